@@ -13,18 +13,17 @@ foreach(layer IN LISTS layers)
   napkin_layer_target(${layer} target)
   list(APPEND targets ${target})
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/${layer}/*.hpp)
-  if(layer STREQUAL "kernels/launch")  # the structs that host and device share
+  if(layer STREQUAL "kernels/runtime")  # the structs that host and device share
     file(GLOB_RECURSE shared CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/kernels/*.cuh)
     list(APPEND headers ${shared})
   endif()
   foreach(header IN LISTS headers)
-    get_filename_component(folder ${header} DIRECTORY)
-    install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION ${includes}/napkin/${folder})
+    get_filename_component(folder napkin/${header} DIRECTORY)
+    # The public headers are <napkin/NAME.hpp>; where they lie in the source tree is no user's concern.
+    string(REPLACE "napkin/apps/library/include/" "" folder ${folder})
+    install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION ${includes}/${folder})
   endforeach()
 endforeach()
-# <napkin/napkin.hpp> is the face; where it lies in the source tree is no user's concern.
-install(FILES ${PROJECT_BINARY_DIR}/include/napkin/napkin.hpp DESTINATION ${includes}/napkin)
-
 install(TARGETS ${targets} EXPORT napkin
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})

@@ -54,10 +54,9 @@ function(napkin_layer folder)
   if(folder STREQUAL "apps/library")
     add_library(napkin::napkin ALIAS ${target})
     set_target_properties(${target} PROPERTIES EXPORT_NAME napkin)
-    # <napkin/napkin.hpp> for those who add_subdirectory() us.
-    set(face ${PROJECT_BINARY_DIR}/include)
-    file(CONFIGURE OUTPUT ${face}/napkin/napkin.hpp CONTENT "#include \"apps/library/napkin.hpp\"\n" @ONLY)
-    target_include_directories(${target} ${public} $<BUILD_INTERFACE:${face}> $<INSTALL_INTERFACE:include>)
+    # The public headers: <napkin/napkin.hpp> for all of them.
+    target_include_directories(${target} ${public}
+      $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/${folder}/include> $<INSTALL_INTERFACE:include>)
   endif()
 
   target_compile_features(${target} ${public} cxx_std_20)

@@ -1,5 +1,5 @@
 # napkin_revision(target): gives the target source_revision(), source_digest() and table_digest()
-# (apps/library/revision.hpp). Git is asked and the files are hashed at every build; what depends on the answer is made
+# (apps/library/question/revision.hpp). Git is asked and the files are hashed at every build; what depends on the answer is made
 # anew only where it changed. -D NAPKIN_REVISION=... says the revision where there is no git.
 
 set(NAPKIN_REVISION "" CACHE STRING "Source revision to record in measurements; empty: ask git")
@@ -34,7 +34,7 @@ if(CMAKE_SCRIPT_MODE_FILE)  # run by the build: SOURCE, OUT, REVISION
   get_filename_component(folder ${OUT} DIRECTORY)
   file(CONFIGURE OUTPUT ${folder}/table_digest @ONLY CONTENT "@TABLE_DIGEST@\n")
   file(CONFIGURE OUTPUT ${OUT} @ONLY CONTENT
-"#include \"apps/library/revision.hpp\"
+"#include \"apps/library/question/revision.hpp\"
 
 namespace napkin {
 

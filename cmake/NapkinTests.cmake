@@ -11,6 +11,14 @@
 # TEST_SUITE("slow") run apart, as "KIND.slow", labelled slow, which the presets leave out; those decorated
 # doctest::test_suite("compiling") as "KIND.compiling", labelled once: their time is the CUDA compiler's, which a sanitizer
 # of our own code does not look into.
+#
+# The target `everyday` builds the programs of the kinds below and what they run, and CTest's label of that name picks
+# their tests: what script/test builds and runs without --all.
+set(NAPKIN_EVERYDAY unit law golden measured published emulator)
+add_custom_target(everyday)
+if(TARGET tables)
+  add_dependencies(everyday tables)
+endif()
 
 # The target that tests link for everything there is.
 set(NAPKIN_EVERYTHING napkin_apps_napkin)
@@ -32,6 +40,12 @@ function(napkin_test_target target)
   endif()
   if(arg_NEEDS_PROGRAM AND TARGET napkin)
     add_dependencies(${target} napkin)
+  endif()
+
+  list(GET arg_LABELS 0 kind)
+  if(kind IN_LIST NAPKIN_EVERYDAY)
+    add_dependencies(everyday ${target})
+    list(APPEND arg_LABELS everyday)
   endif()
 
   set(apart "slow*")

@@ -4,8 +4,8 @@
 #include <initializer_list>
 #include <vector>
 
-#include "apps/library/napkin.hpp"
 #include "apps/napkin/command.hpp"
+#include "napkin/napkin.hpp"
 
 namespace napkin::cli {
 

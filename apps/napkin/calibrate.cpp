@@ -10,14 +10,14 @@
 #include <system_error>
 #include <thread>
 
-#include "apps/library/arguments.hpp"
-#include "apps/library/here.hpp"
+#include "apps/library/question/here.hpp"
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
 #include "apps/report/file.hpp"
 #include "model/base/yaml.hpp"
 #include "model/machine/load.hpp"
 #include "model/machine/write.hpp"
+#include "napkin/arguments.hpp"
 
 namespace napkin::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "apps/napkin/command.hpp"
-#include "apps/report/reading.hpp"
+#include "apps/report/record/reading.hpp"
 #include "kernels/micro/experiment.hpp"
 
 namespace napkin::cli {

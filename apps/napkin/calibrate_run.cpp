@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
-#include "apps/library/here.hpp"
-#include "apps/library/instrument.hpp"
-#include "apps/library/revision.hpp"
+#include "apps/library/judge/instrument.hpp"
+#include "apps/library/question/here.hpp"
+#include "apps/library/question/revision.hpp"
 #include "apps/napkin/calibrate.hpp"
 #include "apps/napkin/progress.hpp"
 #include "apps/napkin/watchdog.hpp"
 #include "apps/report/file.hpp"
 #include "kernels/jit/failure.hpp"
-#include "kernels/launch/driver_version.hpp"
+#include "kernels/runtime/driver_version.hpp"
 
 namespace napkin::cli {
 namespace {

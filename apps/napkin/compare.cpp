@@ -5,15 +5,15 @@
 #include <algorithm>
 #include <cmath>
 
-#include "apps/library/napkin.hpp"
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
-#include "apps/report/json.hpp"
-#include "apps/report/laws.hpp"
-#include "apps/report/standing.hpp"
-#include "apps/report/text.hpp"
+#include "apps/report/json/json.hpp"
+#include "apps/report/json/laws.hpp"
+#include "apps/report/json/standing.hpp"
+#include "apps/report/text/text.hpp"
 #include "apps/report/units.hpp"
 #include "model/diagram/packing.hpp"
+#include "napkin/napkin.hpp"
 
 namespace napkin::cli {
 namespace {

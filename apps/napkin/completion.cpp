@@ -11,7 +11,7 @@
 #include "model/diagram/library.hpp"
 #include "model/island/split.hpp"
 #include "model/machine/load.hpp"
-#include "model/mapping/load.hpp"
+#include "model/mapping/read/load.hpp"
 
 namespace napkin::cli {
 namespace {

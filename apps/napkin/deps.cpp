@@ -2,18 +2,18 @@
 
 #include <functional>
 
-#include "apps/library/arguments.hpp"
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
-#include "apps/report/deps.hpp"
 #include "apps/report/file.hpp"
-#include "apps/report/graphviz.hpp"
+#include "apps/report/text/deps.hpp"
+#include "apps/report/text/graphviz.hpp"
 #include "model/dependence/defects.hpp"
 #include "model/dependence/from_streamed.hpp"
 #include "model/dependence/library.hpp"
 #include "model/diagram/library.hpp"
 #include "model/fusion/derive.hpp"
 #include "model/fusion/rewrite.hpp"
+#include "napkin/arguments.hpp"
 
 namespace napkin::cli {
 namespace {

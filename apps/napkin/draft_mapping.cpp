@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "apps/library/arguments.hpp"
-#include "apps/library/draft.hpp"
+#include "apps/library/draft/draft.hpp"
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
 #include "apps/report/file.hpp"
+#include "napkin/arguments.hpp"
 
 namespace napkin::cli {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "apps/library/arguments.hpp"
 #include "model/base/error.hpp"
 #include "model/interpret/storage.hpp"
+#include "napkin/arguments.hpp"
 
 namespace napkin::cli {
 

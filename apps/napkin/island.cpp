@@ -1,7 +1,7 @@
 #include "apps/napkin/island.hpp"
 
-#include "apps/report/island.hpp"
-#include "apps/report/json.hpp"
+#include "apps/report/json/json.hpp"
+#include "apps/report/text/island.hpp"
 
 namespace napkin::cli {
 

@@ -3,8 +3,8 @@
 
 #include <string_view>
 
-#include "apps/library/island.hpp"
 #include "apps/napkin/command.hpp"
+#include "napkin/island.hpp"
 
 namespace napkin::cli {
 

@@ -6,11 +6,10 @@
 #include <array>
 #include <map>
 
-#include "apps/library/bands.hpp"
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
-#include "apps/report/json.hpp"
-#include "apps/report/standing.hpp"
+#include "apps/report/json/json.hpp"
+#include "apps/report/json/standing.hpp"
 #include "apps/report/units.hpp"
 #include "kernels/jit/source.hpp"
 #include "model/base/embedded.hpp"
@@ -18,7 +17,8 @@
 #include "model/island/island.hpp"
 #include "model/machine/load.hpp"
 #include "model/machine/numbers.hpp"
-#include "model/mapping/load.hpp"
+#include "model/mapping/read/load.hpp"
+#include "napkin/bands.hpp"
 
 namespace napkin::cli {
 namespace {

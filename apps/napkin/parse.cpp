@@ -2,9 +2,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "apps/library/arguments.hpp"
 #include "apps/napkin/command.hpp"
 #include "model/base/error.hpp"
+#include "napkin/arguments.hpp"
 
 namespace napkin::cli {
 namespace {

@@ -10,12 +10,12 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/library/arguments.hpp"
 #include "apps/napkin/command.hpp"
 #include "apps/napkin/progress.hpp"
 #include "kernels/jit/failure.hpp"
 #include "model/base/error.hpp"
 #include "model/base/printable.hpp"
+#include "napkin/arguments.hpp"
 
 namespace napkin::cli {
 namespace {

@@ -1,12 +1,12 @@
 // napkin query: what a tile moves and holds at each level, how long it takes, and what limits it.
 
-#include "apps/library/napkin.hpp"
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
 #include "apps/napkin/island.hpp"
 #include "apps/napkin/progress.hpp"
-#include "apps/report/json.hpp"
-#include "apps/report/text.hpp"
+#include "apps/report/json/json.hpp"
+#include "apps/report/text/text.hpp"
+#include "napkin/napkin.hpp"
 
 namespace napkin::cli {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/library/validation.hpp"
-#include "apps/report/record.hpp"
+#include "apps/library/judge/validation.hpp"
+#include "apps/report/record/record.hpp"
 
 namespace napkin::cli {
 

@@ -1,6 +1,6 @@
 // napkin report: one page that answers a question and shows why; or one that sets recorded rows beside predictions.
 
-#include "apps/report/report.hpp"
+#include "apps/report/html/report.hpp"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@
 #include "apps/napkin/commands.hpp"
 #include "apps/napkin/replay.hpp"
 #include "apps/report/file.hpp"
-#include "apps/report/published.hpp"
+#include "apps/report/record/published.hpp"
 #include "apps/report/units.hpp"
 #include "model/base/error.hpp"
 
@@ -79,7 +79,7 @@ Reply run_report(const Arguments& arguments, const report::Style&) {
   static_cast<void>(arguments.need("--gpu", "a profile (napkin list gpus)"));
   const Ask ask = ask_of(arguments);
   const std::string out = arguments.need("--out", "a path for the page, such as report.html");
-  const auto rows = report::parse_published(published_rows_text(), "tests/published/published.json");
+  const auto rows = report::parse_published(published_rows_text(), "apps/library/judge/data/published.json");
   const ReportAnswer answer = report_answer(default_session(), ask, rows);
   const std::string html = report::html_of(answer, command_line(report_command(), arguments));
   report::write_file(out, html, "--out");

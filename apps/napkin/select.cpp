@@ -4,15 +4,15 @@
 
 #include <algorithm>
 
-#include "apps/library/napkin.hpp"
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
 #include "apps/napkin/island.hpp"
 #include "apps/napkin/progress.hpp"
-#include "apps/report/json.hpp"
-#include "apps/report/text.hpp"
+#include "apps/report/json/json.hpp"
+#include "apps/report/text/text.hpp"
 #include "apps/report/units.hpp"
 #include "model/base/error.hpp"
+#include "napkin/napkin.hpp"
 
 namespace napkin::cli {
 namespace {

@@ -1,11 +1,11 @@
 // napkin sensitivity: what a percent more of each number would change, and what limits next.
 
-#include "apps/report/sensitivity.hpp"
+#include "apps/report/text/sensitivity.hpp"
 
-#include "apps/library/napkin.hpp"
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
 #include "apps/report/file.hpp"
+#include "napkin/napkin.hpp"
 
 namespace napkin::cli {
 namespace {

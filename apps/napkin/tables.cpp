@@ -4,13 +4,14 @@
 
 #include <algorithm>
 
-#include "apps/library/catalog.hpp"
-#include "apps/library/kept_tables.hpp"
-#include "apps/library/request.hpp"
-#include "apps/library/select_kernel.hpp"
+#include "apps/library/question/catalog.hpp"
+#include "apps/library/question/kept_tables.hpp"
+#include "apps/library/question/known.hpp"
+#include "apps/library/question/request.hpp"
+#include "apps/library/rank/select_kernel.hpp"
 #include "apps/napkin/commands.hpp"
 #include "apps/napkin/progress.hpp"
-#include "model/mapping/load.hpp"
+#include "model/mapping/read/load.hpp"
 
 namespace napkin::cli {
 namespace {

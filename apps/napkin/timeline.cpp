@@ -4,11 +4,11 @@
 #include <utility>
 #include <vector>
 
-#include "apps/library/select_tile.hpp"
+#include "apps/library/rank/select_tile.hpp"
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
 #include "apps/report/file.hpp"
-#include "apps/report/timeline.hpp"
+#include "apps/report/text/timeline.hpp"
 
 namespace napkin::cli {
 namespace {

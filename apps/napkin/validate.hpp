@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "apps/library/sweep.hpp"
+#include "apps/library/judge/sweep.hpp"
 #include "apps/napkin/command.hpp"
-#include "kernels/launch/measure.hpp"
+#include "kernels/runtime/measure.hpp"
 
 namespace napkin::cli {
 

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "apps/library/here.hpp"
+#include "apps/library/question/here.hpp"
 #include "apps/napkin/dump.hpp"
 #include "apps/napkin/validate_plan.hpp"
 #include "apps/napkin/watchdog.hpp"
-#include "apps/report/text.hpp"
+#include "apps/report/text/text.hpp"
 #include "kernels/jit/failure.hpp"
 #include "model/interpret/dump.hpp"
 

@@ -5,10 +5,10 @@
 #include <map>
 #include <random>
 
-#include "apps/library/napkin.hpp"
-#include "apps/library/select_kernel.hpp"
-#include "apps/report/text.hpp"
+#include "apps/library/rank/select_kernel.hpp"
+#include "apps/report/text/text.hpp"
 #include "model/diagram/packing.hpp"
+#include "napkin/napkin.hpp"
 
 namespace napkin::cli {
 namespace {

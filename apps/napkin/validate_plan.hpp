@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "apps/library/replay.hpp"
+#include "apps/library/judge/replay.hpp"
 #include "apps/napkin/validate.hpp"
-#include "apps/report/record.hpp"
-#include "kernels/launch/bundled.hpp"
+#include "apps/report/record/record.hpp"
+#include "kernels/reference/bundled.hpp"
 
 namespace napkin::cli {
 

@@ -2,14 +2,14 @@
 
 #include "apps/napkin/progress.hpp"
 #include "apps/napkin/validate.hpp"
-#include "apps/report/published.hpp"
+#include "apps/report/record/published.hpp"
 #include "model/base/yaml.hpp"
 
 namespace napkin::cli {
 
 Reply published(const std::vector<std::string>& files, bool json, const report::Style& style) {
   std::vector<PublishedRow> rows;
-  if (files.empty()) rows = report::parse_published(published_rows_text(), "tests/published/published.json");
+  if (files.empty()) rows = report::parse_published(published_rows_text(), "apps/library/judge/data/published.json");
   for (const std::string& file : files) {
     for (PublishedRow& row : report::parse_published(yaml::read_file(file), file)) rows.push_back(std::move(row));
   }

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <iterator>
 
-#include "apps/library/replay.hpp"
+#include "apps/library/judge/replay.hpp"
 #include "apps/napkin/replay.hpp"
 #include "apps/napkin/validate.hpp"
-#include "apps/report/record.hpp"
-#include "apps/report/record_text.hpp"
+#include "apps/report/record/record.hpp"
+#include "apps/report/record/record_text.hpp"
 #include "model/base/error.hpp"
 
 namespace napkin::cli {

@@ -5,16 +5,16 @@
 #include <algorithm>
 #include <span>
 
-#include "apps/library/here.hpp"
-#include "apps/library/instrument.hpp"
-#include "apps/library/revision.hpp"
+#include "apps/library/judge/instrument.hpp"
+#include "apps/library/question/here.hpp"
+#include "apps/library/question/revision.hpp"
 #include "apps/napkin/progress.hpp"
 #include "apps/napkin/validate_plan.hpp"
 #include "apps/napkin/validate_session.hpp"
-#include "apps/report/record_text.hpp"
-#include "apps/report/text.hpp"
+#include "apps/report/record/record_text.hpp"
+#include "apps/report/text/text.hpp"
 #include "kernels/jit/failure.hpp"
-#include "kernels/launch/driver_version.hpp"
+#include "kernels/runtime/driver_version.hpp"
 
 namespace napkin::cli {
 namespace {

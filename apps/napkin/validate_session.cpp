@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "apps/report/text.hpp"
+#include "apps/report/text/text.hpp"
 #include "kernels/jit/failure.hpp"
 #include "kernels/jit/source.hpp"
 #include "model/diagram/packing.hpp"

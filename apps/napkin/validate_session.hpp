@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/library/instrument.hpp"
+#include "apps/library/judge/instrument.hpp"
 #include "apps/napkin/progress.hpp"
 #include "apps/napkin/validate_plan.hpp"
 #include "apps/napkin/watchdog.hpp"

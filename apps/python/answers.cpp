@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "apps/library/answer.hpp"
-#include "apps/report/standing.hpp"
-#include "apps/report/text.hpp"
+#include "apps/report/json/standing.hpp"
+#include "apps/report/text/text.hpp"
+#include "napkin/answers.hpp"
 
 namespace napkin::python {
 namespace {

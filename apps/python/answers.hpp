@@ -1,10 +1,10 @@
 #pragma once
 // bind_answers makes the answers known to Python: SelectAnswer and its parts with the members and the words of
-// apps/library/answer.hpp. They cannot be changed; to_dict() gives what the command prints with --json.
+// apps/library/include/napkin/answers.hpp. They cannot be changed; to_dict() gives what the command prints with --json.
 
 #include <nanobind/nanobind.h>
 
-#include "apps/report/json.hpp"
+#include "apps/report/json/json.hpp"
 
 namespace napkin::python {
 

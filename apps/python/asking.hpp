@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "apps/library/napkin.hpp"
+#include "napkin/napkin.hpp"
 
 namespace napkin::python {
 

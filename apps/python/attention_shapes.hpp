@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "apps/library/napkin.hpp"
+#include "napkin/napkin.hpp"
 
 namespace napkin::python {
 

@@ -13,9 +13,9 @@
 #include <string_view>
 #include <utility>
 
-#include "apps/library/napkin.hpp"
 #include "apps/python/attention_calls.hpp"
 #include "apps/python/attention_shapes.hpp"
+#include "napkin/napkin.hpp"
 
 namespace napkin::python {
 namespace {

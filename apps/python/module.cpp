@@ -16,13 +16,13 @@
 #include <utility>
 #include <vector>
 
-#include "apps/library/napkin.hpp"
-#include "apps/library/revision.hpp"
+#include "apps/library/question/revision.hpp"
 #include "apps/napkin/program.hpp"
 #include "apps/python/answers.hpp"
 #include "apps/python/asking.hpp"
 #include "apps/python/call.hpp"
 #include "apps/python/rank.hpp"
+#include "napkin/napkin.hpp"
 
 namespace napkin::python {
 namespace {

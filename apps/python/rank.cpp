@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <tuple>
 
-#include "apps/library/evaluate.hpp"
-#include "apps/library/on_all_cores.hpp"
-#include "apps/library/request.hpp"
-#include "apps/library/select_kernel.hpp"
-#include "apps/library/select_tile.hpp"
-#include "apps/library/words.hpp"
+#include "apps/library/question/known.hpp"
+#include "apps/library/question/on_all_cores.hpp"
+#include "apps/library/question/request.hpp"
+#include "apps/library/question/words.hpp"
+#include "apps/library/rank/evaluate.hpp"
+#include "apps/library/rank/select_tile.hpp"
 #include "solver/emit/emit.hpp"
 
 namespace napkin::python {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/library/napkin.hpp"
+#include "napkin/napkin.hpp"
 
 namespace napkin::python {
 

@@ -8,8 +8,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "apps/library/arguments.hpp"
 #include "model/base/error.hpp"
+#include "napkin/arguments.hpp"
 
 namespace napkin::report {
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <optional>
 
 #include "kernels/jit/failure.hpp"
 #include "kernels/jit/sha256.hpp"
@@ -19,23 +20,29 @@ const EmbeddedFile& find(std::string_view path, std::string_view from, std::span
   return *found;
 }
 
-/// The names in `#include "name"` lines.
+/// Takes the first line off the text, its end with it.
+std::string_view take_line(std::string_view& text) {
+  const std::string_view line = text.substr(0, std::min(text.size(), text.find('\n')) + 1);
+  text.remove_prefix(line.size());
+  return line;
+}
+
+/// The name in a line `#include "name"`; nothing of any other line.
+std::optional<std::string_view> included_by(std::string_view line) {
+  const auto take = [&](std::string_view word) {
+    line.remove_prefix(std::min(line.size(), line.find_first_not_of(" \t")));
+    if (!line.starts_with(word)) return false;
+    line.remove_prefix(word.size());
+    return true;
+  };
+  if (!take("#") || !take("include") || !take("\"")) return std::nullopt;
+  return line.substr(0, line.find('"'));
+}
+
 std::vector<std::string_view> included(std::string_view text) {
   std::vector<std::string_view> names;
   while (!text.empty()) {
-    std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
-    const auto skip = [&] { line.remove_prefix(std::min(line.size(), line.find_first_not_of(" \t"))); };
-    skip();
-    if (!line.starts_with('#')) continue;
-    line.remove_prefix(1);
-    skip();
-    if (!line.starts_with("include")) continue;
-    line.remove_prefix(7);
-    skip();
-    if (!line.starts_with('"')) continue;
-    line.remove_prefix(1);
-    names.push_back(line.substr(0, line.find('"')));
+    if (const auto name = included_by(take_line(text))) names.push_back(*name);
   }
   return names;
 }
@@ -75,6 +82,15 @@ std::size_t end_of_literal(std::string_view text, std::size_t at) {
   return std::min(at + 1, text.size());
 }
 
+std::string without_includes(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::string_view line = take_line(text);
+    if (!included_by(line)) out += line;
+  }
+  return out;
+}
+
 /// The text without comments and without the white space that parts no two tokens. A line of the preprocessor ends with
 /// its line break. Raw literals and digits in groups (1'000), which the kernels do not have, are not known here.
 std::string tokens_of(std::string_view text) {
@@ -104,9 +120,12 @@ std::string tokens_of(std::string_view text) {
 }  // namespace
 
 std::string source_hash(const KernelSource& source) {
+  std::vector<std::string> headers;
+  for (const EmbeddedFile& header : source.headers) headers.push_back(tokens_of(without_includes(header.text)));
+  std::sort(headers.begin(), headers.end());
   Sha256 hash;
-  hash.add_field(tokens_of(source.main.text));
-  for (const EmbeddedFile& header : source.headers) hash.add_field(header.path).add_field(tokens_of(header.text));
+  hash.add_field(tokens_of(without_includes(source.main.text)));
+  for (const std::string& header : headers) hash.add_field(header);
   return hex(hash.digest());
 }
 

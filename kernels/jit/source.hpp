@@ -24,11 +24,12 @@ struct KernelSource {
 /// Of the files embedded in this program.
 [[nodiscard]] KernelSource kernel_source(std::string_view path);
 
-/// SHA-256 of a kernel's text with all that it includes, 64 hex digits. Comments, and white space that parts no two
-/// tokens, are left out: a reworded comment or another line break keeps the hash, a changed token does not.
+/// SHA-256 of a kernel's text with all that it includes, 64 hex digits. Comments, the files' names, and white space
+/// that parts no two tokens are left out: a moved file, a reworded comment or another line break keeps the hash, a
+/// changed token does not.
 [[nodiscard]] std::string source_hash(const KernelSource& source);
 /// The hash of a kernel embedded in this program by its mapping's name: "attention_sm90" for
-/// kernels/attention/attention_sm90.cuh. Throws CudaFailure where there is none of that name.
+/// kernels/attention/sm90/attention_sm90.cuh. Throws CudaFailure where there is none of that name.
 [[nodiscard]] std::string kernel_source_hash(std::string_view kernel);
 
 /// Writes a struct value by field name: "napkin::Config{.q = 128, .overlap = true, .order = napkin::TileOrder::grid}".

@@ -4,8 +4,8 @@
 #include <chrono>
 #include <thread>
 
-#include "kernels/launch/measure.hpp"
-#include "kernels/launch/stopwatch.hpp"
+#include "kernels/runtime/measure.hpp"
+#include "kernels/runtime/stopwatch.hpp"
 
 namespace napkin {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/launch/nvml.hpp"
-#include "kernels/launch/run.hpp"
+#include "kernels/runtime/nvml.hpp"
+#include "kernels/runtime/run.hpp"
 
 namespace napkin {
 

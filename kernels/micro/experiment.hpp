@@ -1,13 +1,13 @@
 #pragma once
 // An Experiment runs micro-kernels and says what it read, such as tensor_time the clocks of a product: the experiments
-// calibrate a machine. What is made of the readings is model/machine/calibration.hpp's. A new experiment is a function
-// and its row in experiments.cpp.
+// calibrate a machine. What is made of the readings is model/machine/calibrate/calibration.hpp's. A new experiment is a
+// function and its row in experiments.cpp.
 
 #include <string_view>
 #include <vector>
 
 #include "kernels/micro/bench.hpp"
-#include "model/machine/reading.hpp"
+#include "model/machine/calibrate/reading.hpp"
 
 namespace napkin {
 

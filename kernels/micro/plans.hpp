@@ -5,10 +5,10 @@
 #include <cstring>
 #include <string>
 
-#include "kernels/launch/launch_plan.hpp"
 #include "kernels/micro/bench.hpp"
 #include "kernels/micro/micro_arguments.cuh"
-#include "model/machine/reading.hpp"
+#include "kernels/runtime/launch_plan.hpp"
+#include "model/machine/calibrate/reading.hpp"
 
 namespace napkin::micro {
 

@@ -7,9 +7,9 @@
 
 #include "model/clock/graph/needs.hpp"
 #include "model/clock/time_model.hpp"
-#include "model/mapping/compiled.hpp"
-#include "model/mapping/load.hpp"
-#include "model/mapping/ways.hpp"
+#include "model/mapping/compile/compiled.hpp"
+#include "model/mapping/compile/ways.hpp"
+#include "model/mapping/read/load.hpp"
 #include "model/resource/reuse.hpp"
 
 namespace napkin {

@@ -1,5 +1,5 @@
 // From a placed diagram to a time. Where the tile has an event graph (has_event_graph): its cycles on the busiest node
-// (launch/launch.hpp), at the clock that the card holds (launch/power.hpp), or the pipes that all nodes share. Else the
+// (launch/launch.hpp), at the clock that the card holds (power/power.hpp), or the pipes that all nodes share. Else the
 // roofline: the fullest pipe, with wave quantisation. Nothing in it is fitted.
 //
 //   busy(pipe of a node) = loop x iterations + once x blocks            of the busiest node (roofline/load.hpp)

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "model/clock/launch/power.hpp"
+#include "model/clock/power/power.hpp"
 #include "model/clock/prediction.hpp"
 #include "model/clock/roofline/assumed_clock.hpp"
 #include "model/clock/roofline/load.hpp"

@@ -224,7 +224,7 @@ class Placer {
   /// placer.
   void rebind(const Problem& problem);
 
-  class Compiled;  ///< model/mapping/compiled.hpp
+  class Compiled;  ///< model/mapping/compile/compiled.hpp
 
  private:
   struct Part;  ///< the sequences of one length of a packed batch

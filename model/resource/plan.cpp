@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "model/mapping/compiled.hpp"
+#include "model/mapping/compile/compiled.hpp"
 #include "model/resource/storage.hpp"
 
 namespace napkin {

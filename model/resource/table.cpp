@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "model/base/error.hpp"
-#include "model/mapping/ways.hpp"
+#include "model/mapping/compile/ways.hpp"
 
 namespace napkin {
 namespace {

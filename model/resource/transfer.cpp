@@ -2,7 +2,7 @@
 // lacks. (eq. 2.4)
 #include <algorithm>
 
-#include "model/mapping/ways.hpp"
+#include "model/mapping/compile/ways.hpp"
 #include "model/resource/crossing_counts.hpp"
 #include "model/resource/resources.hpp"
 #include "model/resource/reuse.hpp"

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "model/diagram/reindex.hpp"
-#include "model/mapping/load.hpp"
-#include "model/mapping/ways.hpp"
+#include "model/mapping/compile/ways.hpp"
+#include "model/mapping/read/load.hpp"
 #include "model/resource/resources.hpp"
 #include "solver/space/granularity.hpp"
 #include "solver/space/rule_terms.hpp"

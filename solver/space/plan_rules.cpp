@@ -1,6 +1,6 @@
 // The constraints that need a tile's plan: registers, shared memory, the memories of cores.
 
-#include "model/mapping/ways.hpp"
+#include "model/mapping/compile/ways.hpp"
 #include "model/resource/resources.hpp"
 #include "solver/space/rule_terms.hpp"
 

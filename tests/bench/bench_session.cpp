@@ -9,9 +9,9 @@
 #include <memory>
 #include <vector>
 
-#include "apps/library/napkin.hpp"
-#include "apps/library/request.hpp"
-#include "apps/library/select_kernel.hpp"
+#include "apps/library/question/request.hpp"
+#include "apps/library/rank/select_kernel.hpp"
+#include "napkin/napkin.hpp"
 
 namespace {
 

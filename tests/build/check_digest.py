@@ -42,10 +42,10 @@ def wrong_changes(root, cmake, folders):
     first = [min((root / folder).rglob("*.cpp")).relative_to(root) for folder in folders]
     inside = first + [pathlib.Path(name) for name in (
         "hardware_profiles/h200-sxm.yaml", "hardware_profiles/architectures/sm_90.yaml",
-        "kernels/attention/attention_sm90.yaml", "kernels/attention/attention_sm90.registers.csv",
+        "kernels/attention/sm90/attention_sm90.yaml", "kernels/attention/sm90/attention_sm90.registers.csv",
         "model/diagram/algorithms/attention.yaml")]
     outside = [pathlib.Path(name) for name in (
-        "apps/library/select.cpp", "kernels/attention/attention_sm90.cuh", "model/README.md", "model/island/split.cpp",
+        "apps/library/answer/select.cpp", "kernels/attention/sm90/attention_sm90.cuh", "model/README.md", "model/island/split.cpp",
         "solver/emit/" + min((root / "solver/emit").glob("*.cpp")).name)]
     with tempfile.TemporaryDirectory() as folder:
         copy = pathlib.Path(folder)

@@ -19,7 +19,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from check_layers import INCLUDE, SPACE, without_comments  # noqa: E402
+from check_layers import INCLUDE, SPACE, path_of, without_comments  # noqa: E402
 
 # header: names that it has; a name that stands with several may come from any of them
 STANDARD = {
@@ -196,7 +196,7 @@ def check(root):
                 continue
             seen.add(file)
             for match in filter(None, map(INCLUDE.match, lines_of(file))):
-                header = match.group(2)
+                header = path_of(match.group(2))
                 found |= {header, *BRINGS.get(header, [])}
                 if (root / header).is_file():
                     waiting.append(header)

@@ -8,7 +8,9 @@ usage: check_layers.py ROOT LAYER...        the layers from the base up, as CMak
   diagram, fusion), nothing of kernels/ or apps/, and nothing of CUDA.
 - kernels/ includes model/ and itself, never solver/ or apps/.
 - apps/ follows the list too, and may include kernels/.
-- The folders of model/clock and of kernels/ have an order of their own (STEPS); what lies in model/clock itself comes last.
+- Folders in folders have an order of their own (STEPS): apps/library/rank includes question, never answer. What lies in
+  no folder of them comes last, or first where STEPS says so; in apps/library nothing does. <napkin/NAME.hpp> is
+  apps/library/include/napkin/NAME.hpp.
 - NAME.cpp includes NAME.hpp before anything else, and each header says #pragma once: build.headers compiles those headers
   alone that have no source of their name.
 - A class of a namespace that has a name is defined in one file: two of one name are one class to the linker, which takes
@@ -32,23 +34,35 @@ LIBRARIES = {
     "CLI/": ["apps/napkin"],
     "nanobind/": ["apps/python"],
 }
-# folder: its folders, each of which includes itself and those before it
+# folder: its folders, each of which includes itself and those before it; "": what lies in the folder itself, else that is last
 STEPS = {
-    "model/clock/": ["roofline", "graph", "run", "launch"],
-    "kernels/": ["device", "attention", "matmul", "jit", "launch", "sass", "micro"],
+    "model/machine/": ["", "calibrate"],
+    "model/mapping/": ["", "read", "compile", "place"],
+    "model/clock/": ["roofline", "graph", "run", "launch", "power"],
+    "kernels/": ["device", "attention", "matmul", "jit", "runtime", "plans", "reference", "sass", "micro"],
+    "kernels/attention/": ["common", "sm90", "sm80", "decode", "fp8", "backward", "mappings"],
+    "apps/library/": ["include", "ask", "question", "rank", "answer", "judge", "call", "draft"],
+    "apps/report/": ["", "json", "text", "html", "record"],
 }
+NOTHING_LOOSE = ("kernels/attention/", "apps/library/")
 FORBIDDEN_IN_MODEL = [
     (re.compile(r"^\s*#\s*include\s*<(iostream|cstdio|stdio\.h|fmt/(ostream|color|os|printf)\.h)>"), "model/ does not print"),
     (re.compile(r"\b(std::cout|std::cerr|fmt::print|std::printf|std::puts)\b"), "model/ does not print"),
     (re.compile(r"\b(secure_)?getenv\s*\("), "model/ does not read the environment"),
 ]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+PUBLIC = "apps/library/include/"
 OURS = ("model/", "solver/", "kernels/", "apps/")
 
 
 SPACE = re.compile(r"namespace\s*([\w:]*)\s*\{")
 SPACE_END = re.compile(r"\}\s*// (anonymous )?namespace")
 CLASS = re.compile(r"(?:struct|class|enum(?: class)?)\s+(\w+)(?: final)?\s*(?::[^:;].*)?\{")
+
+
+def path_of(header):
+    """Where a header lies that is included by this name."""
+    return PUBLIC + header if header.startswith("napkin/") else header
 
 
 def without_comments(text):
@@ -94,14 +108,31 @@ def check_include(folder, top, quote, name, layers):
     return None
 
 
+def room_of(path, folder):
+    """The folder in that folder: apps/library/rank/cut.cpp in apps/library/ -> rank; "" where it lies in none."""
+    return path[len(folder):].rpartition("/")[0].split("/")[0]
+
+
+def check_place(path):
+    """Why a file may not lie where it does, or None."""
+    for folder, steps in STEPS.items():
+        room = room_of(path, folder) if path.startswith(folder) else ""
+        if room and room not in steps:
+            return f"{folder} has no folder {room}: one of {', '.join(filter(None, steps))}"
+        if path.startswith(folder) and not room and folder in NOTHING_LOOSE:
+            return f"lies in none of {folder}'s folders: one of {', '.join(steps)}"
+    return None
+
+
 def check_step(path, name):
     """Why a folder of STEPS may not include this, or None."""
     for folder, steps in STEPS.items():
         if not (path.startswith(folder) and name.startswith(folder)):
             continue
-        own, other = path[len(folder):].split("/")[0], name[len(folder):].split("/")[0]
-        if own in steps and other not in steps[: steps.index(own) + 1]:
-            return f"{folder}{own} may include only {', '.join(steps[: steps.index(own) + 1])} of {folder}"
+        own, other = room_of(path, folder), room_of(name, folder)
+        above = steps[: steps.index(own) + 1] if own in steps else [*steps, ""]
+        if other not in above:
+            return f"{folder}{own} may include only {', '.join(filter(None, above))} of {folder}"
     return None
 
 
@@ -146,16 +177,16 @@ def check(root, layers):
                 if other != name:
                     problems.append(f"{name}:{number}: {one} is defined in {other} too")
             lines = without_comments(text).splitlines()
-            why = check_own_header(root, path, lines)
-            if why:
+            for why in filter(None, (check_own_header(root, path, lines), check_place(name))):
                 problems.append(f"{name}: {why}")
             for number, line in enumerate(lines, 1):
                 found = INCLUDE.match(line)
                 if found:
-                    why = check_include(folder, top, found.group(1), found.group(2), layers)
-                    why = why or check_step(name, found.group(2))
+                    header = path_of(found.group(2))
+                    why = check_include(folder, top, found.group(1), header, layers)
+                    why = why or check_step(name, header)
                     if why:
-                        problems.append(f'{name}:{number}: includes {found.group(2)}: {why}')
+                        problems.append(f'{name}:{number}: includes {header}: {why}')
                 if top == "model":
                     problems += [f"{name}:{number}: {why}" for rule, why in FORBIDDEN_IN_MODEL if rule.search(line)]
     return problems
@@ -164,17 +195,19 @@ def check(root, layers):
 def selftest():
     """Plants each kind of fault and expects it to be found; and one clean tree."""
     layers = ["model/base", "model/diagram", "model/fusion", "model/dependence", "model/interpret", "model/machine",
-              "model/clock", "solver/space", "solver/optimum", "apps/library", "apps/napkin"]
+              "model/mapping", "model/clock", "solver/space", "solver/optimum", "apps/library", "apps/napkin"]
     good = {
         "model/base/a.hpp": "#include <yaml-cpp/yaml.h>\n#include <vector>\n// std::cout << getenv(\n",
         "model/interpret/a.cpp": '#include "model/fusion/a.hpp"\n#include <Eigen/Core>\n',
         "model/machine/a.cpp": '#include "model/interpret/a.hpp"\n#include "model/machine/b.hpp"\n',
         "model/clock/graph/a.cpp": '#include "model/clock/roofline/a.hpp"\n#include "model/clock/graph/b.hpp"\n',
         "model/clock/a.cpp": '#include "model/clock/launch/a.hpp"\n',
-        "kernels/a.hpp": '#include "model/machine/a.hpp"\n#include <cuda.h>\n#include "kernels/b.hpp"\n',
-        "apps/library/a.cpp": '#include "kernels/a.hpp"\n#include "solver/space/a.hpp"\n',
-        "apps/library/d.cpp": "namespace napkin {\nnamespace {\nstruct Mine {\n};\n}  // namespace\nstruct A::Part {\n};\nclass A;\n}  // namespace napkin\n",
-        "apps/library/e.hpp": "namespace napkin {\nstruct Mine {\n};\nstruct A {\n  struct Mine {\n  };\n};\n}  // namespace napkin\n",
+        "model/mapping/place/a.cpp": '#include "model/mapping/compile/a.hpp"\n#include "model/mapping/a.hpp"\n',
+        "kernels/jit/a.hpp": '#include "model/machine/a.hpp"\n#include <cuda.h>\n#include "kernels/device/b.hpp"\n',
+        "apps/library/rank/a.cpp": '#include "apps/library/question/a.hpp"\n#include "napkin/a.hpp"\n#include "kernels/jit/a.hpp"\n',
+        "apps/library/judge/a.cpp": '#include "apps/library/answer/a.hpp"\n#include "solver/space/a.hpp"\n',
+        "apps/library/ask/d.cpp": "namespace napkin {\nnamespace {\nstruct Mine {\n};\n}  // namespace\nstruct A::Part {\n};\nclass A;\n}  // namespace napkin\n",
+        "apps/library/ask/e.hpp": "namespace napkin {\nstruct Mine {\n};\nstruct A {\n  struct Mine {\n  };\n};\n}  // namespace napkin\n",
     }
     bad = {
         "model/base/a.hpp": '#include "model/diagram/a.hpp"\n',
@@ -186,17 +219,25 @@ def selftest():
         "model/machine/c.cpp": "#include <iostream>\n",
         "model/clock/graph/a.cpp": '#include "model/clock/run/a.hpp"\n',
         "model/clock/launch/a.cpp": '#include "model/clock/prediction.hpp"\n',
-        "kernels/launch/a.cpp": '#include "kernels/micro/a.hpp"\n',
+        "model/mapping/a.cpp": '#include "model/mapping/read/a.hpp"\n',
+        "model/mapping/compile/a.cpp": '#include "model/mapping/place/a.hpp"\n',
+        "kernels/runtime/a.cpp": '#include "kernels/plans/a.hpp"\n',
+        "kernels/attention/sm90/a.cuh": '#include "kernels/attention/fp8/a.cuh"\n',
         "model/nowhere/a.hpp": "\n",
         "solver/space/a.cpp": '#include "solver/optimum/a.hpp"\n',
         "solver/space/b.cpp": '#include "kernels/a.hpp"\n',
         "solver/space/c.cpp": '#include "b.hpp"\n',
         "solver/optimum/a.cpp": "#include <nvrtc.h>\n",
-        "kernels/a.cuh": '#include "solver/space/a.hpp"\n',
-        "kernels/b.hpp": '#include "apps/library/a.hpp"\n',
-        "apps/library/a.cpp": '#include "apps/napkin/a.hpp"\n',
-        "apps/library/b.cpp": "#include <CLI/CLI.hpp>\n",
-        "apps/library/c.hpp": "// no guard\n",
+        "kernels/device/a.cuh": '#include "solver/space/a.hpp"\n',
+        "kernels/jit/b.hpp": '#include "napkin/a.hpp"\n',
+        "kernels/nowhere/a.cuh": "\n",
+        "apps/library/ask/a.cpp": '#include "apps/napkin/a.hpp"\n',
+        "apps/library/ask/b.cpp": "#include <CLI/CLI.hpp>\n",
+        "apps/library/ask/c.hpp": "// no guard\n",
+        "apps/library/rank/b.cpp": '#include "apps/library/answer/a.hpp"\n',
+        "apps/library/include/napkin/a.hpp": '#include "apps/library/ask/a.hpp"\n',
+        "apps/library/loose.cpp": "\n",
+        "apps/library/nowhere/a.cpp": "\n",
         "model/base/own.cpp": '#include <vector>\n#include "model/base/own.hpp"\n',
         "solver/space/twin.hpp": "namespace napkin {\nclass Twin : public A {\n};\n}  // namespace napkin\n",
     }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/launch/attention_backward.hpp"
+#include "kernels/plans/attention_backward.hpp"
 #include "tests/kernel/attention_problem.hpp"
 #include "tests/kernel/undivided.hpp"
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/launch/banded_memory.hpp"
+#include "kernels/runtime/banded_memory.hpp"
 #include "tests/emulator/engine.hpp"
 
 namespace emulator {

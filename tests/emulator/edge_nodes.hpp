@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/launch/placement_reader.hpp"
-#include "model/mapping/compiled.hpp"
+#include "kernels/plans/placement_reader.hpp"
+#include "model/mapping/compile/compiled.hpp"
 #include "tests/emulator/trace.hpp"
 
 namespace test_edges {

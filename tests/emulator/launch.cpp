@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-#include "kernels/launch/placement_reader.hpp"
+#include "kernels/plans/placement_reader.hpp"
 #include "tests/emulator/device_memory.hpp"
 #include "tests/emulator/engine.hpp"
 

@@ -1,11 +1,11 @@
 #pragma once
-// launch() runs a plan of kernels/launch on the emulator as a GPU would get it, with a seed for what the hardware is
+// launch() runs a plan of kernels/plans on the emulator as a GPU would get it, with a seed for what the hardware is
 // free to choose.
 
 #include <cstdint>
 #include <string>
 
-#include "kernels/launch/launch_plan.hpp"
+#include "kernels/runtime/launch_plan.hpp"
 #include "tests/emulator/counters.hpp"
 #include "tests/emulator/trace.hpp"
 #include "tests/emulator/variants.hpp"

@@ -32,13 +32,16 @@ struct Kernel {
 
 const Kernel& kernel_of(const std::string& expression) {
   static const std::map<std::string, Kernel> kernels = {
-      {"attention_sm80", {"kernels/attention/attention_sm80.cuh", "AttentionSm80Arguments"}},
-      {"attention_sm90", {"kernels/attention/attention_sm90.cuh", "AttentionArguments"}},
-      {"attention_backward_sm90", {"kernels/attention/attention_backward_sm90.cuh", "AttentionBackwardArguments"}},
-      {"attention_backward_delta", {"kernels/attention/attention_backward_sm90.cuh", "AttentionBackwardArguments"}},
-      {"attention_backward_convert", {"kernels/attention/attention_backward_sm90.cuh", "AttentionBackwardArguments"}},
-      {"attention_decode_sm90", {"kernels/attention/attention_decode_sm90.cuh", "AttentionDecodeArguments"}},
-      {"attention_fp8_sm90", {"kernels/attention/attention_fp8_sm90.cuh", "AttentionFp8Arguments"}},
+      {"attention_sm80", {"kernels/attention/sm80/attention_sm80.cuh", "AttentionSm80Arguments"}},
+      {"attention_sm90", {"kernels/attention/sm90/attention_sm90.cuh", "AttentionArguments"}},
+      {"attention_backward_sm90",
+       {"kernels/attention/backward/attention_backward_sm90.cuh", "AttentionBackwardArguments"}},
+      {"attention_backward_delta",
+       {"kernels/attention/backward/attention_backward_sm90.cuh", "AttentionBackwardArguments"}},
+      {"attention_backward_convert",
+       {"kernels/attention/backward/attention_backward_sm90.cuh", "AttentionBackwardArguments"}},
+      {"attention_decode_sm90", {"kernels/attention/decode/attention_decode_sm90.cuh", "AttentionDecodeArguments"}},
+      {"attention_fp8_sm90", {"kernels/attention/fp8/attention_fp8_sm90.cuh", "AttentionFp8Arguments"}},
       {"matmul_sm90", {"kernels/matmul/matmul_sm90.cuh", "MatmulArguments"}},
       {"matmul_fp8_sm90", {"kernels/matmul/matmul_fp8_sm90.cuh", "MatmulArguments"}}};
   const std::size_t from = expression.find("::") + 2;

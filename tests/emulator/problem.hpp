@@ -9,10 +9,10 @@
 #include <random>
 #include <string>
 
-#include "kernels/launch/attention.hpp"
-#include "kernels/launch/matmul.hpp"
-#include "kernels/launch/matmul_data.hpp"
-#include "kernels/launch/normal_e4m3.hpp"
+#include "kernels/plans/attention.hpp"
+#include "kernels/plans/matmul.hpp"
+#include "kernels/reference/matmul_data.hpp"
+#include "kernels/reference/normal_e4m3.hpp"
 #include "tests/emulator/cases.hpp"
 #include "tests/emulator/device_memory.hpp"
 #include "tests/emulator/launch.hpp"

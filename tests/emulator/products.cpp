@@ -4,7 +4,7 @@
 #include <cstring>
 #include <limits>
 
-#include "kernels/launch/e4m3_sum.hpp"
+#include "kernels/reference/e4m3_sum.hpp"
 #include "tests/emulator/engine.hpp"
 #include "tests/emulator/layout.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "tests/emulator/problem.hpp"
 #include "tests/kernel/correctness_run.hpp"
-#include "tests/rounds.hpp"
+#include "tests/support/case_count.hpp"
 
 namespace napkin::test {
 

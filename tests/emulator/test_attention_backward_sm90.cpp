@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/emulator/backward_problem.hpp"
-#include "tests/rounds.hpp"
+#include "tests/support/case_count.hpp"
 
 namespace test_attention_backward_sm90 {
 

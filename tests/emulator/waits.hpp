@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "model/mapping/compiled.hpp"
+#include "model/mapping/compile/compiled.hpp"
 #include "tests/emulator/edge_nodes.hpp"
 
 namespace test_edges {

@@ -9,7 +9,7 @@
 #include "model/diagram/library.hpp"
 #include "model/fusion/derive.hpp"
 #include "model/machine/load.hpp"
-#include "model/mapping/load.hpp"
+#include "model/mapping/read/load.hpp"
 #include "model/resource/resources.hpp"
 
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "apps/library/arguments.hpp"
 #include "model/diagram/packing.hpp"
+#include "napkin/arguments.hpp"
 
 namespace {
 

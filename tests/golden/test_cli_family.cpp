@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "apps/library/napkin.hpp"
+#include "napkin/napkin.hpp"
 #include "tests/golden/cli.hpp"
 
 namespace test_cli_family {

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-#include "apps/library/beside.hpp"
+#include "apps/library/judge/beside.hpp"
 #include "tests/golden/cli.hpp"
 
 namespace test_cli_report {

@@ -16,7 +16,7 @@
 #include "model/resource/plan.hpp"
 #include "solver/select/select.hpp"
 #include "solver/space/constraints.hpp"
-#include "tests/laid_out.hpp"
+#include "tests/support/layout.hpp"
 
 namespace test_experts {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "model/clock/launch/launch.hpp"
-#include "tests/laid_out.hpp"
+#include "tests/support/layout.hpp"
 
 namespace test_fa3_cycles {
 

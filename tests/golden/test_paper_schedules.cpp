@@ -10,7 +10,7 @@
 #include "model/clock/run/overhead.hpp"
 #include "model/resource/table.hpp"
 #include "tests/golden/cli.hpp"
-#include "tests/laid_out.hpp"
+#include "tests/support/layout.hpp"
 
 namespace test_paper_schedules {
 

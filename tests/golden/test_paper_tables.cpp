@@ -11,7 +11,7 @@
 #include "model/clock/prediction.hpp"
 #include "model/resource/plan.hpp"
 #include "model/resource/table.hpp"
-#include "tests/laid_out.hpp"
+#include "tests/support/layout.hpp"
 
 namespace test_paper_tables {
 

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "model/clock/launch/power.hpp"
+#include "model/clock/power/power.hpp"
 #include "model/clock/prediction.hpp"
-#include "tests/laid_out.hpp"
+#include "tests/support/layout.hpp"
 
 namespace test_recorded_rates {
 

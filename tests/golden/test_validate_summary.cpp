@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "apps/library/validation.hpp"
+#include "apps/library/judge/validation.hpp"
 
 namespace test_validate_summary {
 

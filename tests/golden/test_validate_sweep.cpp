@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <set>
 
-#include "apps/library/replay.hpp"
-#include "apps/library/sweep.hpp"
+#include "apps/library/judge/replay.hpp"
+#include "apps/library/judge/sweep.hpp"
 #include "model/resource/plan.hpp"
 #include "solver/space/constraints.hpp"
 

@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "kernels/launch/attention.hpp"
-#include "kernels/launch/attention_data.hpp"
-#include "tests/laid_out.hpp"
+#include "kernels/plans/attention.hpp"
+#include "kernels/reference/attention_data.hpp"
+#include "tests/support/layout.hpp"
 
 namespace napkin::test {
 

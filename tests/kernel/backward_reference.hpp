@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/launch/reference.hpp"
+#include "kernels/reference/reference.hpp"
 
 namespace napkin::test {
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/library/arguments.hpp"
+#include "napkin/arguments.hpp"
 #include "tests/kernel/picks.hpp"
 #include "tests/kernel/program.hpp"
 #include "tests/kernel/reports.hpp"

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/launch/bundled.hpp"
-#include "kernels/launch/matmul_data.hpp"
+#include "kernels/reference/bundled.hpp"
+#include "kernels/reference/matmul_data.hpp"
 #include "solver/space/constraints.hpp"
 #include "solver/space/enumerate.hpp"
 #include "tests/kernel/attention_problem.hpp"

@@ -7,7 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "apps/library/instrument.hpp"
+#include "apps/library/judge/instrument.hpp"
 #include "tests/kernel/correctness_cases.hpp"
 
 namespace napkin::test {

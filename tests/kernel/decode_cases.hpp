@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/launch/attention.hpp"
-#include "kernels/launch/reference.hpp"
+#include "kernels/plans/attention.hpp"
+#include "kernels/reference/reference.hpp"
 #include "model/resource/plan.hpp"
 #include "solver/space/constraints.hpp"
 #include "tests/kernel/attention_problem.hpp"

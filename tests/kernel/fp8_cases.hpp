@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/launch/attention_fp8_data.hpp"
+#include "kernels/reference/attention_fp8_data.hpp"
 #include "model/resource/plan.hpp"
 #include "tests/kernel/attention_problem.hpp"
 #include "tests/kernel/undivided.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "kernels/jit/failure.hpp"
-#include "kernels/launch/run.hpp"
+#include "kernels/runtime/run.hpp"
 
 namespace napkin::test {
 

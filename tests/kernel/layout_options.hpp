@@ -5,8 +5,8 @@
 #include <map>
 #include <string>
 
-#include "apps/library/arguments.hpp"
-#include "kernels/launch/attention_data.hpp"
+#include "kernels/reference/attention_data.hpp"
+#include "napkin/arguments.hpp"
 #include "tests/kernel/program.hpp"
 
 namespace napkin::test {

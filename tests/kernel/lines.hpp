@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/launch/environment.hpp"
-#include "kernels/launch/run.hpp"
+#include "kernels/runtime/environment.hpp"
+#include "kernels/runtime/run.hpp"
 
 namespace napkin::test {
 

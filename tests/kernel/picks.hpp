@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/library/napkin.hpp"
-#include "tests/laid_out.hpp"
+#include "napkin/napkin.hpp"
+#include "tests/support/layout.hpp"
 
 namespace napkin::test {
 

@@ -6,8 +6,8 @@
 #include <functional>
 #include <string>
 
-#include "apps/library/replay.hpp"
-#include "apps/library/sweep.hpp"
+#include "apps/library/judge/replay.hpp"
+#include "apps/library/judge/sweep.hpp"
 #include "solver/space/constraints.hpp"
 #include "solver/space/enumerate.hpp"
 

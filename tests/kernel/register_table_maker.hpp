@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "model/mapping/compiled.hpp"
-#include "model/mapping/load.hpp"
+#include "model/mapping/compile/compiled.hpp"
+#include "model/mapping/read/load.hpp"
 #include "tests/kernel/register_verdicts.hpp"
 
 namespace napkin::test {

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/library/arguments.hpp"
-#include "model/mapping/load.hpp"
+#include "model/mapping/read/load.hpp"
+#include "napkin/arguments.hpp"
 #include "tests/kernel/register_rule.hpp"
 
 namespace napkin::test {

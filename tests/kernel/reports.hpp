@@ -7,9 +7,9 @@
 #include <string>
 
 #include "kernels/jit/cache.hpp"
-#include "kernels/launch/measure.hpp"
-#include "kernels/launch/reference.hpp"
-#include "tests/laid_out.hpp"
+#include "kernels/reference/reference.hpp"
+#include "kernels/runtime/measure.hpp"
+#include "tests/support/layout.hpp"
 
 namespace napkin::test {
 

@@ -14,7 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kernels/jit/source.hpp"
-#include "kernels/launch/counters.hpp"
+#include "kernels/runtime/counters.hpp"
 #include "model/mapping/tile.hpp"
 #include "model/resource/resources.hpp"
 #include "tests/kernel/attention_problem.hpp"

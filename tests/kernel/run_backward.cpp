@@ -15,9 +15,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "apps/library/call.hpp"
-#include "kernels/launch/attention_backward.hpp"
-#include "kernels/launch/measure.hpp"
+#include "kernels/plans/attention_backward.hpp"
+#include "kernels/runtime/measure.hpp"
+#include "napkin/call.hpp"
 #include "tests/kernel/attention_problem.hpp"
 #include "tests/kernel/backward_rows.hpp"
 #include "tests/kernel/layout_options.hpp"

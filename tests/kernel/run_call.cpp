@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
-#include "apps/library/call.hpp"
-#include "kernels/launch/attention_data.hpp"
-#include "kernels/launch/environment.hpp"
+#include "kernels/reference/attention_data.hpp"
+#include "kernels/runtime/environment.hpp"
+#include "napkin/call.hpp"
 
 namespace {
 

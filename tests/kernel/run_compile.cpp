@@ -22,9 +22,9 @@
 #include <mutex>
 #include <set>
 
-#include "apps/library/revision.hpp"
-#include "apps/library/validation.hpp"
-#include "kernels/launch/bundled.hpp"
+#include "apps/library/judge/validation.hpp"
+#include "apps/library/question/revision.hpp"
+#include "kernels/reference/bundled.hpp"
 #include "model/base/parallel.hpp"
 #include "tests/kernel/program.hpp"
 #include "tests/kernel/register_table_maker.hpp"

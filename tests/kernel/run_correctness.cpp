@@ -13,10 +13,10 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "apps/library/revision.hpp"
-#include "apps/library/validation.hpp"
+#include "apps/library/judge/validation.hpp"
+#include "apps/library/question/revision.hpp"
 #include "kernels/jit/source.hpp"
-#include "kernels/launch/driver_version.hpp"
+#include "kernels/runtime/driver_version.hpp"
 #include "tests/kernel/correctness_run.hpp"
 #include "tests/kernel/program.hpp"
 #include "tests/kernel/reports.hpp"

@@ -9,7 +9,7 @@
 //   run_decode --compile                    the variants of both into the cache, without a GPU
 //
 // Exit 1 where a result is wrong.
-#include "kernels/launch/device_arrays.hpp"
+#include "kernels/runtime/device_arrays.hpp"
 #include "tests/kernel/bench.hpp"
 #include "tests/kernel/decode_arrays.hpp"
 

@@ -10,7 +10,7 @@
 //   run_fp8 --compile                  the variants of --check and --time into the cache, without a GPU
 //
 // Exit 1 where a result is wrong.
-#include "kernels/launch/attention_fp8_device.hpp"
+#include "kernels/reference/attention_fp8_device.hpp"
 #include "tests/kernel/bench.hpp"
 #include "tests/kernel/fp8_cases.hpp"
 

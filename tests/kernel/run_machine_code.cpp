@@ -18,15 +18,15 @@
 #include <sstream>
 
 #include "kernels/jit/failure.hpp"
-#include "kernels/launch/environment.hpp"
 #include "kernels/micro/experiment.hpp"
+#include "kernels/runtime/environment.hpp"
 #include "model/base/parallel.hpp"
 #include "tests/emulator/backward_cases.hpp"
 #include "tests/kernel/decode_cases.hpp"
 #include "tests/kernel/fp8_cases.hpp"
 #include "tests/kernel/product_cases.hpp"
 #include "tests/kernel/program.hpp"
-#include "tests/machine_code.hpp"
+#include "tests/support/machine_code.hpp"
 
 namespace {
 

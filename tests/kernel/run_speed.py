@@ -12,7 +12,7 @@ events (warm L2), the median. One JSON object a tile and shape. Products: a line
 takes it, measured by napkin validate with cuBLAS right before and after. A card that was idle is faster for a second than
 one at its power limit: two seconds of products come first. --rounds N: the whole list N times (rows carry `round`).
 --picks NAPKIN: of d 64, 128, 256, causal or not, s 512 to 16384, the tile that select answers, in place of a FILE. --inputs:
-each shape on each of these (kernels/launch/attention_data.hpp says what they are; the peers' are made by the same rule), with
+each shape on each of these (kernels/reference/attention_data.hpp says what they are; the peers' are made by the same rule), with
 power and cycles, and where s is 512 or 4096 compared with float64.
 """
 import argparse, json, math, os, statistics, subprocess, sys, tempfile, threading, time

@@ -5,12 +5,12 @@
 #include <cmath>
 #include <map>
 
-#include "kernels/launch/attention_dump.hpp"
+#include "kernels/reference/attention_dump.hpp"
 #include "model/fusion/partition.hpp"
 #include "model/interpret/dump.hpp"
 #include "model/interpret/storage.hpp"
 #include "tests/kernel/gpu.hpp"
-#include "tests/laid_out.hpp"
+#include "tests/support/layout.hpp"
 
 namespace test_attention_dump {
 

@@ -14,12 +14,12 @@
 #include <utility>
 #include <vector>
 
-#include "apps/library/napkin.hpp"
-#include "apps/library/request.hpp"
+#include "apps/library/question/request.hpp"
 #include "model/diagram/library.hpp"
 #include "model/diagram/packing.hpp"
 #include "model/machine/load.hpp"
-#include "model/mapping/load.hpp"
+#include "model/mapping/read/load.hpp"
+#include "napkin/napkin.hpp"
 
 namespace napkin::test {
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "apps/library/napkin.hpp"
 #include "model/diagram/library.hpp"
 #include "model/fusion/derive.hpp"
 #include "model/fusion/rewrite.hpp"
+#include "napkin/napkin.hpp"
 
 namespace test_architectures {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "model/resource/resources.hpp"
-#include "tests/laid_out.hpp"
+#include "tests/support/layout.hpp"
 
 namespace test_cores_traffic {
 

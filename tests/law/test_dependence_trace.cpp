@@ -17,7 +17,7 @@
 #include "model/dependence/text.hpp"
 #include "model/dependence/traffic.hpp"
 #include "model/dependence/transform.hpp"
-#include "tests/rounds.hpp"
+#include "tests/support/case_count.hpp"
 
 namespace test_dependence_trace {
 

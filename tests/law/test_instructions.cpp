@@ -3,11 +3,11 @@
 
 #include <doctest/doctest.h>
 
-#include "kernels/launch/bundled.hpp"
+#include "kernels/reference/bundled.hpp"
 #include "model/clock/roofline/load.hpp"
-#include "tests/issued.hpp"
-#include "tests/laid_out.hpp"
-#include "tests/unit/launch/compiling.hpp"
+#include "tests/support/compiling.hpp"
+#include "tests/support/issued_instructions.hpp"
+#include "tests/support/layout.hpp"
 
 namespace test_instructions {
 

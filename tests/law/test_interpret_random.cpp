@@ -8,7 +8,7 @@
 #include "model/fusion/combine.hpp"
 #include "model/interpret/run.hpp"
 #include "tests/law/interpret_builder.hpp"
-#include "tests/rounds.hpp"
+#include "tests/support/case_count.hpp"
 
 #if NAPKIN_HAVE_RAPIDCHECK
 #include <rapidcheck.h>

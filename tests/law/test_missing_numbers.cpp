@@ -17,10 +17,10 @@
 #include "model/clock/graph/needs.hpp"
 #include "model/clock/prediction.hpp"
 #include "model/machine/write.hpp"
-#include "model/mapping/compiled.hpp"
+#include "model/mapping/compile/compiled.hpp"
 #include "model/resource/resources.hpp"
-#include "tests/laid_out.hpp"
-#include "tests/rounds.hpp"
+#include "tests/support/case_count.hpp"
+#include "tests/support/layout.hpp"
 
 namespace test_missing_numbers {
 

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "solver/optimum/convex.hpp"
-#include "tests/rounds.hpp"
+#include "tests/support/case_count.hpp"
 #include "tests/unit/optimum/programs.hpp"
 
 namespace test_optimum_convex {

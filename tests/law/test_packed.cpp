@@ -8,8 +8,8 @@
 #include "model/resource/resources.hpp"
 #include "model/resource/reuse.hpp"
 #include "solver/select/select.hpp"
-#include "tests/packed.hpp"
-#include "tests/rounds.hpp"
+#include "tests/support/case_count.hpp"
+#include "tests/support/packed_layout.hpp"
 
 namespace test_packed {
 

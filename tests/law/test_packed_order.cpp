@@ -4,12 +4,12 @@
 
 #include <cstring>
 
-#include "kernels/launch/attention_trial.hpp"
-#include "kernels/launch/bundled.hpp"
+#include "kernels/reference/attention_trial.hpp"
+#include "kernels/reference/bundled.hpp"
 #include "model/clock/roofline/work_distribution.hpp"
 #include "model/resource/order.hpp"
-#include "tests/packed.hpp"
-#include "tests/unit/launch/kernels_on_host.hpp"
+#include "tests/support/kernels_on_host.hpp"
+#include "tests/support/packed_layout.hpp"
 
 namespace test_packed_order {
 

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "model/mapping/placed.hpp"
-#include "tests/home_gpu.hpp"
+#include "tests/support/gpu_of_mapping.hpp"
 #include "tests/unit/select/case.hpp"
 
 namespace test_place_again {

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "tests/law/random_questions.hpp"
-#include "tests/rounds.hpp"
+#include "tests/support/case_count.hpp"
 
 namespace test_random_questions {
 

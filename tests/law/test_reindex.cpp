@@ -13,7 +13,7 @@
 #include "model/interpret/run.hpp"
 #include "solver/optimum/program.hpp"
 #include "solver/optimum/report.hpp"
-#include "tests/rounds.hpp"
+#include "tests/support/case_count.hpp"
 #include "tests/unit/diagram/written.hpp"
 
 namespace test_law_reindex {

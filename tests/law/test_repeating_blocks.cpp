@@ -10,7 +10,7 @@
 #include "model/resource/plan.hpp"
 #include "solver/space/constraints.hpp"
 #include "solver/space/enumerate.hpp"
-#include "tests/rounds.hpp"
+#include "tests/support/case_count.hpp"
 #include "tests/unit/select/case.hpp"
 
 namespace test_repeating_blocks {

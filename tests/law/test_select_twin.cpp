@@ -15,7 +15,7 @@
 #include "solver/select/scan.hpp"
 #include "solver/select/select.hpp"
 #include "solver/space/constraints.hpp"
-#include "tests/rounds.hpp"
+#include "tests/support/case_count.hpp"
 #include "tests/unit/select/case.hpp"
 
 namespace test_select_twin {

@@ -7,8 +7,8 @@
 #include <chrono>
 #include <vector>
 
-#include "tests/laid_out.hpp"
 #include "tests/law/mask_twin.hpp"
+#include "tests/support/layout.hpp"
 
 namespace test_walk_parts {
 

@@ -11,13 +11,13 @@ import pathlib
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-OUT = HERE / "fastest.json"
+OUT = HERE.parents[1] / "apps/library/judge/data/fastest.json"
 # One tile, at shapes most of which lies beyond the array: what a row of zeros costs, and not how fast a question is.
 PROBES = {"edges", "edges_h100"}
 
 
 def is_right(measured):
-    """As napkin::is_right (apps/library/validation.hpp): within twice the type's own error and 1e-5; or not compared."""
+    """As napkin::is_right (apps/library/judge/validation.hpp): within twice the type's own error and 1e-5; or not compared."""
     error, own = measured["max_error"], measured["reference_error"]
     return own is None or (error is not None and error <= 2 * own + 1e-5)
 
@@ -48,7 +48,7 @@ def main():
     text = "[\n" + ",\n".join(json.dumps(row, separators=(",", ":")) for row in fastest_rows()) + "\n]\n"
     if parser.parse_args().check:
         if not OUT.exists() or OUT.read_text() != text:
-            sys.exit("tests/measured/fastest.json is out of date: run tests/measured/fastest.py")
+            sys.exit("apps/library/judge/data/fastest.json is out of date: run tests/measured/fastest.py")
         return
     OUT.write_text(text)
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "tests/golden/cli.hpp"
-#include "tests/laid_out.hpp"
+#include "tests/support/layout.hpp"
 
 namespace measured {
 

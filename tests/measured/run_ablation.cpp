@@ -2,7 +2,7 @@
 //
 //   run_ablation FILE.jsonl... > docs/ablation.md
 //
-// The rows say which machine; every term of it is tried. (apps/library/ablation.hpp)
+// The rows say which machine; every term of it is tried. (apps/library/judge/ablation.hpp)
 
 #include <fmt/format.h>
 
@@ -10,8 +10,8 @@
 #include <cstdio>
 #include <set>
 
-#include "apps/library/ablation.hpp"
-#include "apps/report/record.hpp"
+#include "apps/library/judge/ablation.hpp"
+#include "apps/report/record/record.hpp"
 #include "model/machine/load.hpp"
 
 namespace {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/library/ablation.hpp"
-#include "apps/report/record.hpp"
+#include "apps/library/judge/ablation.hpp"
+#include "apps/report/record/record.hpp"
 #include "model/machine/load.hpp"
 
 namespace test_ablation {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/launch/reference.hpp"
+#include "kernels/reference/reference.hpp"
 #include "tests/measured/row.hpp"
 
 namespace test_backward {

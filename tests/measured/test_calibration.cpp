@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "apps/report/reading.hpp"
+#include "apps/report/record/reading.hpp"
 #include "model/machine/load.hpp"
 #include "model/machine/number.hpp"
 #include "model/machine/write.hpp"

@@ -5,11 +5,11 @@
 #include <functional>
 #include <set>
 
-#include "apps/library/arguments.hpp"
 #include "model/resource/resources.hpp"
+#include "napkin/arguments.hpp"
 #include "solver/space/constraints.hpp"
-#include "tests/laid_out.hpp"
 #include "tests/measured/row.hpp"
+#include "tests/support/layout.hpp"
 
 namespace test_correctness {
 

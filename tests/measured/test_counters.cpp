@@ -7,8 +7,8 @@
 
 #include "model/resource/resources.hpp"
 #include "model/resource/reuse.hpp"
-#include "tests/laid_out.hpp"
 #include "tests/measured/row.hpp"
+#include "tests/support/layout.hpp"
 
 namespace test_counters {
 

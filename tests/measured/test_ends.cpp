@@ -6,7 +6,7 @@
 
 #include "model/clock/launch/launch.hpp"
 #include "tests/golden/cli.hpp"
-#include "tests/laid_out.hpp"
+#include "tests/support/layout.hpp"
 
 namespace test_ends {
 

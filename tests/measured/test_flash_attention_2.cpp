@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "model/clock/graph/event_graph.hpp"
-#include "tests/laid_out.hpp"
 #include "tests/measured/row.hpp"
+#include "tests/support/layout.hpp"
 
 namespace test_flash_attention_2 {
 

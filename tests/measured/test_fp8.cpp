@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "apps/report/reading.hpp"
-#include "kernels/launch/e4m3_sum.hpp"
-#include "kernels/launch/reference.hpp"
-#include "model/machine/calibration.hpp"
+#include "apps/report/record/reading.hpp"
+#include "kernels/reference/e4m3_sum.hpp"
+#include "kernels/reference/reference.hpp"
+#include "model/machine/calibrate/calibration.hpp"
 #include "model/machine/load.hpp"
 #include "tests/golden/cli.hpp"
 #include "tests/measured/row.hpp"

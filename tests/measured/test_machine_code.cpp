@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "kernels/launch/environment.hpp"
-#include "tests/machine_code.hpp"
+#include "kernels/runtime/environment.hpp"
+#include "tests/support/machine_code.hpp"
 
 namespace test_machine_code {
 

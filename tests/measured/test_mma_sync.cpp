@@ -4,9 +4,9 @@
 #include <cmath>
 #include <map>
 
-#include "apps/report/reading.hpp"
-#include "model/machine/calibration.hpp"
-#include "model/machine/fit.hpp"
+#include "apps/report/record/reading.hpp"
+#include "model/machine/calibrate/calibration.hpp"
+#include "model/machine/calibrate/fit.hpp"
 #include "model/machine/load.hpp"
 #include "model/machine/write.hpp"
 #include "tests/measured/row.hpp"

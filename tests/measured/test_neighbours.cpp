@@ -7,8 +7,8 @@
 #include <string>
 
 #include "model/clock/graph/copy_cost.hpp"
-#include "tests/laid_out.hpp"
 #include "tests/measured/row.hpp"
+#include "tests/support/layout.hpp"
 
 namespace test_neighbours {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "apps/report/reading.hpp"
+#include "apps/report/record/reading.hpp"
 #include "model/machine/load.hpp"
 #include "tests/measured/sweep_rows.hpp"
 

@@ -11,7 +11,7 @@
 #include "model/clock/roofline/load.hpp"
 #include "model/clock/run/overhead.hpp"
 #include "tests/golden/cli.hpp"
-#include "tests/laid_out.hpp"
+#include "tests/support/layout.hpp"
 
 namespace test_softmax_overhead {
 

@@ -7,12 +7,12 @@
 #include <map>
 #include <string>
 
-#include "apps/report/reading.hpp"
+#include "apps/report/record/reading.hpp"
 #include "model/clock/graph/event_graph.hpp"
 #include "model/clock/run/period.hpp"
-#include "model/machine/reading.hpp"
-#include "tests/laid_out.hpp"
+#include "model/machine/calibrate/reading.hpp"
 #include "tests/measured/row.hpp"
+#include "tests/support/layout.hpp"
 
 namespace test_tiles {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "apps/report/reading.hpp"
+#include "apps/report/record/reading.hpp"
 #include "model/machine/load.hpp"
 #include "model/machine/number.hpp"
 #include "tests/golden/cli.hpp"

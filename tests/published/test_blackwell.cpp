@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/library/published_names.hpp"
-#include "apps/report/published.hpp"
+#include "apps/library/judge/published_names.hpp"
+#include "apps/report/record/published.hpp"
 #include "tests/golden/cli.hpp"
 
 namespace test_blackwell {

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.skipif(not (ROOT / "pyproject.toml").exists(), reason="
 def test_one_version():
     built = re.search(r"project\(napkin VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
     assert napkin.__version__ == built
+    assert not re.search(r"^version\s*=", (ROOT / "pyproject.toml").read_text(), re.M), "a second place to forget"
     assert "version" not in (ROOT / "CITATION.cff").read_text().replace("cff-version", ""), "a second place to forget"
 
 
@@ -29,7 +30,7 @@ def test_cibuildwheel_reads_the_configuration():
 
 
 def test_the_wheel_has_all():
-    wheels = sorted((ROOT / "dist").glob("napkin-*.whl"))
+    wheels = sorted((ROOT / "dist").glob("napkin_gpu-*.whl"))
     if not wheels:
         pytest.skip("SKIP: no wheel in dist/ (script/wheel makes it, and tries it in a bare environment)")
     names = zipfile.ZipFile(wheels[-1]).namelist()

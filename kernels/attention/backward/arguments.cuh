@@ -3,7 +3,7 @@
 // 128 keys a block, chunks of 64 queries; where dO lies. They are plain structs: the host fills them from this very
 // text.
 
-#include "kernels/attention/arguments.cuh"
+#include "kernels/attention/common/arguments.cuh"
 
 namespace napkin {
 

@@ -2,8 +2,8 @@
 // Fp8Places adds to attention_sm90's block of pairs of e4m3 what lies beside it in attention_fp8_sm90: V as it comes,
 // V^T as the tensor cores want it, and the barriers between them.
 
-#include "kernels/attention/arguments_fp8.cuh"
-#include "kernels/attention/block_sm90.cuh"
+#include "kernels/attention/fp8/arguments_fp8.cuh"
+#include "kernels/attention/sm90/block_sm90.cuh"
 
 namespace napkin {
 

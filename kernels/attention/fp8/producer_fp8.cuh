@@ -4,7 +4,7 @@
 // ldmatrix, four permutations of bytes and one stmatrix of a warp.
 
 #include "kernels/attention/fp8/block_fp8.cuh"
-#include "kernels/attention/producer_sm90.cuh"
+#include "kernels/attention/sm90/producer_sm90.cuh"
 #include "kernels/device/bytes.cuh"
 #include "kernels/device/mma.cuh"
 

@@ -3,8 +3,8 @@
 // chunks may have scales of their own, and P of up to 2^8. Example: of a row's keys the largest has P = 256, and one of
 // 2^-14 of it is still a normal number of e4m3.
 
-#include "kernels/attention/epilogue_sm90.cuh"
 #include "kernels/attention/fp8/block_fp8.cuh"
+#include "kernels/attention/sm90/epilogue_sm90.cuh"
 #include "kernels/device/bytes.cuh"
 
 namespace napkin {

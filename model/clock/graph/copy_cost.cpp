@@ -7,7 +7,7 @@
 #include "model/clock/roofline/assumed_clock.hpp"
 #include "model/clock/roofline/load.hpp"
 #include "model/clock/roofline/node_rate.hpp"
-#include "model/mapping/compiled.hpp"
+#include "model/mapping/compile/compiled.hpp"
 #include "model/resource/boxes.hpp"
 #include "model/resource/order.hpp"
 #include "model/resource/reuse.hpp"

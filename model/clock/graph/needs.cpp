@@ -9,7 +9,7 @@
 
 #include "model/clock/graph/copy_cost.hpp"
 #include "model/clock/roofline/combine_cost.hpp"
-#include "model/mapping/compiled.hpp"
+#include "model/mapping/compile/compiled.hpp"
 #include "model/resource/order.hpp"
 
 namespace napkin {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "model/clock/roofline/node_rate.hpp"
-#include "model/mapping/ways.hpp"
+#include "model/mapping/compile/ways.hpp"
 #include "model/resource/order.hpp"
 #include "model/resource/resources.hpp"
 

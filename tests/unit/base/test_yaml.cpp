@@ -4,7 +4,7 @@
 #include <string>
 
 #include "model/base/yaml.hpp"
-#include "tests/slips.hpp"
+#include "tests/support/mistakes.hpp"
 
 namespace test_yaml {
 

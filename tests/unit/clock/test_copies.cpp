@@ -5,11 +5,11 @@
 #include <string>
 
 #include "model/clock/graph/copy_cost.hpp"
-#include "model/clock/launch/power.hpp"
+#include "model/clock/power/power.hpp"
 #include "model/clock/prediction.hpp"
 #include "model/clock/run/period.hpp"
 #include "model/clock/run/timeline.hpp"
-#include "tests/laid_out.hpp"
+#include "tests/support/layout.hpp"
 
 namespace test_copies {
 

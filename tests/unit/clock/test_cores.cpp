@@ -12,7 +12,7 @@
 #include "model/clock/run/period.hpp"
 #include "model/resource/resources.hpp"
 #include "model/resource/table.hpp"
-#include "tests/laid_out.hpp"
+#include "tests/support/layout.hpp"
 #include "tests/unit/clock/toy_graph.hpp"
 
 namespace test_cores {

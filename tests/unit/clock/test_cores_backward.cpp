@@ -16,7 +16,7 @@
 #include "model/clock/run/timeline.hpp"
 #include "model/resource/order.hpp"
 #include "model/resource/resources.hpp"
-#include "tests/laid_out.hpp"
+#include "tests/support/layout.hpp"
 #include "tests/unit/clock/toy_graph.hpp"
 
 namespace test_cores_backward {

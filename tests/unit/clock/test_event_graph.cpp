@@ -10,7 +10,7 @@
 #include "model/clock/graph/event_graph.hpp"
 #include "model/clock/run/period.hpp"
 #include "model/clock/run/timeline.hpp"
-#include "tests/laid_out.hpp"
+#include "tests/support/layout.hpp"
 #include "tests/unit/clock/small_graph.hpp"
 
 namespace test_event_graph {

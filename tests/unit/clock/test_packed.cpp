@@ -8,15 +8,15 @@
 #include <vector>
 
 #include "model/clock/launch/launch.hpp"
-#include "model/clock/launch/power.hpp"
+#include "model/clock/power/power.hpp"
 #include "model/clock/prediction.hpp"
 #include "model/clock/roofline/load.hpp"
 #include "model/clock/time_model.hpp"
 #include "model/resource/order.hpp"
 #include "model/resource/plan.hpp"
-#include "tests/packed.hpp"
-#include "tests/predicted_time.hpp"
-#include "tests/rounds.hpp"
+#include "tests/support/case_count.hpp"
+#include "tests/support/packed_layout.hpp"
+#include "tests/support/predicted_time.hpp"
 
 namespace test_packed {
 
@@ -47,8 +47,8 @@ int chunks_seen(const SequenceLengths& one, std::int64_t row, bool masked) {
   return seen;
 }
 
-/// Which sequence and which of its tiles the launch's tile of that number is: kernels/attention/tiles.cuh, line by
-/// line.
+/// Which sequence and which of its tiles the launch's tile of that number is: kernels/attention/common/tiles.cuh, line
+/// by line.
 struct Place {
   std::int64_t sequence, row;
 };

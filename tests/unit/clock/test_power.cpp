@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "model/clock/graph/copy_cost.hpp"
-#include "model/clock/launch/power.hpp"
+#include "model/clock/power/power.hpp"
 #include "model/clock/prediction.hpp"
 #include "model/clock/roofline/load.hpp"
 #include "model/resource/order.hpp"
-#include "tests/laid_out.hpp"
+#include "tests/support/layout.hpp"
 
 namespace test_power {
 

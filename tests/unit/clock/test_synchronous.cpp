@@ -8,8 +8,8 @@
 #include "model/clock/prediction.hpp"
 #include "model/clock/roofline/load.hpp"
 #include "model/clock/run/period.hpp"
-#include "tests/laid_out.hpp"
-#include "tests/predicted_time.hpp"
+#include "tests/support/layout.hpp"
+#include "tests/support/predicted_time.hpp"
 
 namespace test_synchronous {
 

@@ -18,8 +18,8 @@
 #include "model/clock/run/period.hpp"
 #include "model/clock/time_model.hpp"
 #include "model/resource/plan.hpp"
-#include "tests/laid_out.hpp"
-#include "tests/rounds.hpp"
+#include "tests/support/case_count.hpp"
+#include "tests/support/layout.hpp"
 
 namespace test_time {
 

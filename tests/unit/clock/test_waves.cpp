@@ -10,8 +10,8 @@
 #include "model/clock/roofline/load.hpp"
 #include "model/clock/run/timeline.hpp"
 #include "model/diagram/visits.hpp"
-#include "tests/laid_out.hpp"
-#include "tests/rounds.hpp"
+#include "tests/support/case_count.hpp"
+#include "tests/support/layout.hpp"
 
 namespace test_waves {
 

@@ -6,7 +6,7 @@
 
 #include "model/dependence/library.hpp"
 #include "model/dependence/text.hpp"
-#include "tests/slips.hpp"
+#include "tests/support/mistakes.hpp"
 
 namespace test_text {
 

@@ -2,7 +2,7 @@
 
 #include "model/diagram/library.hpp"
 #include "model/diagram/text.hpp"
-#include "tests/slips.hpp"
+#include "tests/support/mistakes.hpp"
 
 namespace test_compose {
 

@@ -3,7 +3,7 @@
 #include "model/diagram/library.hpp"
 #include "model/diagram/problem.hpp"
 #include "model/diagram/text.hpp"
-#include "tests/slips.hpp"
+#include "tests/support/mistakes.hpp"
 
 namespace test_problem {
 

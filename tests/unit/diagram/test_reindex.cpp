@@ -6,7 +6,7 @@
 #include "model/diagram/library.hpp"
 #include "model/diagram/reindex.hpp"
 #include "model/diagram/slice.hpp"
-#include "tests/slips.hpp"
+#include "tests/support/mistakes.hpp"
 #include "tests/unit/diagram/written.hpp"
 
 namespace test_reindex {

@@ -7,7 +7,7 @@
 
 #include "model/diagram/library.hpp"
 #include "model/diagram/text.hpp"
-#include "tests/slips.hpp"
+#include "tests/support/mistakes.hpp"
 #include "tests/unit/diagram/random_diagram.hpp"
 
 #ifdef NAPKIN_HAVE_RAPIDCHECK

@@ -10,7 +10,7 @@
 
 #include "solver/emit/emit.hpp"
 #include "solver/emit/identifier.hpp"
-#include "tests/home_gpu.hpp"
+#include "tests/support/gpu_of_mapping.hpp"
 #include "tests/unit/select/case.hpp"
 
 namespace test_emit {

@@ -10,7 +10,7 @@
 #include "model/fusion/derive.hpp"
 #include "model/fusion/partition.hpp"
 #include "model/fusion/pseudocode.hpp"
-#include "tests/slips.hpp"
+#include "tests/support/mistakes.hpp"
 #include "tests/unit/diagram/random_diagram.hpp"
 #include "tests/unit/diagram/written.hpp"
 

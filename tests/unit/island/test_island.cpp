@@ -7,7 +7,7 @@
 #include "model/island/island.hpp"
 #include "model/island/split.hpp"
 #include "model/machine/load.hpp"
-#include "tests/slips.hpp"
+#include "tests/support/mistakes.hpp"
 
 namespace test_island {
 

@@ -8,7 +8,7 @@
 #include <iterator>
 
 #include "kernels/jit/cache.hpp"
-#include "tests/processes.hpp"
+#include "tests/support/processes.hpp"
 
 namespace test_cache {
 

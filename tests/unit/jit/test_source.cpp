@@ -30,12 +30,12 @@ TEST_CASE("headers are followed, once each, whatever they include") {
 }
 
 TEST_CASE("the kernels are embedded with their headers") {
-  const KernelSource source = kernel_source("kernels/attention/attention_sm90.cuh");
+  const KernelSource source = kernel_source("kernels/attention/sm90/attention_sm90.cuh");
   const auto has = [&](std::string_view path) {
     return std::any_of(source.headers.begin(), source.headers.end(),
                        [&](const EmbeddedFile& h) { return h.path == path; });
   };
-  CHECK(has("kernels/attention/arguments.cuh"));
+  CHECK(has("kernels/attention/common/arguments.cuh"));
   CHECK(has("kernels/device/wgmma.cuh"));
 }
 
@@ -58,8 +58,24 @@ TEST_CASE("a kernel's hash follows its tokens and those of its headers, not how 
   CHECK(hash("#define A 1 \\\n + 2\nint a;") != hash("#define A 1\n + 2\nint a;"));
 }
 
+TEST_CASE("a kernel's hash does not follow where its files lie and in which order they are included") {
+  const std::string base = source_hash(kernel_source(
+      "a.cuh",
+      std::vector<EmbeddedFile>{
+          {"a.cuh", "#include \"b.cuh\"\n#include \"c.cuh\"\nint a;"}, {"b.cuh", "int b;"}, {"c.cuh", "int c;"}}));
+  CHECK(base ==
+        source_hash(kernel_source(
+            "x/a.cuh", std::vector<EmbeddedFile>{{"x/a.cuh", "#include \"a/c.cuh\"\n#include \"z/b.cuh\"\nint a;"},
+                                                 {"z/b.cuh", "int b;"},
+                                                 {"a/c.cuh", "int c;"}})));
+  CHECK(base != source_hash(kernel_source(
+                    "a.cuh", std::vector<EmbeddedFile>{{"a.cuh", "#include \"b.cuh\"\nint a;"}, {"b.cuh", "int b;"}})));
+  CHECK(base != source_hash({{"a.cuh", "#include <b>\nint a;"}, {{"b.cuh", "int b;"}, {"c.cuh", "int c;"}}}));
+}
+
 TEST_CASE("a bundled kernel's hash is found by its mapping's name") {
-  CHECK(kernel_source_hash("attention_sm90") == source_hash(kernel_source("kernels/attention/attention_sm90.cuh")));
+  CHECK(kernel_source_hash("attention_sm90") ==
+        source_hash(kernel_source("kernels/attention/sm90/attention_sm90.cuh")));
   CHECK(kernel_source_hash("matmul_sm90") != kernel_source_hash("attention_sm80"));
   CHECK_THROWS_AS((void)kernel_source_hash("sm90"), CudaFailure);
 }

@@ -10,7 +10,7 @@
 #include "model/base/embedded.hpp"
 #include "model/machine/load.hpp"
 #include "model/machine/write.hpp"
-#include "tests/slips.hpp"
+#include "tests/support/mistakes.hpp"
 
 namespace test_architectures {
 

@@ -6,7 +6,7 @@
 
 #include "model/machine/load.hpp"
 #include "small_profile.hpp"
-#include "tests/slips.hpp"
+#include "tests/support/mistakes.hpp"
 
 namespace test_load_errors {
 

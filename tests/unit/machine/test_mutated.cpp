@@ -14,7 +14,7 @@
 #include "model/base/embedded.hpp"
 #include "model/base/error.hpp"
 #include "model/machine/load.hpp"
-#include "tests/rounds.hpp"
+#include "tests/support/case_count.hpp"
 
 namespace test_mutated {
 

@@ -8,8 +8,8 @@
 #include "model/diagram/library.hpp"
 #include "model/fusion/derive.hpp"
 #include "model/machine/load.hpp"
-#include "model/mapping/load.hpp"
 #include "model/mapping/placed.hpp"
+#include "model/mapping/read/load.hpp"
 
 namespace napkin::testing {
 

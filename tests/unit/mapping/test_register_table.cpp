@@ -6,10 +6,10 @@
 #include <fstream>
 #include <map>
 
-#include "model/mapping/load.hpp"
+#include "model/mapping/read/load.hpp"
 #include "model/mapping/register_table.hpp"
 #include "model/mapping/tile.hpp"
-#include "tests/slips.hpp"
+#include "tests/support/mistakes.hpp"
 #include "tests/unit/mapping/mapped.hpp"
 
 namespace test_register_table {
@@ -218,7 +218,7 @@ TEST_CASE("a mapping names the table beside it, else a built-in one; nothing but
   CHECK(refused("table: ../m").find("not the name of a table") != std::string::npos);
   CHECK(refused("tables: beside").find("unknown key 'tables'") != std::string::npos);
   // The built-in one of that name is found from anywhere; it asks for knobs that this mapping does not have.
-  CHECK(refused("table: attention_sm90.registers").find("kernels/attention/attention_sm90.registers.csv:8:1") !=
+  CHECK(refused("table: attention_sm90.registers").find("kernels/attention/sm90/attention_sm90.registers.csv:8:1") !=
         std::string::npos);
 }
 

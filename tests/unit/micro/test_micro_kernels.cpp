@@ -222,7 +222,7 @@ TEST_CASE("inputs whose scores have a shape compile, of both types" * doctest::t
                              ".bf16 = false, .spike = true", ".bf16 = false, .spike = false"}) {
     const std::string expression = std::string("napkin::shape_scores<napkin::ScoresConfig{") + config + "}>";
     const CompiledKernel kernel =
-        compiler->compile({kernel_source("kernels/launch/scores.cuh"), expression, std::string(micro_gpu), {}});
+        compiler->compile({kernel_source("kernels/reference/scores.cuh"), expression, std::string(micro_gpu), {}});
     CAPTURE(expression);
     CHECK_MESSAGE(kernel.report.clean(), kernel.report.objection());
   }

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "model/resource/block_ids.hpp"
-#include "tests/laid_out.hpp"
+#include "tests/support/layout.hpp"
 
 namespace test_block_ids {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/home_gpu.hpp"
-#include "tests/laid_out.hpp"
+#include "tests/support/gpu_of_mapping.hpp"
+#include "tests/support/layout.hpp"
 
 // The toolkit's occupancy calculator, header-only and host-only, where one is installed.
 #if __has_include(<cuda_occupancy.h>)

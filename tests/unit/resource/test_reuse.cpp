@@ -9,7 +9,7 @@
 #include "model/resource/order.hpp"
 #include "model/resource/resources.hpp"
 #include "model/resource/reuse.hpp"
-#include "tests/packed.hpp"
+#include "tests/support/packed_layout.hpp"
 #include "tests/unit/resource/reuse_twin.hpp"
 
 namespace test_reuse {

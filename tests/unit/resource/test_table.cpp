@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "tests/laid_out.hpp"
+#include "tests/support/layout.hpp"
 
 namespace test_table {
 

@@ -8,7 +8,7 @@
 #include "model/diagram/library.hpp"
 #include "model/fusion/derive.hpp"
 #include "model/machine/load.hpp"
-#include "model/mapping/load.hpp"
+#include "model/mapping/read/load.hpp"
 #include "solver/space/question.hpp"
 
 namespace napkin::testing {

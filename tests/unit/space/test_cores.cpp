@@ -5,7 +5,7 @@
 
 #include "model/resource/resources.hpp"
 #include "solver/space/constraints.hpp"
-#include "tests/laid_out.hpp"
+#include "tests/support/layout.hpp"
 
 namespace test_space_cores {
 

@@ -6,7 +6,7 @@
 #include "model/clock/run/period.hpp"
 #include "model/resource/resources.hpp"
 #include "solver/space/constraints.hpp"
-#include "tests/laid_out.hpp"
+#include "tests/support/layout.hpp"
 
 namespace test_sm120 {
 

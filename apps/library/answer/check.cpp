@@ -1,0 +1,75 @@
+#include "apps/library/answer/check.hpp"
+
+#include "model/interpret/check.hpp"
+#include "model/mapping/read/load.hpp"
+#include "model/resource/resources.hpp"
+
+namespace napkin {
+namespace {
+
+constexpr std::int64_t no_limit = std::int64_t{1} << 50;  // values: the check is of counts, not of what fits
+
+CountsAnswer counted(const Counts& counts) {
+  const LevelCounts& low = counts.levels.front();
+  return {low.loaded().get(), low.stored().get(), low.peak.get(), counts.combine.loaded().get(),
+          counts.combine.stored().get()};
+}
+
+/// The same partition on the abstract machine, by place() and the two rules.
+CountsAnswer predicted(const Streamed& streamed, const Problem& problem, const Partition& partition) {
+  const Machine machine = abstract_machine(no_limit);
+  const Mapping mapping = ideal_mapping(streamed, machine);
+  Tile tile;
+  for (const Knob& knob : mapping.knobs) {
+    const AxisId axis = streamed.diagram.axis(knob.name.substr(knob.name.find('.') + 1));
+    const bool chunk =
+        streamed.stream == axis && knob.name == streamed.diagram.axes[static_cast<std::size_t>(axis)].name;
+    tile.values.push_back((chunk ? partition.chunk : partition.group[static_cast<std::size_t>(axis)]).get());
+  }
+  Problem in_values = problem;
+  in_values.dtype = DType::value;
+  const PlacedDiagram placed = Placer(streamed, mapping, machine, in_values).place(tile);
+  const LevelTransfer moved = transfers(placed).front();
+  const LevelMemory held = memories(placed).front();
+  const CombineMoved combine = combine_moved(placed).value_or(CombineMoved{});
+  return {moved.load.value.get(), moved.store.value.get(), held.live.value.get(), combine.loaded.value.get(),
+          combine.whole.value.get()};
+}
+
+}  // namespace
+
+Partition partition_of(const PlacedDiagram& placed) {
+  const PlacedLevel& block = placed.block();
+  Partition partition{block.extent, block.chunk};
+  for (std::size_t a = 0; a < partition.group.size(); ++a) {
+    partition.group[a] = std::min(partition.group[a], placed.problem->sizes[a]);
+  }
+  if (placed.streamed->stream) {
+    partition.chunk =
+        std::min(partition.chunk, placed.problem->sizes[static_cast<std::size_t>(*placed.streamed->stream)]);
+  }
+  return partition;
+}
+
+CheckAnswer check_of(const Request& request, const Layout& layout, const PlacedDiagram& placed) {
+  const Diagram& diagram = layout.streamed->diagram;
+  CheckLimits limits;
+  limits.progress = request.ask.progress;
+  const CheckResult result = check(*layout.streamed, request.problem, partition_of(placed), limits);
+  CheckAnswer answer;
+  for (std::size_t a = 0; a < diagram.axes.size(); ++a) {
+    answer.shape.emplace_back(diagram.axes[a].name, result.problem.sizes[a].get());
+    const std::string& name = diagram.axes[a].name;
+    const bool chunk = layout.streamed->stream == static_cast<AxisId>(a);
+    const bool grouped = layout.streamed->grouped(static_cast<AxisId>(a));
+    if (grouped) answer.tile.emplace_back(chunk ? name + ".part" : name, result.partition.group[a].get());
+    if (chunk) answer.tile.emplace_back(name, result.partition.chunk.get());
+  }
+  answer.counted = counted(result.counts);
+  answer.predicted = predicted(*layout.streamed, result.problem, result.partition);
+  answer.output_error = result.output_error;
+  answer.equal = answer.counted == answer.predicted && result.outputs_agree;
+  return answer;
+}
+
+}  // namespace napkin

@@ -1,0 +1,62 @@
+#include "napkin/compare.hpp"
+
+#include "apps/library/answer/law_setting.hpp"
+#include "apps/library/answer/session.hpp"
+
+namespace napkin {
+namespace {
+
+/// The kernels to compare; "all": those that run there, the fastest first, and the bound below them all.
+std::vector<std::string> named(const Session& session, const Ask& ask, const std::vector<std::string>& kernels) {
+  if (kernels != std::vector<std::string>{"all"}) return kernels;
+  std::vector<std::string> names;
+  for (const KernelAnswer& kernel : session.kernels(ask)) names.push_back(kernel.kernel);
+  names.emplace_back("ideal");
+  return names;
+}
+
+/// The selection, or why this machine cannot have one; names and sizes that are wrong anywhere are still thrown.
+ComparedMachine compared(const Session& session, const Request& problem) {
+  try {
+    return {*session.select(problem.ask, 1), std::nullopt, ""};
+  } catch (const Error& error) {
+    if (error.where().starts_with("--")) throw;
+    ComparedMachine refused{{}, std::nullopt, error.what()};
+    refused.selected.head.algorithm = problem.diagram->name;
+    refused.selected.head.gpu = problem.machine->name;
+    refused.selected.head.dtype = std::string(name_of(problem.problem.dtype));
+    refused.selected.head.mask = problem.ask.mask;
+    return refused;
+  }
+}
+
+}  // namespace
+
+CompareAnswer Session::compare(const Ask& ask, const std::vector<std::string>& gpus,
+                               const std::vector<std::string>& dtypes, const std::vector<std::string>& kernels) const {
+  CompareAnswer answer;
+  for (const std::string& gpu : gpus) {
+    std::optional<LawSetting> first;
+    for (const std::string& dtype : dtypes) {
+      Ask one = ask;
+      one.gpu = gpu;
+      one.dtype = dtype;
+      Request problem = state_->problem(one);
+      std::optional<LawSetting> setting = law_setting(problem);
+      bool any = false;
+      for (const std::string& kernel : kernels.empty() ? std::vector{ask.kernel} : named(*this, one, kernels)) {
+        problem.ask.kernel = kernel;
+        ComparedMachine machine = compared(*this, problem);
+        if (machine.refused.empty() && setting && !any) machine.laws = laws_of(*setting);
+        any = any || machine.refused.empty();
+        answer.machines.push_back(std::move(machine));
+      }
+      if (!any) continue;
+      if (setting && first) answer.quantisation.push_back(quantisation_of(*first, *setting));
+      if (!first) first = std::move(setting);
+    }
+  }
+  return answer;
+}
+
+}  // namespace napkin

@@ -1,0 +1,78 @@
+#include <algorithm>
+
+#include "apps/library/answer/session.hpp"
+#include "apps/library/rank/evaluate.hpp"
+#include "apps/library/rank/select_kernel.hpp"
+#include "model/island/island.hpp"
+#include "model/mapping/read/load.hpp"
+#include "solver/emit/emit.hpp"
+
+namespace napkin {
+namespace {
+
+/// The mapping whose own form is asked for: the peer's that computes the algorithm there.
+std::string peer_of(const Request& request, const std::string& form) {
+  // FlashAttention-4's kernel for Hopper is FlashAttention-3's algorithm, and so is its mapping.
+  const std::string emitted = form == "fa4" ? "fa3" : form;
+  std::vector<std::string> peers;
+  for (const std::string& name : builtin_mappings()) {
+    const Mapping mapping = load_mapping(name, "--emit");
+    if (mapping.emit != emitted) continue;
+    peers.push_back(name);
+    const bool typed = mapping.dtypes.empty() || lists(mapping.dtypes, name_of(request.problem.dtype));
+    if (mapping.algorithm == request.diagram->name && runs_on(mapping, *request.machine) && typed) return name;
+  }
+  throw Error("--emit", "no mapping of " + form + " computes " + request.diagram->name + " there",
+              peers.empty() ? "json or cpp" : "json or cpp, or another GPU or type for " + joined(peers));
+}
+
+/// Whether the form takes the runners-up too: what an autotuner tries.
+bool lists_tiles(const std::string& form) { return form == "triton" || form == "fa4"; }
+
+std::string text_in(const std::string& form, const Request& request, const Ranking& ranking) {
+  const Mapping& mapping = *ranking.layout().mapping;
+  const Tile& tile = ranking.best().tile;
+  if (form == "json") return emit_json(mapping, tile);
+  const std::string about = about_question(*request.diagram, mapping, *request.machine, request.problem);
+  if (form == "fa3") return emit_fa3(mapping, tile, about);
+  if (lists_tiles(form)) {
+    std::vector<Tile> tiles;
+    for (const Ranked& ranked : ranking.selection().ranked) tiles.push_back(ranked.tile);
+    return form == "fa4" ? emit_fa4(mapping, tiles, about) : emit_triton(mapping, tiles, about);
+  }
+  const Placer placer = placer_of(request, ranking.layout());
+  const Placement placement = place(placer, tile);
+  return emit_cpp(placement.placed, placement.plan);
+}
+
+Emission emission_of(const Request& request, const std::string& form, int top) {
+  const Ranking ranking = select_kernel(request, lists_tiles(form) ? top : 1);
+  if (ranking.layout().ideal) return {"", false, "no kernel is known that runs " + request.diagram->name + " there"};
+  if (ranking.empty()) return {"", false, ranking.nothing_fits()};
+  std::string text = text_in(form, request, ranking);
+  if (!text.ends_with('\n')) text += '\n';
+  return {std::move(text), true, ""};
+}
+
+}  // namespace
+
+Emission Session::emit(const Ask& ask, const std::string& form, int top) const {
+  const std::vector<std::string> forms = {"json", "cpp", "triton", "fa3", "fa4", "nccl"};
+  if (std::find(forms.begin(), forms.end(), form) == forms.end()) {
+    throw Error("--emit", in_quotes(form) + " is no form", one_of(form, forms));
+  }
+  if (asks_island(ask) != (form == "nccl")) {
+    throw Error("--emit",
+                form == "nccl" ? "nccl is of several GPUs, and " + in_quotes(ask.gpu) + " is no island"
+                               : form + " is of one GPU, and " + ask.gpu + " is an island",
+                form == "nccl" ? one_of("", builtin_islands()) : "nccl");
+  }
+  if (form == "nccl") return nccl_calls(*this, ask);
+  Ask asked = ask;
+  if ((form == "triton" || form == "fa3" || form == "fa4") && ask.kernel.empty())
+    asked.kernel = peer_of(state_->problem(ask), form);
+  const Request request = this->request(asked);
+  return at_shape([&] { return emission_of(request, form, top); });
+}
+
+}  // namespace napkin

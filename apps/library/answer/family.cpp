@@ -1,0 +1,175 @@
+// The breakpoints of a family of shapes: as few as a tile within 1 % of the best at every size of the grid allows.
+//
+// The best tiles of each size are the candidates. From the first size on, the candidate that stays within the tolerance
+// for the longest is taken, and the next one begins behind it: no other choice among them has fewer breakpoints.
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "apps/library/answer/session.hpp"
+#include "apps/library/rank/evaluate.hpp"
+#include "apps/library/rank/select_kernel.hpp"
+
+namespace napkin {
+namespace {
+
+constexpr double tolerance = 0.01, wider[] = {0.02, 0.05, 0.1};
+constexpr int candidates_of_a_size = 5;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// A kernel and a tile that are the best at some size.
+struct Candidate {
+  std::string mapping;
+  Tile tile;
+  bool operator==(const Candidate&) const = default;
+};
+
+/// One size: its question, and what is best there.
+struct Point {
+  std::int64_t size = 0;
+  std::unique_ptr<Request> request;  // rankings and candidates point into it
+  std::unique_ptr<Ranking> ranking;
+  std::optional<Candidate> best;
+  double time = infinity;
+};
+
+class Grid {
+ public:
+  void add(std::int64_t size, Request request) {
+    Point point{size, std::make_unique<Request>(std::move(request)), nullptr, std::nullopt, infinity};
+    point.ranking = std::make_unique<Ranking>(select_kernel(*point.request, candidates_of_a_size));
+    const Ranking& ranking = *point.ranking;
+    for (const Ranked& ranked : ranking.selection().ranked) {
+      Candidate one{ranking.layout().mapping->name, ranked.tile};
+      if (!point.best) point.best = one;
+      if (std::find(candidates_.begin(), candidates_.end(), one) == candidates_.end())
+        candidates_.push_back(std::move(one));
+    }
+    points_.push_back(std::move(point));
+    const std::size_t i = points_.size() - 1;
+    if (points_[i].best) points_[i].time = time_of(i, *points_[i].best);
+  }
+
+  /// As few as tiles within `most` of the best allow.
+  [[nodiscard]] std::vector<FamilyPick> picks(double most) {
+    std::vector<FamilyPick> out;
+    for (std::size_t first = 0; first < points_.size();) {
+      const Candidate* longest = nullptr;
+      std::size_t end = first + 1;
+      for (const Candidate& candidate : candidates_) {
+        std::size_t reached = first;
+        while (reached < points_.size() && loss(reached, candidate) <= most) ++reached;
+        if (reached < end || (reached == end && longest != nullptr)) continue;
+        longest = &candidate;
+        end = reached;
+      }
+      while (longest == nullptr && end < points_.size() && !points_[end].best) ++end;  // nothing fits
+      out.push_back(pick(longest, first, end - 1));
+      first = end;
+    }
+    return out;
+  }
+
+  /// Of the picks' tiles the one that loses the least where it loses the most; nothing where each fails somewhere.
+  [[nodiscard]] std::optional<FamilyDefault> whole(const std::vector<FamilyPick>& picks) {
+    std::optional<FamilyDefault> least;
+    for (const Candidate& candidate : candidates_) {
+      if (std::none_of(picks.begin(), picks.end(), [&](const FamilyPick& p) { return is_of(candidate, p); })) continue;
+      FamilyDefault one{pick(&candidate, 0, points_.size() - 1), 0, points_.front().size};
+      for (std::size_t i = 0; i < points_.size(); ++i) {
+        const double lost = loss(i, candidate);
+        one.mean += lost / static_cast<double>(points_.size());
+        if (lost >= one.pick.loss) one.worst_at = points_[i].size;
+      }
+      if (one.pick.loss < infinity && (!least || one.pick.loss < least->pick.loss)) least = std::move(one);
+    }
+    return least;
+  }
+
+ private:
+  [[nodiscard]] const Layout* layout_of(std::size_t i, const Candidate& candidate) const {
+    for (const Layout& layout : points_[i].request->layouts) {
+      if (layout.mapping->name == candidate.mapping) return &layout;
+    }
+    return nullptr;
+  }
+  [[nodiscard]] std::optional<PredictedAnswer> predicted(std::size_t i, const Candidate& candidate) {
+    const Layout* layout = layout_of(i, candidate);
+    if (layout == nullptr) return std::nullopt;
+    const Placement placement = place(placer_of(*points_[i].request, *layout), candidate.tile);
+    if (!placement.violations.empty()) return std::nullopt;
+    if (layout->ideal) return bound_of(placement.placed);
+    return answer_of(napkin::predicted(*points_[i].request, *layout, placement));
+  }
+  /// Seconds; infinite where the tile does not fit.
+  [[nodiscard]] double time_of(std::size_t i, const Candidate& candidate) {
+    const auto at = std::find(candidates_.begin(), candidates_.end(), candidate) - candidates_.begin();
+    const auto [known, is_new] = times_.try_emplace({i, at}, infinity);
+    if (!is_new) return known->second;
+    const auto answer = predicted(i, candidate);
+    return known->second = answer ? answer->time : infinity;
+  }
+  /// How much longer it takes than the best, as a fraction.
+  [[nodiscard]] double loss(std::size_t i, const Candidate& candidate) {
+    return points_[i].best ? time_of(i, candidate) / points_[i].time - 1 : infinity;
+  }
+  [[nodiscard]] bool is_of(const Candidate& candidate, const FamilyPick& pick) const {
+    for (std::size_t i = 0; i < points_.size(); ++i) {
+      const Layout* layout = layout_of(i, candidate);
+      if (layout != nullptr && pick.kernel.value_or("ideal") == candidate.mapping)
+        return values_of(*layout->mapping, candidate.tile) == pick.tile;
+    }
+    return false;
+  }
+  [[nodiscard]] FamilyPick pick(const Candidate* candidate, std::size_t first, std::size_t last) {
+    FamilyPick out;
+    out.from = points_[first].size;
+    out.to = points_[last].size;
+    if (candidate == nullptr) return out;
+    const Layout* layout = nullptr;
+    for (std::size_t i = first; i <= last; ++i) {
+      if (layout == nullptr) layout = layout_of(i, *candidate);
+      out.loss = std::max(out.loss, loss(i, *candidate));
+    }
+    out.found = !layout->ideal;
+    if (!layout->ideal) out.kernel = layout->mapping->name;
+    out.tile = values_of(*layout->mapping, candidate->tile);
+    out.predicted_from = predicted(first, *candidate);
+    out.predicted_to = predicted(last, *candidate);
+    return out;
+  }
+
+  std::vector<Point> points_;
+  std::vector<Candidate> candidates_;
+  std::map<std::pair<std::size_t, std::ptrdiff_t>, double> times_;
+};
+
+}  // namespace
+
+FamilyAnswer Session::select_family(const Ask& ask, const ShapeFamily& family) const {
+  FamilyAnswer answer;
+  answer.family = family;
+  Ask asked = ask;
+  asked.shape = family.at(family.range.to);
+  (void)select(asked, 1);  // a size that cannot be is said before any work
+  const std::vector<std::int64_t> sizes = family.range.points();
+  answer.points = std::ssize(sizes);
+  Grid grid;
+  at_shape([&] {
+    std::int64_t done = 0;
+    for (const std::int64_t size : sizes) {
+      asked.shape = family.at(size);
+      Request request = this->request(asked);
+      if (size == family.range.from) answer.head = head_of(request, request.layouts.front(), nullptr);
+      grid.add(size, std::move(request));
+      if (ask.progress) ask.progress(++done, answer.points);
+    }
+    answer.picks = grid.picks(tolerance);
+    for (const double more : wider) answer.wider.emplace_back(more, std::ssize(grid.picks(more)));
+    answer.whole = grid.whole(answer.picks);
+  });
+  return answer;
+}
+
+}  // namespace napkin

@@ -1,0 +1,69 @@
+#pragma once
+// ways_of lists the ways in which an island can divide a question, each with its launches asked and its time known.
+// Internal to apps/.
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "apps/library/question/request.hpp"
+#include "model/island/schedule.hpp"
+#include "napkin/napkin.hpp"
+
+namespace napkin {
+
+/// A question about an island with its names resolved.
+struct IslandQuestion {
+  Ask ask;
+  Island island;
+  std::shared_ptr<const Machine> machine;  ///< one of its GPUs
+  std::vector<Split> splits;               ///< those to try
+  std::vector<PartOrder> orders;           ///< those asked for
+  std::int64_t gpus = 1;                   ///< that take part
+  Problem problem;
+  NamedSizes shape;  ///< every axis
+};
+/// Throws Error for every mistake in the question.
+[[nodiscard]] IslandQuestion island_question(const Session& session, const Ask& ask);
+
+/// Launches of one shape, by all GPUs, and what the Session says of one.
+struct AskedLaunch {
+  DeviceLaunch launch;
+  std::int64_t count = 0;
+  std::shared_ptr<const QueryAnswer> answer;
+  double adding = 0;  ///< seconds
+};
+
+struct Way {
+  Division division;
+  std::vector<Transport> transports;
+  std::vector<AskedLaunch> launches;
+  std::vector<std::vector<StepTime>> steps;  ///< by GPU, by step
+  double finishing = 0;                      ///< seconds
+  IslandTime time;
+  double flops = 0;      ///< of all GPUs
+  double imbalance = 1;  ///< work of the GPU with most over the mean
+  std::optional<std::int64_t> memory_limit;
+
+  /// The launch that takes most.
+  [[nodiscard]] const AskedLaunch& heaviest() const;
+  /// Seconds, were the links these.
+  [[nodiscard]] double time_on(const Island& island) const;
+};
+
+struct IslandWays {
+  std::vector<Way> ways;  ///< the fastest first
+  std::vector<std::pair<std::string, std::string>> refused;
+};
+/// Throws Error where the question names a split that cannot be.
+[[nodiscard]] IslandWays ways_of(const Session& session, const IslandQuestion& question);
+
+/// The least length of the sequence, in steps of 64 for each part, from which on the way's ring is hidden; nothing:
+/// none up to 4 M, or rows and columns of different lengths.
+[[nodiscard]] std::optional<std::int64_t> hidden_from(const Session& session, const IslandQuestion& question,
+                                                      const Way& from);
+
+[[nodiscard]] NamedSizes sizes_by_name(const Diagram& diagram, const Sizes& sizes);
+
+}  // namespace napkin

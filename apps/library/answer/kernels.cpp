@@ -1,0 +1,47 @@
+// All kernels that can answer a question, side by side.
+
+#include <algorithm>
+#include <tuple>
+
+#include "apps/library/answer/session.hpp"
+#include "apps/library/question/on_all_cores.hpp"
+#include "apps/library/rank/evaluate.hpp"
+#include "apps/library/rank/select_kernel.hpp"
+
+namespace napkin {
+namespace {
+
+KernelAnswer answer_of(const Request& request, const Layout& layout) {
+  const Ranking ranking(request, layout, 1);
+  KernelAnswer answer;
+  answer.kernel = layout.mapping->name;
+  answer.bundled = layout.bundled();
+  if (ranking.empty()) {
+    answer.why = ranking.nothing_fits();
+    return answer;
+  }
+  answer.tile = values_of(*layout.mapping, ranking.best().tile);
+  answer.predicted = napkin::answer_of(ranking.predicted(ranking.best().tile));
+  answer.by_graph = !ranking.best().prediction.iteration.empty();
+  return answer;
+}
+
+}  // namespace
+
+std::vector<KernelAnswer> Session::kernels(const Ask& ask) const {
+  Request request = state_->kernels(ask);
+  std::vector<KernelAnswer> answers(request.layouts.size());
+  at_shape([&] {
+    const auto rank = [&](std::size_t i) { answers[i] = answer_of(request, request.layouts[i]); };
+    on_all_cores(answers.size(), rank, 1);
+  });
+  std::stable_sort(answers.begin(), answers.end(), [](const KernelAnswer& a, const KernelAnswer& b) {
+    const auto key = [](const KernelAnswer& k) {
+      return std::tuple(!k.predicted, !k.by_graph, k.predicted ? k.predicted->time : 0.0);
+    };
+    return key(a) < key(b);
+  });
+  return answers;
+}
+
+}  // namespace napkin

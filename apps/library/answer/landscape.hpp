@@ -1,0 +1,41 @@
+#pragma once
+// A landscape shows two knobs of a kernel at a time: for each pair of their values the best time that a tile with them
+// reaches, whatever its other knobs are, or what keeps all such tiles out. Internal to apps/.
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/library/question/request.hpp"
+#include "model/mapping/tile.hpp"
+#include "napkin/answers.hpp"
+
+namespace napkin {
+
+/// All tiles with one value of each of the two knobs.
+struct LandscapeCell {
+  std::optional<double> time;  ///< seconds of the fastest; none: no such tile is legal
+  TileValues tile;             ///< the fastest; empty: none
+  std::string reason;          ///< none legal: the constraint that keeps most of them out, such as "shared memory"
+  bool chosen = false;         ///< the tile of the report has these two values
+};
+
+struct LandscapeAnswer {
+  std::string down, across;              ///< knobs, the one with more values down
+  std::string down_unit, across_unit;    ///< "rows", "copies"; empty for words
+  std::vector<KnobValue> rows, columns;  ///< their values in order of size; of words in order of preference
+  std::vector<LandscapeCell> cells;      ///< row by row
+
+  [[nodiscard]] const LandscapeCell& at(std::size_t row, std::size_t column) const {
+    return cells[row * columns.size() + column];
+  }
+};
+
+/// The pairs of the knobs that matter the most, at most so many pairs: those whose values change the time the most when
+/// all others follow. The first pair has the two that matter the most; later ones
+/// with more cells than can be ranked in half a second are left out. `chosen` is marked; it need not be legal.
+[[nodiscard]] std::vector<LandscapeAnswer> landscapes_of(const Request& request, const Layout& layout,
+                                                         const Tile& chosen, std::size_t most);
+
+}  // namespace napkin

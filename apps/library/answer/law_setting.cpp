@@ -1,0 +1,165 @@
+#include "apps/library/answer/law_setting.hpp"
+
+#include "solver/optimum/bandwidth.hpp"
+
+namespace napkin {
+namespace {
+
+/// Seconds of the contractions, two operations a multiply-add, at the tensor units' peak.
+double computing(const LawSetting& setting) {
+  const Machine& machine = *setting.request.machine;
+  const TensorInstruction* instruction = machine.tensor_for(setting.request.problem.dtype);
+  if (instruction == nullptr) return 0;
+  double operations = 0;
+  for (const Operation& op : setting.request.diagram->operations) {
+    if (op.kind != OpKind::contract) continue;
+    double products = static_cast<double>(op.inputs.size());  // n factors: n - 1 multiplications and an addition
+    for (const AxisId axis : setting.request.diagram->arrays[static_cast<std::size_t>(op.outputs.front())].axes)
+      products *= real(setting.request.problem.sizes[static_cast<std::size_t>(axis)]);
+    for (const AxisId axis : op.own) products *= real(setting.request.problem.sizes[static_cast<std::size_t>(axis)]);
+    operations += products;
+  }
+  const double peak = peak_flops(machine, *instruction, setting.clock);
+  return peak > 0 ? operations / peak : 0;
+}
+
+void add_levels(const LawSetting& setting, Laws& laws) {
+  const MultiLevelCost cost = multilevel_cost(optimum_law(setting.program), setting.levels);
+  laws.computing = computing(setting);
+  for (const auto& share : cost.shares) {
+    const double bytes = share.transfer * setting.value_bytes;
+    laws.levels.push_back({share.level.name, share.level.memory * setting.value_bytes, bytes, share.cost,
+                           laws.computing > 0 ? bytes / laws.computing : 0});
+  }
+  laws.bound = cost.bound;
+  laws.weighted = cost.sum;
+}
+
+/// Cluster sizes whose rate the profile states, else the powers of two up to the largest cluster.
+std::vector<Count> cluster_sizes(const Machine& machine) {
+  std::vector<Count> sizes;
+  for (const Level& level : machine.levels) {
+    if (level.kind != LevelKind::cross_transfer) continue;
+    const Pipe* pipe = machine.pipe_into(static_cast<LevelId>(&level - machine.levels.data()));
+    if (pipe == nullptr) continue;
+    for (const auto& each : pipe->by_cluster_size) sizes.push_back(each.first);
+    for (Count size = 2; pipe->by_cluster_size.empty() && size <= level.per_parent; size *= 2) sizes.push_back(size);
+  }
+  return sizes;
+}
+
+void add_crossings(const LawSetting& setting, Laws& laws) {
+  const TransferLaw law = optimum_law(setting.program);
+  for (const Count size : cluster_sizes(*setting.request.machine)) {
+    const auto levels = memory_levels_of(*setting.request.machine, setting.clock, setting.value_bytes, size);
+    const MultiLevelCost cost = multilevel_cost(law, levels);
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      if (levels[i].kind != LevelKind::cross_transfer) continue;
+      laws.crossings.push_back({levels[i].name, size.get(), cost.shares[i].transfer * setting.value_bytes,
+                                cost.pipes[i].transfer * setting.value_bytes, cost.pipes[i].cost, cost.sum});
+    }
+  }
+}
+
+/// Rates of the pipe into a level as the profile states them, bytes a second of the whole machine.
+std::vector<std::pair<double, bool>> stated_rates(const LawSetting& setting, const Pipe& pipe) {
+  std::vector<std::pair<double, bool>> rates;
+  if (pipe.aggregate.datasheet) rates.emplace_back(pipe.aggregate.datasheet->value, false);
+  if (pipe.aggregate.measured) rates.emplace_back(pipe.aggregate.measured->value, true);
+  if (pipe.per_node_clock.known()) {
+    rates.emplace_back(bytes_per_second(*setting.request.machine, pipe, setting.clock),
+                       pipe.per_node_clock.measured.has_value());
+  }
+  return rates;
+}
+
+std::vector<ClusterLaw> cluster_laws(const LawSetting& setting) {
+  const Machine& machine = *setting.request.machine;
+  const auto options = cluster_options(machine, setting.clock, setting.value_bytes);
+  std::vector<ClusterLaw> laws;
+  for (LevelId id = 1; id <= machine.compute && !options.empty(); ++id) {
+    const Level& level = machine.levels[static_cast<std::size_t>(id)];
+    const Pipe* pipe = level.kind == LevelKind::cross_transfer ? nullptr : machine.pipe_into(id);
+    if (pipe == nullptr) continue;
+    for (const auto& [rate, measured] : stated_rates(setting, *pipe)) {
+      if (rate <= 0) continue;
+      const ClusterChoice choice = choose_cluster(setting.terms, setting.memory(), setting.value_bytes / rate, options);
+      ClusterLaw law{machine.levels[static_cast<std::size_t>(level.parent)].name, measured, choice.size.get(), {}};
+      for (const auto& [size, saving] : choice.savings) law.savings.emplace_back(size.get(), saving);
+      laws.push_back(std::move(law));
+    }
+  }
+  return laws;
+}
+
+/// The forms of section 8 are worked out for two algorithms.
+std::vector<MinimaLaw> minima_laws(const LawSetting& setting) {
+  const Machine& machine = *setting.request.machine;
+  const std::string& algorithm = setting.request.diagram->name;
+  std::vector<MinimaLaw> laws;
+  if (algorithm != "matmul" && algorithm != "attention") return laws;
+  for (LevelId level = 1; level <= machine.compute; ++level) {
+    if (machine.levels[static_cast<std::size_t>(level)].kind == LevelKind::cross_transfer) continue;
+    MinimaLaw law{machine.levels[static_cast<std::size_t>(level)].name, {}};
+    try {
+      const Rates rates = rates_of(machine, level, setting.request.problem.dtype, setting.clock);
+      if (algorithm == "matmul") {
+        const MatmulMinima minima = matmul_minima(rates, setting.memory());
+        law.least = {{"accumulator bytes", least_accumulator_bytes(minima, 4)}, {"b", minima.depth}};
+      } else {
+        const auto d = setting.request.problem.sizes[static_cast<std::size_t>(setting.request.diagram->axis("d"))];
+        const AttentionMinima minima = attention_minima(rates, static_cast<double>(d));
+        law.least = {{"g_q", minima.rows}, {"x", minima.keys}};
+      }
+      laws.push_back(std::move(law));
+    } catch (const Error&) {  // this level's pipe or the type's peak is not in the profile
+      continue;
+    }
+  }
+  return laws;
+}
+
+std::optional<CachingLaw> caching_law(const LawSetting& setting) {
+  for (const MemoryLevel& level : setting.levels) {
+    if (level.kind != LevelKind::cache || level.children < 1) continue;
+    const NestedFactors nested = nested_factors(Count(static_cast<std::int64_t>(level.children)));
+    CachingLaw law{level.name, {}, nested.ratio};
+    for (const Count factor : nested.factors) law.factors.push_back(factor.get());
+    return law;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<LawSetting> law_setting(const Request& request) {
+  if (!request.ask.lengths.empty()) return std::nullopt;  // the laws are of one length
+  try {
+    return LawSetting(request);
+  } catch (const Error&) {  // the selection has succeeded: only a bandwidth or memory is missing
+    return std::nullopt;
+  }
+}
+
+Laws laws_of(const LawSetting& setting) {
+  Laws laws;
+  add_levels(setting, laws);
+  add_crossings(setting, laws);
+  laws.clusters = cluster_laws(setting);
+  laws.minima = minima_laws(setting);
+  if (setting.request.diagram->name == "matmul") laws.caching = caching_law(setting);
+  return laws;
+}
+
+QuantisationAnswer quantisation_of(const LawSetting& first, const LawSetting& other) {
+  std::vector<EffectiveLevel> levels = effective_levels(first.levels);
+  for (EffectiveLevel& level : levels) {  // per value -> per byte
+    level.weight /= first.value_bytes;
+    level.memory *= first.value_bytes;
+  }
+  const Quantisation law = quantisation(first.terms, levels, first.value_bytes, other.value_bytes);
+  return {first.request.machine->name, std::string(name_of(first.request.problem.dtype)),
+          std::string(name_of(other.request.problem.dtype)), law.gain, law.terms};
+}
+
+}  // namespace napkin

@@ -1,0 +1,47 @@
+#pragma once
+// A LawSetting is one algorithm on one machine in one element type as the laws see it: the geometric program of its
+// transfers and the machine's levels with their weights. Internal to apps/.
+
+#include <optional>
+
+#include "apps/library/question/request.hpp"
+#include "apps/library/rank/evaluate.hpp"
+#include "model/fusion/derive.hpp"
+#include "napkin/compare.hpp"
+#include "napkin/laws.hpp"
+#include "solver/optimum/multilevel.hpp"
+#include "solver/optimum/program.hpp"
+
+namespace napkin {
+
+/// The optimum of one algorithm on one machine in one type, in values and seconds a value.
+struct LawSetting {
+  Request request;
+  Streamed streamed;
+  Hertz clock;
+  double value_bytes = 2;
+  GeometricProgram program;
+  std::vector<MemoryLevel> levels;
+  std::vector<PowerTerm> terms;  ///< at the memory of a compute node
+
+  explicit LawSetting(Request of)
+      : request(std::move(of)),
+        streamed(derive(*request.diagram)),
+        clock(clock_of(*request.machine)),
+        value_bytes(bytes_per_value(request.problem.dtype)),
+        program(program_of(streamed, request.problem)),
+        levels(memory_levels_of(*request.machine, clock, value_bytes)),
+        terms(closed_form(program, memory()).terms) {}
+
+  [[nodiscard]] double memory() const { return levels.back().memory; }
+};
+
+/// Nothing of packed sequences (the laws are of one length), and where the profile lacks a bandwidth or a memory.
+[[nodiscard]] std::optional<LawSetting> law_setting(const Request& request);
+
+[[nodiscard]] Laws laws_of(const LawSetting& setting);
+
+/// What the other one's element type is worth: H* in bytes and seconds.
+[[nodiscard]] QuantisationAnswer quantisation_of(const LawSetting& first, const LawSetting& other);
+
+}  // namespace napkin

@@ -1,0 +1,158 @@
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "apps/library/answer/answering.hpp"
+#include "apps/library/answer/standing.hpp"
+#include "apps/library/question/words.hpp"
+#include "apps/library/rank/cut.hpp"
+#include "apps/library/rank/evaluate.hpp"
+#include "apps/library/rank/select_kernel.hpp"
+
+namespace napkin {
+namespace {
+
+/// What the best tile moves and holds.
+void add_best(const Request& request, const Ranking& ranking, SelectAnswer& answer) {
+  const KeptPlacer placer = kept_placer_of(request, ranking.layout());
+  const PlacedDiagram placed = placer->place(ranking.best().tile);
+  answer.predicted =
+      ranking.layout().ideal ? bound_of(placed) : std::optional(answer_of(ranking.predicted(ranking.best().tile)));
+  if (answer.predicted) answer.predicted->standing = standing_of(request, ranking.layout(), ranking.best().tile);
+  const Hertz clock = answer.predicted ? Hertz(answer.predicted->clock) : clock_of(*request.machine);
+  answer.levels = levels_of(request, ranking.layout(), placed, clock, Rereads::counted);
+  answer.combine = combine_of(placed, clock);
+  for (std::string& note : launch_notes(placed)) answer.notes.push_back(std::move(note));
+  answer.occupancy = answer_of(plan(placed));
+}
+
+/// The ideal mapping's tiles have one bound, of the algorithm.
+std::string about_bound(const Request& request, const SelectAnswer& answer) {
+  const bool asked_for = !request.ask.kernel.empty();  // the ideal mapping by its name, not for want of a kernel
+  const std::string what =
+      asked_for ? "the ideal mapping is no kernel" : "no kernel is known that runs " + request.diagram->name + " there";
+  if (!answer.predicted) return what + ", and the profile lacks the rates of a bound";
+  return what + "; whatever its mapping, it would take at least what " + answer.predicted->bound +
+         " takes, at the fastest rates that the profile states";
+}
+
+/// A request and its ranking, for what is worked out when it is asked for.
+struct Kept {
+  Request request;
+  std::optional<Ranking> ranking;  // points into the request
+};
+
+/// What the L2 forgets of each is counted when its prediction is asked for: it takes as long as the ranking.
+void add_alternatives(const std::shared_ptr<const Kept>& kept, SelectAnswer& answer) {
+  const Ranking& ranking = *kept->ranking;
+  const std::vector<Ranked>& ranked = ranking.selection().ranked;
+  if (ranked.size() < 2 || ranking.layout().ideal) return;
+  for (std::size_t i = 1; i < ranked.size(); ++i) {
+    const auto predict = [kept, i] {
+      const Ranking& of = *kept->ranking;
+      return at_shape([&] { return answer_of(of.predicted(of.selection().ranked[i].tile)); });
+    };
+    answer.alternatives.push_back(
+        {values_of(*ranking.layout().mapping, ranked[i].tile), Later<PredictedAnswer>(predict)});
+  }
+}
+
+using Rejected = std::vector<std::pair<std::string, std::int64_t>>;
+
+/// How many tiles each rule keeps out, and why the best one is the best: what takes longer than to find it.
+struct Reasons {
+  std::int64_t legal = 0;
+  Rejected rejected;
+  std::string because;
+};
+
+Rejected rejected_of(const Rejections& counted) {
+  Rejected out;
+  for (const auto& [constraint, tiles] : counted.rejected) out.emplace_back(constraint, tiles.get());
+  return out;
+}
+
+void add_counts(const Rejections& counted, SelectAnswer& answer) {
+  answer.legal = counted.legal.get();
+  answer.rejected = rejected_of(counted);
+}
+
+Reasons reasons_of(const Ranking& ranking) {
+  const Rejections counted = ranking.count_rejections();
+  return {counted.legal.get(), rejected_of(counted), ranking.explain()};
+}
+
+/// One thread at a time asks the ranking for them. The ideal mapping's table serves one shape and may take megabytes:
+/// it is asked at once, so that no answer keeps it.
+void add_reasons(const std::shared_ptr<const Kept>& kept, SelectAnswer& answer) {
+  if (kept->ranking->layout().ideal) {
+    add_counts(kept->ranking->count_rejections(), answer);
+    return;
+  }
+  using All = Later<Reasons>;
+  const auto all = std::make_shared<const All>([kept] { return at_shape([&] { return reasons_of(*kept->ranking); }); });
+  answer.legal = Later<std::int64_t>([all] { return all->get().legal; });
+  answer.rejected = Later<Rejected>([all] { return all->get().rejected; });
+  answer.because = Later<std::string>([all] { return all->get().because; });
+}
+
+/// "Nothing fits" is no answer to sizes whose products do not fit 64 bits: those are refused, as by query.
+void refuse_overflow(const Request& request, const Layout& layout) {
+  Tile any;
+  for (const Knob& knob : layout.mapping->knobs) any.values.push_back(knob.domain.front());
+  const PlacedDiagram placed = placer_of(request, layout).place(any);
+  (void)work(placed);
+  (void)levels_of(placed, clock_of(*request.machine));
+}
+
+/// Nothing fits one launch: the launches that the algorithm is cut into.
+void make_cut(const Request& request, SelectAnswer& answer) {
+  answer.launches = cut_of(request);
+  if (answer.launches.empty()) return;
+  answer.because = "one launch does not hold it (" + answer.because.get() + "); of all ways to cut it these " +
+                   std::to_string(answer.launches.size()) + " launches move least through device memory";
+  answer.levels = levels_of(answer.launches);
+}
+
+/// Nothing fits.
+void add_refusal(const Request& request, const Ranking& ranking, SelectAnswer& answer) {
+  const Rejections counted = ranking.count_rejections();
+  refuse_overflow(request, ranking.layout());
+  add_counts(counted, answer);
+  answer.because = ranking.nothing_fits();
+  if (may_be_cut(request)) make_cut(request, answer);
+}
+
+SelectAnswer answer_of(const std::shared_ptr<const Kept>& kept) {
+  const Request& request = kept->request;
+  const Ranking& ranking = *kept->ranking;
+  SelectAnswer answer;
+  answer.head = head_of(request, ranking.layout(), ranking.empty() ? nullptr : &ranking.best().tile);
+  answer.found = !ranking.empty() && !ranking.layout().ideal;
+  answer.candidates = ranking.selection().candidates.get();
+  answer.notes = notes_of(ranking.layout());
+  if (ranking.empty()) {
+    add_refusal(request, ranking, answer);
+    return answer;
+  }
+  add_best(request, ranking, answer);
+  if (ranking.layout().ideal) answer.because = about_bound(request, answer);
+  add_reasons(kept, answer);
+  add_alternatives(kept, answer);
+  return answer;
+}
+
+}  // namespace
+
+SelectAnswer select_answer(Request request, int top) {
+  const auto kept = std::make_shared<Kept>(Kept{std::move(request), std::nullopt});
+  return at_shape([&] {
+    kept->ranking = select_kernel(kept->request, top);
+    kept->request.ask.progress = kept->request.ask.making = nullptr;  // of this call alone
+    return answer_of(kept);
+  });
+}
+
+}  // namespace napkin

@@ -1,0 +1,190 @@
+#include "apps/library/answer/session.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <tuple>
+
+#include "apps/library/answer/answering.hpp"
+#include "apps/library/question/on_all_cores.hpp"
+
+namespace napkin {
+namespace {
+
+constexpr std::size_t most_sequences = 4096;  // of a packed batch whose answer is kept
+
+/// What an answer depends on. Names are compared as they were given: two names of one thing are two questions.
+auto fields_of(const Ask& ask) {
+  return std::tie(ask.algorithm, ask.gpu, ask.memory, ask.shape, ask.lengths, ask.dtype, ask.mask, ask.kernel, ask.tile,
+                  ask.split, ask.conditions);
+}
+
+class Hash {
+ public:
+  void add(std::uint64_t number) { value_ = (value_ ^ number) * 0x9E3779B97F4A7C15U ^ value_ >> 29U; }
+  void add(std::string_view text) { add(std::hash<std::string_view>()(text)); }
+  [[nodiscard]] std::size_t value() const { return value_; }
+
+ private:
+  std::uint64_t value_ = 0;
+};
+
+/// What is run or compiled beside the question depends on more than the question.
+bool is_kept(const Ask& ask) { return !ask.check && !ask.compile && ask.lengths.size() <= most_sequences; }
+
+/// The answer that is kept, else a new one.
+template <class Answer, class Make>
+std::shared_ptr<const Answer> answer_of(Answers<Answer>& answers, const AskedAs& asked, const Make& make) {
+  if (!is_kept(asked.ask)) return std::make_shared<const Answer>(make());
+  if (auto known = answers.find(asked)) return known;
+  std::vector<FileStamp> files = files_of(asked.ask);
+  return answers.keep(asked, std::move(files), std::make_shared<const Answer>(make()));
+}
+
+}  // namespace
+
+std::size_t AskedHash::operator()(const AskedAs& asked) const {
+  const Ask& ask = asked.ask;
+  Hash hash;
+  for (const std::string* text : {&ask.algorithm, &ask.gpu, &ask.dtype, &ask.kernel, &ask.split}) hash.add(*text);
+  hash.add(static_cast<std::uint64_t>(ask.memory.value_or(-1)));
+  for (const auto& [axis, size] : ask.shape) {
+    hash.add(axis);
+    hash.add(static_cast<std::uint64_t>(size));
+  }
+  for (const SequenceLengths& one : ask.lengths) {
+    hash.add(static_cast<std::uint64_t>(one.q));
+    hash.add(static_cast<std::uint64_t>(one.x));
+  }
+  for (const std::int64_t number : {static_cast<std::int64_t>(ask.mask.kind), ask.mask.left, ask.mask.right})
+    hash.add(static_cast<std::uint64_t>(number));
+  for (const auto& [knob, value] : ask.tile) {
+    hash.add(knob);
+    hash.add(value);
+  }
+  if (ask.conditions != CardConditions{}) hash.add(text_of(ask.conditions));
+  hash.add(static_cast<std::uint64_t>(asked.top));
+  return hash.value();
+}
+
+bool AskedEqual::operator()(const Asked& a, const AskedAs& b) const {
+  return a.top == b.top && fields_of(a.ask) == fields_of(b.ask);
+}
+
+template <class Answer>
+std::shared_ptr<const Answer> Answers<Answer>::find(const AskedAs& asked) {
+  const std::lock_guard lock(mutex_);
+  const Kept* known = kept_.find(asked);
+  if (known == nullptr) return nullptr;
+  for (const FileStamp& file : known->files) {
+    if (file != stamp_of(file.path)) return nullptr;
+  }
+  return known->answer;
+}
+
+template <class Answer>
+std::shared_ptr<const Answer> Answers<Answer>::keep(const AskedAs& asked, std::vector<FileStamp> files,
+                                                    std::shared_ptr<const Answer> answer) {
+  const std::lock_guard lock(mutex_);
+  if (const Kept* known = kept_.find(asked); known != nullptr && known->files == files) return known->answer;
+  Ask ask = asked.ask;
+  ask.progress = ask.making = nullptr;
+  return kept_.put({std::move(ask), asked.top}, {std::move(answer), std::move(files)}).answer;
+}
+
+Request Session::State::request(const Ask& ask) {
+  const std::lock_guard lock(mutex);
+  return make_request(ask, catalog);
+}
+
+Request Session::State::problem(const Ask& ask) {
+  const std::lock_guard lock(mutex);
+  return resolve_problem(ask, catalog);
+}
+
+Request Session::State::kernels(const Ask& ask) {
+  const std::lock_guard lock(mutex);
+  Request request = resolve_problem(ask, catalog);
+  for (const bool bundled : {true, false}) {
+    try {
+      at_shape([&] {
+        for (Layout& layout : kernel_layouts(request, catalog, bundled)) request.layouts.push_back(std::move(layout));
+      });
+    } catch (const Overflow&) {
+      throw;
+    } catch (const Error&) {  // none of the kernels has the user's knobs
+      continue;
+    }
+  }
+  return request;
+}
+
+Session::Session() : state_(std::make_unique<State>()) {}
+Session::~Session() = default;
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+
+Request Session::request(const Ask& ask) const { return state_->request(ask); }
+
+std::shared_ptr<const QueryAnswer> Session::query(const Ask& ask) const {
+  return answer_of(state_->queries, {ask, 0}, [&] { return query_answer(request(ask)); });
+}
+
+std::shared_ptr<const SelectAnswer> Session::select(const Ask& ask, int top) const {
+  return answer_of(state_->selections, {ask, top}, [&] { return select_answer(request(ask), top); });
+}
+
+std::vector<std::shared_ptr<const SelectAnswer>> Session::select_many(const Ask& ask,
+                                                                      const std::vector<NamedSizes>& shapes,
+                                                                      int top) const {
+  std::vector<std::shared_ptr<const SelectAnswer>> answers(shapes.size());
+  on_all_cores(shapes.size(), [&](std::size_t i) {
+    Ask one = ask;
+    one.shape.insert(one.shape.end(), shapes[i].begin(), shapes[i].end());
+    try {
+      answers[i] = select(one, top);
+    } catch (const Error& error) {
+      if (error.where() != "--shape") throw;
+      throw Error("shapes[" + std::to_string(i) + "]", error.problem(), error.right());
+    }
+  });
+  return answers;
+}
+
+SensitivityAnswer Session::sensitivity(const Ask& ask) const {
+  if (ask.memory) throw Error("--memory", "has no clock", "--gpu with a profile (napkin list gpus)");
+  return sensitivity_answer(request(ask));
+}
+
+Session& default_session() {
+  static Session& one = *new Session;  // never destroyed: a call at the end of the program may still ask
+  return one;
+}
+
+std::shared_ptr<const QueryAnswer> query(const Ask& ask) { return default_session().query(ask); }
+
+std::shared_ptr<const SelectAnswer> select(const Ask& ask, int top) { return default_session().select(ask, top); }
+
+std::vector<std::shared_ptr<const SelectAnswer>> select_many(const Ask& ask, const std::vector<NamedSizes>& shapes,
+                                                             int top) {
+  return default_session().select_many(ask, shapes, top);
+}
+
+std::optional<LoadAnswer> other_load(const Ask& ask, const Head& head) {
+  return default_session().other_load(ask, head);
+}
+std::vector<KernelAnswer> kernels(const Ask& ask) { return default_session().kernels(ask); }
+
+FamilyAnswer select_family(const Ask& ask, const ShapeFamily& family) {
+  return default_session().select_family(ask, family);
+}
+
+CompareAnswer compare(const Ask& ask, const std::vector<std::string>& gpus, const std::vector<std::string>& dtypes,
+                      const std::vector<std::string>& kernels) {
+  return default_session().compare(ask, gpus, dtypes, kernels);
+}
+
+SensitivityAnswer sensitivity(const Ask& ask) { return default_session().sensitivity(ask); }
+
+Emission emit(const Ask& ask, const std::string& form, int top) { return default_session().emit(ask, form, top); }
+
+}  // namespace napkin

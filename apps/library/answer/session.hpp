@@ -1,0 +1,69 @@
+#pragma once
+// A Session keeps the parts of its questions, and the latest answers, 256 of queries and 256 of selections. Internal to
+// apps/.
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "apps/library/question/catalog.hpp"
+#include "apps/library/question/latest.hpp"
+#include "apps/library/question/request.hpp"
+#include "napkin/napkin.hpp"
+
+namespace napkin {
+
+/// What an answer is known by.
+struct Asked {
+  Ask ask;
+  int top = 0;  ///< of a query: 0
+};
+/// An AskedAs is an Asked whose question is only looked up.
+struct AskedAs {
+  const Ask& ask;
+  int top = 0;
+};
+
+/// Of every field that an answer depends on; `progress` is none.
+struct AskedHash {
+  std::size_t operator()(const AskedAs& asked) const;
+  std::size_t operator()(const Asked& asked) const { return (*this)(AskedAs{asked.ask, asked.top}); }
+};
+struct AskedEqual {
+  bool operator()(const Asked& a, const AskedAs& b) const;
+  bool operator()(const Asked& a, const Asked& b) const { return (*this)(a, AskedAs{b.ask, b.top}); }
+};
+
+/// The latest answers of one kind.
+template <class Answer>
+class Answers {
+ public:
+  /// nullptr where the question is new, or a file that it names has changed.
+  [[nodiscard]] std::shared_ptr<const Answer> find(const AskedAs& asked);
+  /// Returns what is kept for the question from now on: the answer of whichever thread came first.
+  std::shared_ptr<const Answer> keep(const AskedAs& asked, std::vector<FileStamp> files,
+                                     std::shared_ptr<const Answer> answer);
+
+ private:
+  struct Kept {
+    std::shared_ptr<const Answer> answer;
+    std::vector<FileStamp> files;  ///< as they were before the first of them was read
+  };
+  std::mutex mutex_;
+  Latest<Asked, Kept, AskedHash, AskedEqual> kept_{256};
+};
+
+struct Session::State {
+  /// The question resolved; without layouts: problem().
+  [[nodiscard]] Request request(const Ask& ask);
+  [[nodiscard]] Request problem(const Ask& ask);
+  /// With the layouts of all kernels, bundled and peers', that have the user's knobs; maybe none.
+  [[nodiscard]] Request kernels(const Ask& ask);
+
+  std::mutex mutex;  ///< of the catalog
+  Catalog catalog;
+  Answers<QueryAnswer> queries;
+  Answers<SelectAnswer> selections;
+};
+
+}  // namespace napkin

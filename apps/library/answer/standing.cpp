@@ -1,0 +1,139 @@
+#include "apps/library/answer/standing.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "apps/library/question/known.hpp"
+#include "apps/library/question/on_all_cores.hpp"
+#include "apps/library/rank/evaluate.hpp"
+#include "model/clock/graph/needs.hpp"
+#include "model/machine/numbers.hpp"
+#include "model/mapping/compile/compiled.hpp"
+#include "model/mapping/read/load.hpp"
+
+namespace napkin {
+namespace {
+
+constexpr double change = 1.1;         // of a number, to see whether it matters
+constexpr double least_change = 5e-3;  // of the time
+
+/// A tile of a question, to be predicted on machines that differ in one number.
+struct TimedTile {
+  Request request;
+  Layout layout;
+  Tile tile;
+
+  template <class Use>
+  auto placed(const std::shared_ptr<const Machine>& machine, Use&& use) const {
+    Request other = request;
+    other.machine = machine;
+    const Placer placer = placer_of(other, layout);
+    return use(place(placer, tile));
+  }
+  [[nodiscard]] double seconds_on(Machine machine) const {
+    return placed(std::make_shared<const Machine>(std::move(machine)), [&](const Placement& p) {
+      if (!layout.ideal) return request.known->ranked(p.placed, p.plan).time.value;  // most numbers leave the graph
+      const auto least = least_time(p.placed);
+      return least ? least->time.value : 0.0;
+    });
+  }
+};
+
+/// Whether a number of that name can matter to the tile: those of other instructions and units cannot.
+bool may_matter(const PlacedDiagram& placed, const std::vector<Need>& needs, const std::string& name) {
+  const auto begins = [&](std::string_view word) { return name.starts_with(word); };
+  if (begins("constants.") || begins("fitted."))
+    return std::any_of(needs.begin(), needs.end(), [&](const Need& need) { return need.name == name; });
+  if (!begins("tensor.")) return true;
+  return std::any_of(placed.operations.begin(), placed.operations.end(), [&](const PlacedOperation& op) {
+    return op.instruction != nullptr &&
+           begins("tensor." + op.instruction->name + "." + std::string(name_of(op.instruction->type)) + ".");
+  });
+}
+
+struct Weight {
+  std::string name;
+  double effect = 0;
+};
+
+/// The weakest basis among the numbers that matter, and which of them have it.
+void add_basis(const TimedTile& subject, const PlacedDiagram& placed, const std::vector<Need>& needs,
+               StandingAnswer& out) {
+  const Machine& machine = *subject.request.machine;
+  const double now = subject.seconds_on(machine);
+  const auto numbers = numbers_of(machine);
+  Basis weakest = Basis::assumed;
+  std::vector<Weight> found;
+  for (; weakest > Basis::measured; weakest = static_cast<Basis>(static_cast<int>(weakest) - 1)) {
+    std::vector<std::size_t> asked;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      if (basis_of(machine, numbers[i].from) == weakest && may_matter(placed, needs, numbers[i].name))
+        asked.push_back(i);
+    }
+    found.resize(asked.size());
+    const auto weigh = [&](std::size_t n) {
+      const double then = subject.seconds_on(with_number_times(machine, asked[n], change));
+      found[n] = {numbers[asked[n]].name, std::abs(then / now - 1)};
+    };
+    on_all_cores(asked.size(), weigh, 4);
+    std::erase_if(found, [](const Weight& one) { return one.effect < least_change; });
+    if (!found.empty()) break;
+  }
+  std::stable_sort(found.begin(), found.end(), [](const Weight& a, const Weight& b) { return a.effect > b.effect; });
+  out.basis = std::string(name_of(weakest));
+  for (Weight& each : found) out.numbers.push_back(std::move(each.name));
+}
+
+std::string why_no_graph(const TimedTile& subject, const PlacedDiagram& placed) {
+  if (subject.layout.ideal) return "no mapping of a kernel";
+  const Mapping& mapping = *placed.mapping;
+  if (!runs_on(mapping, *placed.machine)) return mapping.name + " is not made for " + placed.machine->architecture;
+  const auto in_force = [&](const EdgeMapping& e) { return holds(e.when, placed.tile); };
+  if (std::none_of(mapping.edges.begin(), mapping.edges.end(), in_force))
+    return mapping.name + (mapping.edges.empty() ? " has no edges" : " has no edges with that tile");
+  const auto by_threads = [](const PlacedOperation& op) { return op.tensor && op.instruction == nullptr; };
+  if (std::any_of(placed.operations.begin(), placed.operations.end(), by_threads))
+    return "products of that type by threads";
+  return placed.packed.empty() ? "" : "sequences of several lengths that blocks do not take one by one";
+}
+
+StandingAnswer found(const TimedTile& subject) {
+  return subject.placed(subject.request.machine, [&](const Placement& placement) {
+    const PlacedDiagram& placed = placement.placed;
+    StandingAnswer out;
+    out.by_graph = !subject.layout.ideal && has_event_graph(placed);
+    if (!out.by_graph) out.why = why_no_graph(subject, placed);
+    const std::vector<Need> needs = needs_of(placed);
+    for (const Need& need : needs) {
+      if (need.known) continue;
+      (need.without == Without::no_graph ? out.missing : out.left_out).push_back(need.name);
+    }
+    add_basis(subject, placed, needs, out);
+    out.band = band_of(*subject.request.machine, subject.request.diagram->name,
+                       subject.layout.ideal ? "" : subject.layout.mapping->name, out.by_graph);
+    return out;
+  });
+}
+
+}  // namespace
+
+/// A speed off by a fraction e of the measured one: measured time = predicted time x (1 + signed e).
+std::optional<std::pair<double, double>> PredictedAnswer::nine_of_ten() const {
+  if (!by_graph() || !standing.get()->band) return std::nullopt;
+  const double off = standing.get()->band->nine_of_ten();
+  return std::pair(time * std::max(1 - off, 0.0), time * (1 + off));
+}
+
+Later<std::optional<StandingAnswer>> standing_of(const Request& request, const Layout& layout, const Tile& tile) {
+  const auto subject = std::make_shared<TimedTile>(TimedTile{request, layout, tile});
+  subject->request.ask = {};  // its callbacks belong to the caller
+  // The table of an ideal mapping serves one shape and takes some 10 MB: the answers that a Session keeps must not
+  // keep it.
+  if (layout.ideal) subject->request.known = make_known(Tables::Store{});
+  return Later<std::optional<StandingAnswer>>([subject] { return std::optional(found(*subject)); });
+}
+
+}  // namespace napkin

@@ -1,0 +1,15 @@
+#pragma once
+// standing_of says how sure a prediction is: by the event graph, on numbers derived from a sibling (mma_sync_ports),
+// such predictions being 12 % off. Internal to apps/.
+
+#include <optional>
+
+#include "apps/library/question/request.hpp"
+
+namespace napkin {
+
+/// Of a tile of one of the request's layouts, found when it is read. Keeps the request's parts alive.
+[[nodiscard]] Later<std::optional<StandingAnswer>> standing_of(const Request& request, const Layout& layout,
+                                                               const Tile& tile);
+
+}  // namespace napkin

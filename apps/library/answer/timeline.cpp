@@ -1,0 +1,48 @@
+#include "apps/library/answer/timeline.hpp"
+
+#include <algorithm>
+
+#include "apps/library/rank/evaluate.hpp"
+#include "model/clock/prediction.hpp"
+#include "model/clock/roofline/load.hpp"
+#include "model/clock/run/overhead.hpp"
+
+namespace napkin {
+
+TimelineAnswer timeline_answer(const Request& request, const Layout& layout, const Tile& tile, int iterations,
+                               std::vector<std::pair<std::string, double>> overhead) {
+  if (layout.ideal)
+    throw Error("--kernel",
+                "the ideal mapping has no order of steps to draw" +
+                    (request.ask.kernel.empty()
+                         ? ", and no kernel is known that runs " + request.ask.algorithm + " on " + request.ask.gpu
+                         : std::string()),
+                "a kernel with edges (napkin list kernels), or a GPU that one runs on");
+  const Placer placer = placer_of(request, layout);
+  const PlacedDiagram placed = placer.place(tile);
+  TimelineAnswer out;
+  out.head = head_of(request, layout, &tile);
+  out.words = vocabulary_of(*placed.machine);
+  for (const PlacedAgent& agent : placed.agents)
+    out.agents.push_back(layout.mapping->agents[static_cast<std::size_t>(agent.mapping)].name);
+  out.graph = event_graph(placed);
+  out.overhead = std::move(overhead);
+  for (const auto& [operation, fraction] : out.overhead)
+    out.graph = with_overhead(std::move(out.graph), operation, fraction);
+  for (const std::string& operation : operations_with_overhead(out.graph))
+    out.budgets.emplace_back(operation, overhead_budget(out.graph, operation));
+  const Schedule who = schedule(placed);
+  out.iterations = static_cast<int>(std::clamp<double>(iterations, 1, std::max(who.longest, 1.0)));
+  out.run = run(out.graph, out.iterations, 1, true);
+  out.period = period(out.graph);
+  out.ends = ends_of_blocks(out.graph, out.period);
+  out.block_iterations = who.total_iterations / std::max(who.total_blocks, 1.0);
+  out.nodes = who.nodes, out.all_iterations = who.total_iterations;
+  out.node_iterations = busiest_iterations(placed);
+  const Prediction predicted = predict_of_graph(placed, plan(placed), out.graph, out.period);
+  out.predicted = {predicted.cycles.value, predicted.clock, predicted.power, predicted.time};
+  out.timed = has_event_graph(placed);
+  return out;
+}
+
+}  // namespace napkin

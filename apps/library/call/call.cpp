@@ -1,0 +1,334 @@
+#include "napkin/call.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <variant>
+
+#include "apps/library/call/known_plans.hpp"
+#include "apps/library/question/here.hpp"
+#include "apps/library/rank/evaluate.hpp"
+#include "apps/library/rank/select_kernel.hpp"
+#include "kernels/runtime/run.hpp"
+#include "model/diagram/packing.hpp"
+#include "model/mapping/read/load.hpp"
+#include "model/mapping/tile.hpp"
+#include "napkin/napkin.hpp"
+#include "solver/space/enumerate.hpp"
+
+namespace napkin {
+namespace {
+
+constexpr int tiles_tried = 8;               // of the ranking, until the compiler has nothing against one
+constexpr std::size_t calls_kept = 64;       // that come again without planning anew
+constexpr std::size_t selections_kept = 64;  // of questions without a known plan
+
+constexpr std::int64_t ticket_numbers = 2;                  // i32 of a ticket
+constexpr std::int64_t zeros_made = std::int64_t{1} << 18;  // i32 at a time
+
+/// What the launches of one stream, or one node of a graph, have to themselves. Launches of one stream follow each
+/// other and leave what is zero so; those of another must not draw from it.
+struct Held {
+  OwnMemory own;
+  Count counted;                      // of own.counters
+  std::vector<DeviceMemory> scratch;  // the last is the largest: what earlier launches are bound to stays
+};
+
+/// The question resolved, with the knobs that the call sets.
+Request request_for(const Ask& ask, const TileText& knobs) {
+  Request request = default_session().request(ask);
+  for (Layout& layout : request.layouts) {
+    for (const auto& [name, text] : knobs) {
+      const auto knob = layout.mapping->find_knob(name);
+      if (knob)
+        layout.fixed.emplace_back(*knob,
+                                  parse_knob(layout.mapping->knobs[static_cast<std::size_t>(*knob)], text, name));
+    }
+  }
+  return request;
+}
+
+/// Says what keeps a kernel from a question: the rules that the nearest tile breaks, which is the one that breaks the
+/// fewest, then the one with the fewest registers. "takes d of 64, 96 or 128 only, not 256; needs 448 registers a
+/// thread, there are 240"
+std::string refusal_of(const Ask& ask) {
+  constexpr std::int64_t most_tiles = 4096;  // looked at
+  const Request request = default_session().request(ask);
+  const Layout& layout = request.layouts.front();
+  const Question question = request.question(layout);
+  const Space space = space_of(question);
+  const Placer placer = placer_of(request, layout);
+  std::optional<Placement> best;
+  Tile tile;
+  for (std::int64_t rank = 0; rank < std::min(space.candidates.get(), most_tiles); ++rank) {
+    space.tile(rank, tile);
+    Placement placement = place(placer, tile);
+    const auto worse = [](const Placement& one) {
+      return std::pair(one.violations.size(), one.plan.registers_per_thread);
+    };
+    if (!best || worse(placement) < worse(*best)) best = std::move(placement);
+  }
+  std::vector<std::string> reasons;
+  if (best) {
+    for (const ViolationAnswer& one : answer_of(best->violations, request, *layout.mapping))
+      reasons.push_back(one.text);
+  }
+  return joined(reasons, "; ");
+}
+
+/// Of every bundled kernel of the algorithm.
+std::string no_kernel(const Ask& asked) {
+  std::vector<std::string> reasons;
+  for (const std::string& name : bundled_mappings(asked.algorithm)) {
+    Ask ask = asked;
+    ask.kernel = name;
+    try {
+      reasons.push_back(name + " " + refusal_of(ask));
+    } catch (const Error& error) {  // the machine lacks what the mapping names
+      reasons.push_back(name + ": " + error.problem());
+    }
+  }
+  return reasons.empty() ? "no bundled kernel computes it" : joined(reasons, ". ");
+}
+
+/// A question with its ranking, and the tile that is launched.
+class Selected {
+ public:
+  Selected(const Ask& ask, const TileText& knobs)
+      : request_(request_for(ask, knobs)), ranking_(select_kernel(request_, tiles_tried)) {
+    if (!ranking_.layout().bundled()) throw Error(ask.algorithm, no_kernel(ask), "other sizes or another type");
+    if (ranking_.empty()) throw Error(ask.algorithm, ranking_.nothing_fits(), "other sizes");
+    placer_.emplace(placer_of(request_, ranking_.layout()));
+    placed_ = placer_->place(ranking_.best().tile);
+  }
+  ~Selected() = default;
+  Selected(const Selected&) = delete;  // its parts point into its request
+  Selected& operator=(const Selected&) = delete;
+  Selected(Selected&&) = delete;
+  Selected& operator=(Selected&&) = delete;
+
+  [[nodiscard]] const PlacedDiagram& placed() const { return placed_; }
+  /// The next best. False where there is none.
+  [[nodiscard]] bool advance() {
+    const std::vector<Ranked>& ranked = ranking_.selection().ranked;
+    if (at_ + 1 >= ranked.size()) return false;
+    placed_ = placer_->place(ranked[++at_].tile);
+    return true;
+  }
+
+ private:
+  Request request_;
+  Ranking ranking_;
+  std::optional<Placer> placer_;
+  PlacedDiagram placed_;
+  std::size_t at_ = 0;
+};
+
+/// What was selected, compiled and prepared on one GPU.
+class Calls {
+ public:
+  explicit Calls(int ordinal) : runtime_(Device(ordinal), process_environment()), known_(process_environment().cache) {}
+
+  template <class Args>
+  void call(const Args& args, Stream stream) {
+    runtime_.device().make_current();
+    if (runtime_.device().capturing(stream)) return capture(args, stream);
+    for (const Kept& kept : kept_) {
+      const auto* known = std::get_if<Args>(&kept.args);
+      if (known != nullptr && kept.stream == stream && *known == args) return kept.launch(stream);
+    }
+    check(args);
+    if (zeros_left_ <= zeros_made / 8) make_zeros(zeros_made);
+    Held& held = streams_[stream];
+    if (draws_tickets<Args> && held.own.ticket == 0) held.own.ticket = take_zeros(ticket_numbers);
+    Kept fresh{args, stream, prepare(args, held)};
+    check_workspace(args, fresh.launches.front().plan().workspace);
+    kept_.push_front(std::move(fresh));
+    if (kept_.size() > calls_kept) kept_.pop_back();
+    kept_.front().launch(stream);
+  }
+
+  /// Bytes, of a call whose own are not there yet.
+  template <class Args>
+  std::uint64_t workspace(const Args& args) {
+    runtime_.device().make_current();
+    check(args);
+    Held nothing;
+    return prepare(args, nothing).front().plan().workspace;
+  }
+
+  const std::string& profile() {
+    if (profile_.empty()) profile_ = profile_of(runtime_.device().properties());
+    return profile_;
+  }
+
+ private:
+  using Ready = std::vector<ReadyLaunch>;  // of one call, in their order
+
+  struct Kept {
+    std::variant<AttentionArgs, AttentionBackwardArgs, MatmulArgs> args;
+    Stream stream;
+    Ready launches;
+
+    void launch(Stream into) const {
+      for (const ReadyLaunch& one : launches) one(into);
+    }
+  };
+
+  /// Graphs run on any stream and beside each other: what a node holds is its own, for good.
+  template <class Args>
+  void capture(const Args& args, Stream stream) {
+    check(args);
+    const Capturing capturing(capturing_);
+    Held& held = nodes_.emplace_back();
+    if constexpr (draws_tickets<Args>) held.own.ticket = take_zeros(ticket_numbers);
+    const RelaxedCapture relaxed = runtime_.device().relaxed_capture();
+    const Kept once{args, stream, prepare(args, held)};
+    check_workspace(args, once.launches.front().plan().workspace);
+    once.launch(stream);
+  }
+
+  /// As long as it lives.
+  struct Capturing {
+    explicit Capturing(bool& now) : now_(now) { now_ = true; }
+    ~Capturing() { now_ = false; }
+    Capturing(Capturing&&) = delete;
+    bool& now_;
+  };
+
+  Ready ready(Launches launches) {
+    Ready out;
+    for (LaunchPlan& plan : launches) out.push_back(runtime_.prepare(std::move(plan)));
+    return out;
+  }
+
+  template <class Args>
+  Ready prepare(const Args& args, Held& held) {
+    const LaunchDevice device = runtime_.device().launch_device();
+    const std::string key = plan_key(args, runtime_.device().properties(), device);
+    if (std::optional<Launches> known = known_.find(key)) {
+      hold(held, known->front().counters, known->front().scratch);
+      give_memory(*known, args, held.own);
+      try {
+        return ready(std::move(*known));
+      } catch (const CompilerObjection&) {  // another compiler than the one that had nothing against it
+      }
+    }
+    Selected& selected = selected_for(ask_of(args, profile()), knobs_of(args));
+    for (;;) {
+      try {
+        const MatmulScratch scratch = scratch_of(selected.placed(), args);
+        hold(held, scratch.counters, scratch.sums);
+        const Launches launches = launches_of(selected.placed(), args, held.own, device);
+        Ready out = ready(launches);
+        known_.store(key, launches);
+        return out;
+      } catch (const CompilerObjection&) {
+        if (!selected.advance()) throw;
+      }
+    }
+  }
+
+  Selected& selected_for(const Ask& ask, const TileText& knobs) {
+    std::string key = ask.algorithm + " " + ask.dtype + " " + text_of(ask.mask);
+    for (const auto& [name, text] : knobs) key.append(" ").append(name).append("=").append(text);
+    for (const auto& [axis, size] : ask.shape) key += " " + std::to_string(size);
+    if (!ask.lengths.empty()) key += " " + text_of(ask.lengths);
+    if (const auto* known = selected_.find(key)) return **known;
+    return *selected_.put(key, at_shape([&] { return std::make_unique<Selected>(ask, knobs); }));
+  }
+
+  /// At least so much, for a launch that is about to be prepared.
+  void hold(Held& held, Count counters, Bytes scratch) {
+    if (counters > held.counted) {
+      held.own.counters = take_zeros(counters.get());
+      held.counted = counters;
+    }
+    const auto bytes = static_cast<std::size_t>(scratch.value.get());
+    if (bytes > (held.scratch.empty() ? 0 : held.scratch.back().bytes())) {
+      held.scratch.push_back(runtime_.device().allocate(bytes));
+      held.own.scratch = held.scratch.back().address();
+    }
+  }
+
+  /// So many i32 that are zero, for good.
+  std::uint64_t take_zeros(std::int64_t count) {
+    if (count > zeros_left_ && capturing_)
+      throw CudaFailure("a call is captured into a graph before any ran here: call once before the capture");
+    if (count > zeros_left_) make_zeros(std::max(count, zeros_made));
+    zeros_left_ -= count;
+    return zeros_.back().address() + static_cast<std::uint64_t>(zeros_left_) * sizeof(std::int32_t);
+  }
+
+  void make_zeros(std::int64_t count) {
+    zeros_.push_back(runtime_.device().allocate(static_cast<std::size_t>(count) * sizeof(std::int32_t)));
+    runtime_.device().set(zeros_.back(), 0);
+    runtime_.device().synchronize();
+    zeros_left_ = count;
+  }
+
+  Runtime runtime_;
+  KnownPlans known_;
+  std::string profile_;  // "" until it is first asked for
+  Latest<std::string, std::unique_ptr<Selected>> selected_{selections_kept};
+  std::vector<DeviceMemory> zeros_;
+  std::int64_t zeros_left_ = 0;  ///< of the last of `zeros_`, nobody's yet
+  bool capturing_ = false;       ///< nothing can be set to zero now
+  std::map<Stream, Held> streams_;
+  std::deque<Held> nodes_;
+  std::deque<Kept> kept_;
+};
+
+struct State {
+  std::mutex mutex;
+  std::map<int, std::unique_ptr<Calls>> gpus;
+};
+
+State& state() {
+  static State& one = *new State;  // never destroyed: the driver may be gone by the end of the program
+  return one;
+}
+
+/// Whatever `work` asks of that GPU's calls.
+template <class Work>
+auto on_gpu(int device, const Work& work) {
+  const std::lock_guard lock(state().mutex);
+  std::unique_ptr<Calls>& gpu = state().gpus[device];
+  if (gpu == nullptr) gpu = std::make_unique<Calls>(device);
+  return work(*gpu);
+}
+
+}  // namespace
+
+void attention(const AttentionArgs& args, void* stream) {
+  on_gpu(args.device, [&](Calls& calls) { calls.call(args, stream); });
+}
+
+std::int64_t attention_backward_workspace(const AttentionBackwardArgs& args) {
+  return on_gpu(args.forward.device, [&](Calls& calls) { return static_cast<std::int64_t>(calls.workspace(args)); });
+}
+
+void attention_backward(const AttentionBackwardArgs& args, void* stream) {
+  on_gpu(args.forward.device, [&](Calls& calls) { calls.call(args, stream); });
+}
+
+std::string attention_backward_refusal(const std::string& gpu, DType dtype, std::int64_t d, std::int64_t dv) {
+  AttentionBackwardArgs args;
+  args.forward.sizes = {.q = 1024, .x = 1024, .d = d, .dv = dv};  // what fits hangs on the heads' sizes alone
+  args.forward.dtype = dtype;
+  const Ask ask = ask_of(args, gpu);
+  const Request request = default_session().request(ask);
+  const Layout& layout = request.layouts.front();
+  return layout.bundled() && fits(request, layout) ? "" : no_kernel(ask);
+}
+
+std::string profile_of_device(int device) {
+  return on_gpu(device, [](Calls& calls) { return calls.profile(); });
+}
+
+void matmul(const MatmulArgs& args, void* stream) {
+  on_gpu(args.device, [&](Calls& calls) { calls.call(args, stream); });
+}
+
+}  // namespace napkin

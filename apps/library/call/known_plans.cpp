@@ -1,0 +1,102 @@
+#include "apps/library/call/known_plans.hpp"
+
+#include <bit>
+#include <initializer_list>
+#include <utility>
+
+#include "apps/library/question/revision.hpp"
+#include "kernels/jit/sha256.hpp"
+
+namespace napkin {
+namespace {
+
+class Key {
+ public:
+  Key(std::string_view algorithm, DType type, const DeviceProperties& gpu, const LaunchDevice& device) {
+    for (const std::string_view text :
+         {source_digest(), algorithm, name_of(type), std::string_view(gpu.name), std::string_view(gpu.architecture)})
+      add_field(bytes_, text);
+    add({gpu.sms, device.sms, device.l2.value.get()});
+  }
+  Key& add(std::initializer_list<std::int64_t> numbers) {
+    for (const std::int64_t number : numbers) bytes_.append(reinterpret_cast<const char*>(&number), sizeof number);
+    return *this;
+  }
+  Key& add(const DeviceRows& rows) { return add({rows.batch, rows.head, rows.row}); }
+  Key& add(const AttentionArgs& args);
+  [[nodiscard]] std::string bytes() { return std::move(bytes_); }
+
+ private:
+  std::string bytes_;
+};
+
+Key& Key::add(const AttentionArgs& args) {
+  const AttentionArgs::Sizes& s = args.sizes;
+  add({s.b, s.h, s.g, s.q, s.x, s.d, s.dv});
+  add({static_cast<std::int64_t>(args.mask.kind), args.mask.left, args.mask.right});
+  for (const DeviceRows* rows : {&args.q, &args.k, &args.v, &args.o}) add(*rows);
+  add({args.scale ? 1 : 0, std::bit_cast<std::int64_t>(args.scale.value_or(0))});
+  for (const DeviceScales* scale : {&args.q_scale, &args.k_scale, &args.v_scale})
+    add({scale->data != nullptr, scale->batch, scale->head, scale->block});
+  for (const SequenceLengths& one : args.lengths) add({one.q, one.x});
+  add({std::ssize(args.lengths)});
+  return add({args.q_starts != nullptr, args.x_starts != nullptr, args.q_rows, args.x_rows});
+}
+
+/// The launches as bytes, a field each, and back: nothing where one of them is none.
+std::string content_of(const Launches& launches) {
+  std::string out;
+  for (const LaunchPlan& plan : launches) add_field(out, content_of(plan));
+  return out;
+}
+
+std::optional<Launches> read_launches(std::string_view content) {
+  Launches out;
+  while (!content.empty()) {
+    const auto field = next_field(content);
+    std::optional<LaunchPlan> plan = field ? read_plan(*field) : std::nullopt;
+    if (!plan) return std::nullopt;
+    out.push_back(std::move(*plan));
+  }
+  return out.empty() ? std::nullopt : std::optional(std::move(out));
+}
+
+/// 64 hex digits: what an entry's file is called.
+std::string digits_of(const std::string& key) { return hex(Sha256().add(key).digest()); }
+
+}  // namespace
+
+std::string plan_key(const AttentionArgs& args, const DeviceProperties& gpu, const LaunchDevice& device) {
+  return Key("attention", args.dtype, gpu, device).add(args).bytes();
+}
+
+std::string plan_key(const AttentionBackwardArgs& args, const DeviceProperties& gpu, const LaunchDevice& device) {
+  Key key("attention_backward", args.forward.dtype, gpu, device);
+  key.add(args.forward);
+  for (const DeviceRows* rows : {&args.d_o, &args.dq, &args.dk, &args.dv}) key.add(*rows);
+  return key.add({args.deterministic}).bytes();
+}
+
+std::string plan_key(const MatmulArgs& args, const DeviceProperties& gpu, const LaunchDevice& device) {
+  Key key("matmul", args.dtype, gpu, device);
+  key.add({args.sizes.a, args.sizes.b, args.sizes.c, args.a.row, args.b.row, args.c.row});
+  return key.bytes();
+}
+
+std::filesystem::path KnownPlans::file_of(const std::string& key) const { return entries_.file_of(digits_of(key)); }
+
+std::optional<Launches> KnownPlans::find(const std::string& key) {
+  if (const Launches* met = met_.find(key)) return *met;
+  const auto content = entries_.find(digits_of(key));
+  std::optional<Launches> launches = content ? read_launches(*content) : std::nullopt;
+  if (launches) met_.put(key, *launches);
+  return launches;
+}
+
+void KnownPlans::store(const std::string& key, const Launches& launches) {
+  met_.put(key, launches);
+  (void)entries_.store(digits_of(key),
+                       content_of(launches));  // the kernel's own entry said what there is to say of the directory
+}
+
+}  // namespace napkin

@@ -1,0 +1,27 @@
+#pragma once
+// draft_mapping writes a mapping to start from for a compiled kernel: what its machine code says is counted, and what
+// it cannot say stands behind a "# TODO".
+
+#include <string>
+
+#include "napkin/ask.hpp"
+
+namespace napkin {
+
+struct DraftAsk {
+  std::string algorithm;
+  std::string cubin;        ///< path of a compiled file; empty: `disassembly` is given
+  std::string disassembly;  ///< path of what nvdisasm -c or cuobjdump -sass printed
+  std::string function;     ///< the kernel's name or a part of it that no other has; empty: the only one
+  std::string name;         ///< of the mapping; empty: the function's
+  TileText tile;            ///< sizes that the machine code leaves open
+};
+
+struct Draft {
+  std::string text;
+  int open = 0;  ///< lines that say TODO
+};
+
+[[nodiscard]] Draft draft_mapping(const DraftAsk& ask);
+
+}  // namespace napkin

@@ -1,0 +1,33 @@
+#pragma once
+// A CompareAnswer shows one algorithm on several machines and in several element types, side by side, with the laws
+// that say why they differ: attention on an A100 and an H100, in bf16 and e4m3.
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "napkin/answers.hpp"
+#include "napkin/laws.hpp"
+
+namespace napkin {
+
+struct ComparedMachine {
+  SelectAnswer selected;
+  std::optional<Laws> laws;  ///< none where the profile lacks a bandwidth that they need, and of packed sequences
+  std::string refused;       ///< why nothing can be laid out there (no instruction for the type); empty: selected
+};
+
+/// What other element types are worth by the quantisation law: H* in bytes and seconds, first type over this one.
+struct QuantisationAnswer {
+  std::string gpu, from, to;
+  double gain = 1;
+  std::vector<std::pair<double, double>> terms;  ///< (beta, (from / to)^(1 + beta))
+};
+
+struct CompareAnswer {
+  std::vector<ComparedMachine> machines;  ///< by GPU, then by type, as given
+  std::vector<QuantisationAnswer> quantisation;
+};
+
+}  // namespace napkin

@@ -1,0 +1,23 @@
+#pragma once
+// An ablation switches one term of the clock off, such as the latency of a fence, and replays recorded runs without it:
+// what the term earns is by how much the errors grow. Needs no GPU. Internal to apps/.
+
+#include <string>
+#include <vector>
+
+#include "apps/library/judge/replay.hpp"
+
+namespace napkin {
+
+/// Something that a prediction can be made without.
+struct AblationTerm {
+  std::string name;   ///< "constants.tma_ask", "fitted.issue.serial", "units.issue.co_use.beside", "pipes.l2.latency"
+  std::string value;  ///< with its unit
+  std::string off;    ///< what stands in its place: "0 clk", "the measured 143 clk", "the rate alone"
+  Edit edit;
+};
+
+/// Every constant, co-use rate and latency that a prediction on this machine may read.
+[[nodiscard]] std::vector<AblationTerm> terms_of(const Machine& machine);
+
+}  // namespace napkin

@@ -1,0 +1,130 @@
+#pragma once
+// A PublishedRow is what others published: "FlashAttention-2, forward, on an A100 SXM 80 GB at b = 16, h = 32, s =
+// 1024, d = 64 reached 160 TFLOP/s", and ask_published asks the model this row's question. data/published.json has
+// the rows, and data/names.yaml says what their words mean here. Nothing is ever fitted to them. Internal to apps/.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "napkin/answers.hpp"
+#include "napkin/ask.hpp"
+
+namespace napkin {
+
+/// One row, in the words of its source.
+struct PublishedRow {
+  std::string gpu, kernel, direction, dtype;             ///< direction: "fwd", "bwd", "fwd+bwd", "matmul"
+  std::optional<std::int64_t> b, h, h_kv, q, x, d, d_v;  ///< of attention; none: not stated
+  std::optional<std::int64_t> m, n, k;                   ///< of a product
+  std::optional<bool> causal;
+  std::string tile;  ///< "128x64,4w"; empty: not stated
+  double tflops = 0;
+  std::string source, note;
+  std::string where;  ///< file:line:column
+
+  [[nodiscard]] bool product() const { return direction == "matmul"; }
+  /// The algorithms that are computed, one behind the other: of "fwd+bwd" attention and attention_backward.
+  [[nodiscard]] std::vector<std::string> algorithms() const;
+  [[nodiscard]] bool backward() const { return direction == "bwd" || direction == "fwd+bwd"; }
+};
+
+/// Whether the row is of the half that nobody looks at while the model is worked on: the top bit of the 64-bit FNV-1a
+/// hash of its source's text. Chosen before any error was known.
+[[nodiscard]] bool kept_aside(const PublishedRow& row);
+
+/// Floating-point operations of a row as its TFLOP/s count them: forward 2 b h q x (d + d_v), backward 2 b h q x (3 d +
+/// 2 d_v), a causal square in half; 2 m n k.
+[[nodiscard]] double counted_flops(const PublishedRow& row);
+
+/// A row as a question, or why it is none.
+struct PublishedQuestion {
+  const PublishedRow* row = nullptr;
+  std::string reason;  ///< why it cannot be asked, of few kinds: "no mapping of the kernel"; empty: it can
+  std::string detail;  ///< more of that
+  std::string doubt;   ///< why its source is doubtful; empty: it is not
+  Ask ask;
+  std::optional<double> clock, power;  ///< the clock that the source locked (Hz), the limit that it set (W)
+  std::optional<double> held;          ///< the clock that it read while it timed (Hz), whatever the power
+  double host = 0;                     ///< seconds that the host takes for a call; 0: the source times launches alone
+  bool one_by_one = false;             ///< whether every call begins on an idle stream, behind the host's own time
+};
+
+struct PublishedAnswer {
+  PublishedQuestion question;  ///< with a reason: nothing below holds
+  /// As the model calls them; kernel: of both passes "A + B". Tile and what is predicted are the last pass's then.
+  std::string gpu, architecture, kernel;
+  TileValues tile;
+  bool legal = true;
+  PredictedAnswer predicted;
+  bool by_graph = false;  ///< else a bound by the fullest pipe
+  double seconds = 0;     ///< of a call as the source timed it: all passes, and the host's time where its timer saw it
+  double roofline_seconds = 0;  ///< of that call by the fullest pipe alone
+  double tflops = 0;            ///< in the row's convention
+  double roofline = 0;          ///< TFLOP/s of the fullest pipe alone, of that tile
+
+  [[nodiscard]] const PublishedRow& row() const { return *question.row; }
+  [[nodiscard]] bool asked() const { return question.reason.empty(); }
+  /// Predicted over published speed, minus one: +0.5 is half again too fast.
+  [[nodiscard]] double error() const { return tflops / row().tflops - 1; }
+  [[nodiscard]] double roofline_error() const { return roofline / row().tflops - 1; }
+};
+
+/// The rows and the names that the program carries.
+[[nodiscard]] std::string_view published_rows_text();
+
+/// Each row asked of the model. Keeps pointers to the rows.
+[[nodiscard]] std::vector<PublishedAnswer> ask_published(const std::vector<PublishedRow>& rows,
+                                                         const std::function<void(std::size_t)>& progress = {});
+
+struct PublishedErrors {
+  std::size_t rows = 0, bounds = 0, doubtful = 0, gpus = 0;
+  double mean = 0;      ///< of the rows' absolute errors; of a set: the mean of its GPUs' means
+  double median = 0;    ///< of the rows
+  double worst = 0;     ///< of the rows; of a set: the worst GPU's mean
+  double bias = 0;      ///< the mean of the signed errors, taken as `mean` is
+  double ninety = 0;    ///< nine rows of ten are at most so far off
+  double roofline = 0;  ///< `mean` by the fullest pipe alone
+  double roofline_median = 0;
+  std::string worst_gpu;
+};
+
+struct PublishedGroup {
+  std::string gpu, kernel;  ///< kernel empty: all of the GPU
+  PublishedErrors errors;
+};
+
+/// What a band is made of: the errors of all rows of one architecture, mapping and clock.
+struct PublishedClass {
+  std::string architecture, kernel, clock;  ///< clock: "graph", "bound"
+  PublishedErrors errors;
+};
+
+/// Rows that share a reason for not being asked, or a doubt.
+struct NotAsked {
+  std::string reason;
+  std::size_t rows = 0;
+  struct Group {
+    std::string gpu, kernel;  ///< as published
+    std::size_t rows = 0;
+  };
+  std::vector<Group> of;
+};
+
+struct PublishedSummary {
+  std::size_t rows = 0;
+  /// Forward passes and products; certain: without the doubtful rows. Backward passes are a set of their own.
+  PublishedErrors all, seen, aside, certain, backward;
+  std::vector<PublishedGroup> gpus;     ///< of forward passes and products
+  std::vector<PublishedGroup> kernels;  ///< of all rows
+  std::vector<PublishedClass> classes;
+  std::vector<NotAsked> not_asked;
+  std::vector<NotAsked> doubts;
+};
+[[nodiscard]] PublishedSummary summarise(const std::vector<PublishedAnswer>& answers);
+
+}  // namespace napkin

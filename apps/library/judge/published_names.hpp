@@ -1,0 +1,75 @@
+#pragma once
+// PublishedNames says what a published row's words mean: "H100 SXM5" is the profile h100-sxm, "FlashAttention-2" the
+// mapping flash_attention_2. (data/names.yaml) Internal to apps/.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "apps/library/judge/published.hpp"
+
+namespace napkin {
+
+/// True where `text` is `pattern`; * in it stands for any text.
+[[nodiscard]] bool matches(std::string_view pattern, std::string_view text);
+
+/// Which rows a line speaks of. What is empty is not looked at.
+struct PublishedMatch {
+  std::string gpu, kernel, source, note, dtype;
+  std::vector<std::int64_t> d;
+  std::optional<bool> causal;
+  [[nodiscard]] bool operator()(const PublishedRow& row) const;
+};
+
+struct PublishedKernel {
+  std::vector<std::string> names, dtypes, mappings;
+  std::string algorithm;
+  bool fastest = false;  ///< all mappings are asked, and the fastest prediction counts; else the first that fits
+  std::vector<std::string> tile;                        ///< the knobs of "128x64"
+  std::vector<std::pair<std::string, TileText>> tiles;  ///< whole texts of a row's tile that say more than sizes
+  struct Knobs {
+    PublishedMatch match;
+    std::vector<std::string> architectures;  ///< empty: all
+    TileText set;
+    std::vector<std::pair<std::string, std::vector<std::string>>> among;  ///< knobs that the source's autotuner tried
+  };
+  std::vector<Knobs> knobs;
+};
+
+struct PublishedNames {
+  std::vector<std::pair<std::string, std::string>> dtypes;             ///< theirs, ours
+  std::vector<std::pair<std::vector<std::string>, std::string>> gpus;  ///< patterns, profile
+  struct NoJudge {
+    std::string named, why;  ///< a pattern
+  };
+  std::vector<NoJudge> no_judges;
+  std::vector<PublishedKernel> kernels;
+  struct Condition {
+    PublishedMatch match;
+    std::optional<double> clock, power, held, host;
+    bool one_by_one = false;
+  };
+  std::vector<Condition> conditions;
+  std::vector<std::pair<PublishedMatch, std::string>> doubts;
+
+  [[nodiscard]] const std::string* profile(const std::string& gpu) const;  ///< or nullptr
+  [[nodiscard]] const NoJudge* no_judge(const std::string& kernel) const;
+  [[nodiscard]] const PublishedKernel* kernel(const PublishedRow& row, std::string_view algorithm) const;
+  [[nodiscard]] std::string doubt(const PublishedRow& row) const;
+  /// Napkin's word for a source's; the source's own where none is listed.
+  [[nodiscard]] std::string dtype(const std::string& name) const;
+};
+
+[[nodiscard]] PublishedNames parse_published_names(std::string_view text, const std::string& file);
+/// Of the built-in names.yaml.
+[[nodiscard]] const PublishedNames& published_names();
+
+/// The knobs of a kernel on that architecture for a row, its own tile last: one text, or one for each tile that the
+/// source's autotuner tried. None where the row's tile is not in words like "128x64,4w" or "128x176,2WG,cluster 2". Of
+/// "fwd 128x64,4w; bwd 64x128,8w" the part that the kernel's algorithm is.
+[[nodiscard]] std::vector<TileText> published_tiles(const PublishedKernel& kernel, const std::string& architecture,
+                                                    const PublishedRow& row);
+
+}  // namespace napkin

@@ -1,0 +1,58 @@
+#pragma once
+// A Replay predicts recorded rows anew with today's model: of a row that took 753 us it says 781 us. Needs no GPU.
+// Internal to apps/.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "apps/library/judge/validation.hpp"
+#include "apps/library/question/request.hpp"
+#include "model/mapping/placed.hpp"
+#include "model/resource/resources.hpp"
+
+namespace napkin {
+
+/// What a prediction is to leave out of its machine, before it is made: a constant, or everything fitted.
+using Edit = std::function<void(Machine& machine)>;
+
+/// Takes out everything that was chosen by looking at whole kernels.
+void leave_out_fitted(Machine& machine);
+
+/// A question and the one kernel that was measured for it.
+struct Measurable {
+  Request request;
+  const Layout* layout = nullptr;  ///< of the request
+  std::unique_ptr<Placer> placer;  ///< points into both
+};
+
+/// Throws Error where machine, kernel or sizes are not known. The ask's tile is not looked at.
+[[nodiscard]] std::unique_ptr<Measurable> measurable_of(const Ask& ask, const Edit& edit = {});
+
+/// Values by name as knobs; a tile that was recorded before the kernel had a knob has that knob's `before`. Throws
+/// Error at "tile" where a knob is missing, unknown or out of its words.
+[[nodiscard]] Tile tile_of(const Mapping& mapping, const TileValues& values);
+
+/// What is said of a tile before it runs.
+struct TilePrediction {
+  PredictedAnswer predicted;
+  std::vector<LevelAnswer> levels;
+  bool legal = true;
+  Count into_blocks = {};  ///< bytes_into_blocks()
+};
+[[nodiscard]] TilePrediction predict_tile(const Measurable& measurable, const Tile& tile, Rereads rereads);
+
+class Replay {
+ public:
+  explicit Replay(Edit edit = {}) : edit_(std::move(edit)) {}
+  /// Keeps a pointer to the row.
+  [[nodiscard]] ScoredRow operator()(const ValidationRow& row);
+
+ private:
+  Edit edit_;
+  std::map<std::string, std::unique_ptr<Measurable>> questions_;
+};
+
+}  // namespace napkin

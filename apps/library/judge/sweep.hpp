@@ -1,0 +1,43 @@
+#pragma once
+// sweep_tiles chooses the tiles that a sweep measures: the pick, experts' tiles, 200 near the best and 100 at random,
+// in an order that depends on the seed alone. Internal to apps/.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "apps/library/rank/select_kernel.hpp"
+
+namespace napkin {
+
+struct SweepOptions {
+  double within = 1.5;      ///< legal tiles predicted within that factor of the best
+  std::int64_t most = 200;  ///< at most so many of them, spread over the distinct predictions
+  std::int64_t random = 100;
+  std::uint64_t seed = 1;
+};
+
+enum class TileRole { selected, near_best, expert, random };
+
+struct SweepTile {
+  Tile tile;
+  TileRole role = TileRole::near_best;
+  std::string source;  ///< of an expert's: "FlashAttention-3"
+};
+
+/// The pick first, then experts, near ones, random ones; each tile once. Empty where nothing fits.
+/// `all`: every legal tile, best first.
+[[nodiscard]] std::vector<SweepTile> sweep_tiles(const Request& request, const Layout& layout,
+                                                 const std::vector<Ranked>& all, const SweepOptions& options);
+
+/// Tiles that other kernels ship for the question, in this layout's knobs, where it can express them and they are
+/// legal.
+[[nodiscard]] std::vector<SweepTile> expert_tiles(const Request& request, const Layout& layout);
+
+/// 0 to n - 1 in an order that looks random and is the seed's.
+[[nodiscard]] std::vector<std::size_t> shuffled(std::size_t n, std::uint64_t seed);
+
+/// A number for a text: the same everywhere.
+[[nodiscard]] std::uint64_t hash_of(std::string_view text, std::uint64_t seed);
+
+}  // namespace napkin

@@ -1,0 +1,114 @@
+#include "apps/library/question/catalog.hpp"
+
+#include <sys/stat.h>
+
+#include "apps/library/question/here.hpp"
+#include "apps/library/question/known.hpp"
+#include "model/base/library.hpp"
+#include "model/diagram/library.hpp"
+#include "model/diagram/text.hpp"
+#include "model/fusion/derive.hpp"
+#include "model/fusion/rewrite.hpp"
+#include "model/machine/load.hpp"
+#include "model/mapping/read/load.hpp"
+
+namespace napkin {
+namespace {
+
+constexpr std::size_t parts_kept = 256;  // of each kind; there are some forty built in
+
+}  // namespace
+
+FileStamp stamp_of(const std::string& path) {
+  FileStamp stamp{path};
+  struct stat found = {};
+  if (::stat(path.c_str(), &found) != 0) return stamp;
+  stamp.device = found.st_dev;
+  stamp.inode = found.st_ino;
+  stamp.size = found.st_size;
+  stamp.seconds = found.st_mtim.tv_sec;
+  stamp.nanoseconds = found.st_mtim.tv_nsec;
+  return stamp;
+}
+
+std::vector<FileStamp> files_of(const Ask& ask) {
+  std::vector<FileStamp> files;
+  for (const std::string* name : {&ask.algorithm, &ask.gpu, &ask.kernel}) {
+    if (names_file(*name)) files.push_back(stamp_of(*name));
+  }
+  return files;
+}
+
+Catalog::Catalog()
+    : diagrams_(parts_kept),
+      machines_(parts_kept),
+      conditioned_(parts_kept),
+      mappings_(parts_kept),
+      reordered_(parts_kept),
+      layouts_(parts_kept),
+      known_(make_known()) {}
+
+template <class Part, class Load>
+std::shared_ptr<const Part> Catalog::find_or_read(Parts<Part>& parts, const std::string& name, const Load& load) {
+  // Looked at before it is read: a file that changes meanwhile counts as changed.
+  FileStamp file = names_file(name) ? stamp_of(name) : FileStamp{};
+  Read<Part>* const known = parts.find(name);
+  if (known != nullptr && known->file == file) return known->part;
+  auto part = std::make_shared<const Part>(load(name));
+  if (known != nullptr || parts.full()) known_ = make_known();
+  return parts.put(name, {std::move(part), std::move(file)}).part;
+}
+
+std::shared_ptr<const Diagram> Catalog::diagram(const std::string& name) {
+  return find_or_read(diagrams_, name, [](const std::string& given) { return linearised(load_diagram(given)); });
+}
+
+std::shared_ptr<const Diagram> Catalog::at_sizes(const std::shared_ptr<const Diagram>& diagram, const Sizes& sizes) {
+  Diagram other = reassociated(*diagram, sizes);
+  if (other.rewritings.size() == diagram->rewritings.size()) return diagram;
+  const std::string text = print(other);
+  if (const auto* known = reordered_.find(text)) return *known;
+  if (reordered_.full()) known_ = make_known();
+  return reordered_.put(text, std::make_shared<const Diagram>(std::move(other)));
+}
+
+std::shared_ptr<const Machine> Catalog::machine(const std::string& name) {
+  return find_or_read(machines_, name, [](const std::string& given) { return load_machine(given, "--gpu"); });
+}
+
+std::shared_ptr<const Machine> Catalog::machine(const std::string& name, const CardConditions& conditions) {
+  auto from = machine(name);
+  if (conditions == CardConditions{}) return from;
+  const std::string key = name + '\n' + text_of(conditions);
+  const Conditioned* known = conditioned_.find(key);
+  if (known != nullptr && known->from == from) return known->machine;
+  auto made = std::make_shared<const Machine>(under(*from, conditions));
+  if (known != nullptr || conditioned_.full()) known_ = make_known();
+  return conditioned_.put(key, {std::move(from), std::move(made)}).machine;
+}
+
+std::shared_ptr<const Mapping> Catalog::mapping(const std::string& name, const std::string& where) {
+  return find_or_read(mappings_, name, [&](const std::string& given) { return load_mapping(given, where); });
+}
+
+Layout Catalog::layout(const std::shared_ptr<const Diagram>& diagram, const std::shared_ptr<const Mapping>& mapping) {
+  const Pair key{diagram.get(), mapping.get()};
+  if (const LaidOut* known = layouts_.find(key)) return known->layout;
+  auto streamed = std::make_shared<const Streamed>(streamed_by(*mapping, *diagram));
+  if (layouts_.full()) known_ = make_known();
+  return layouts_.put(key, {diagram, {mapping, std::move(streamed), false, {}}}).layout;
+}
+
+const std::vector<std::string>& Catalog::kernels(const std::string& algorithm, bool bundled) {
+  const std::pair key(algorithm, bundled);
+  const auto known = kernels_.find(key);
+  if (known != kernels_.end()) return known->second;
+  return kernels_.emplace(key, bundled ? bundled_mappings(algorithm) : peers_mappings(algorithm)).first->second;
+}
+
+const std::string& Catalog::gpu_here() {
+  if (!gpu_here_) gpu_here_ = profile_here();
+  return *gpu_here_;
+}
+
+}  // namespace napkin

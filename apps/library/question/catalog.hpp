@@ -1,0 +1,88 @@
+#pragma once
+// The Catalog keeps each profile, diagram and mapping that was read, so that a second question about the H200 parses
+// nothing. Not for several threads at once: a Session locks it for as long as it makes one request. Internal to apps/.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/library/question/latest.hpp"
+#include "apps/library/question/request.hpp"
+
+namespace napkin {
+
+/// What tells a file from the one that was read earlier. All zero: there is no file of that name.
+struct FileStamp {
+  std::string path;
+  std::uint64_t device = 0, inode = 0;
+  std::int64_t size = 0, seconds = 0, nanoseconds = 0;
+  bool operator==(const FileStamp&) const = default;
+};
+[[nodiscard]] FileStamp stamp_of(const std::string& path);
+/// The files among the names of a question as they are now. Empty where all names are built in.
+[[nodiscard]] std::vector<FileStamp> files_of(const Ask& ask);
+
+class Catalog {
+ public:
+  Catalog();
+
+  [[nodiscard]] std::shared_ptr<const Diagram> diagram(const std::string& name);
+  /// The diagram with its products in the order that is cheapest at these sizes; itself where that is the one written.
+  [[nodiscard]] std::shared_ptr<const Diagram> at_sizes(const std::shared_ptr<const Diagram>& diagram,
+                                                        const Sizes& sizes);
+  [[nodiscard]] std::shared_ptr<const Machine> machine(const std::string& name);
+  /// The machine under the conditions. Throws Error where the profile lacks a number that they need.
+  [[nodiscard]] std::shared_ptr<const Machine> machine(const std::string& name, const CardConditions& conditions);
+  [[nodiscard]] std::shared_ptr<const Mapping> mapping(const std::string& name, const std::string& where);
+  /// The mapping with the diagram that streams under it. Throws Error where it names what the diagram does not have.
+  [[nodiscard]] Layout layout(const std::shared_ptr<const Diagram>& diagram,
+                              const std::shared_ptr<const Mapping>& mapping);
+  /// The names of the mappings of bundled kernels for an algorithm, or of peers'.
+  [[nodiscard]] const std::vector<std::string>& kernels(const std::string& algorithm, bool bundled);
+  /// The name of the profile of the GPU in this machine.
+  [[nodiscard]] const std::string& gpu_here();
+
+  /// What the solver keeps of the parts read so far. Where a part is dropped, a new Known takes its place: nothing is
+  /// ever kept by the address of a part that is gone.
+  [[nodiscard]] const std::shared_ptr<Known>& known() const { return known_; }
+
+ private:
+  template <class Part>
+  struct Read {
+    std::shared_ptr<const Part> part;
+    FileStamp file;  ///< of a built-in part: empty
+  };
+  template <class Part>
+  using Parts = Latest<std::string, Read<Part>>;
+  template <class Part, class Load>
+  std::shared_ptr<const Part> find_or_read(Parts<Part>& parts, const std::string& name, const Load& load);
+
+  struct Conditioned {
+    std::shared_ptr<const Machine> from, machine;
+  };
+  struct LaidOut {
+    std::shared_ptr<const Diagram> diagram;
+    Layout layout;
+  };
+  using Pair = std::pair<const Diagram*, const Mapping*>;
+  struct PairHash {
+    std::size_t operator()(const Pair& pair) const {
+      return std::hash<const void*>()(pair.first) * 31 + std::hash<const void*>()(pair.second);
+    }
+  };
+
+  Parts<Diagram> diagrams_;
+  Parts<Machine> machines_;
+  Latest<std::string, Conditioned> conditioned_;  // by name and conditions
+  Parts<Mapping> mappings_;
+  Latest<std::string, std::shared_ptr<const Diagram>> reordered_;  // by their text
+  Latest<Pair, LaidOut, PairHash> layouts_;
+  std::map<std::pair<std::string, bool>, std::vector<std::string>> kernels_;
+  std::optional<std::string> gpu_here_;
+  std::shared_ptr<Known> known_;
+};
+
+}  // namespace napkin

@@ -1,0 +1,12 @@
+#pragma once
+// check_compilable refuses --compile where there is nothing to compile: of a peer's kernel there is the mapping alone.
+// Internal to apps/.
+
+#include "apps/library/question/request.hpp"
+
+namespace napkin {
+
+/// Throws Error at --compile where no layout has a kernel that could be compiled.
+void check_compilable(const Request& request);
+
+}  // namespace napkin

@@ -1,0 +1,62 @@
+#pragma once
+// Known keeps what requests with one diagram, machine and mapping share: the solver's tables, placers, periods of
+// graphs and least transfers, such as attention's on an H200. Internal to apps/.
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "apps/library/question/kept_placers.hpp"
+#include "apps/library/question/latest.hpp"
+#include "model/clock/prediction.hpp"
+#include "model/clock/run/period.hpp"
+#include "model/diagram/problem.hpp"
+#include "model/fusion/streamed.hpp"
+#include "model/machine/machine.hpp"
+#include "model/mapping/placed.hpp"
+#include "model/resource/resources.hpp"
+#include "napkin/answers.hpp"
+#include "solver/select/select.hpp"
+
+namespace napkin {
+
+/// What the least transfer depends on: not on the knobs that the user fixed.
+struct LeastTransferKey {
+  const Streamed* streamed = nullptr;
+  const Machine* machine = nullptr;
+  Sizes sizes;
+  Mask mask;
+  DType dtype = DType::bf16;
+  bool operator==(const LeastTransferKey&) const = default;
+
+  struct Hash {
+    std::size_t operator()(const LeastTransferKey& key) const;
+  };
+};
+using LeastTransfers = Latest<LeastTransferKey, std::optional<OptimumAnswer::Integer>, LeastTransferKey::Hash>;
+
+/// What is kept between requests that share their parts, by the parts' addresses. Whoever reads or writes it locks it.
+struct Known {
+  std::mutex mutex;  ///< of least_transfers and periods
+  LeastTransfers least_transfers{256};
+  std::vector<std::unique_ptr<Periods>> periods;  ///< of tiles that were asked about, by those who asked together
+  Tables tables;                                  ///< locked by itself
+  KeptPlacers placers;                            ///< locked by itself
+  explicit Known(Tables::Store store) : tables(std::move(store)) {}
+  /// From a run of the tile's graph, with what device memory sends again where that takes longer. Uses the periods of
+  /// graphs met before.
+  [[nodiscard]] Prediction predicted(const PlacedDiagram& placed, const Plan& plan);
+  /// Without it: what tiles are ranked by.
+  [[nodiscard]] Prediction ranked(const PlacedDiagram& placed, const Plan& plan);
+
+ private:
+  template <class Predict>
+  [[nodiscard]] Prediction with_periods(const Predict& make);
+};
+[[nodiscard]] std::shared_ptr<Known> make_known();
+[[nodiscard]] std::shared_ptr<Known> make_known(Tables::Store store);
+
+}  // namespace napkin

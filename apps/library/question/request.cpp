@@ -1,0 +1,368 @@
+#include "apps/library/question/request.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "apps/library/question/catalog.hpp"
+#include "apps/library/question/compilable.hpp"
+#include "apps/library/question/kept_tables.hpp"
+#include "apps/library/question/known.hpp"
+#include "model/base/library.hpp"
+#include "model/diagram/library.hpp"
+#include "model/diagram/packing.hpp"
+#include "model/fusion/derive.hpp"
+#include "model/island/island.hpp"
+#include "model/machine/load.hpp"
+#include "model/mapping/read/load.hpp"
+
+namespace napkin {
+namespace {
+
+std::shared_ptr<const Machine> machine_of(const Ask& ask, Catalog& catalog) {
+  if (ask.memory) {
+    if (!ask.gpu.empty()) throw Error("--memory", "stands beside --gpu", "give one of the two");
+    if (!ask.kernel.empty())
+      throw Error("--kernel", "has no meaning with --memory", "leave it out: no kernel runs on the abstract machine");
+    if (!ask.dtype.empty())
+      throw Error("--dtype", "has no meaning with --memory", "leave it out: the abstract machine counts values");
+    if (ask.conditions != CardConditions{})
+      throw Error(ask.conditions.clock ? "--clock" : "--load", "has no meaning with --memory",
+                  "leave it out: the abstract machine has no clock");
+    return std::make_shared<const Machine>(abstract_machine(Count(*ask.memory)));
+  }
+  if (ask.gpu.empty()) throw Error("--gpu", "is missing", "a profile's name or a path to a YAML file, or here");
+  if (is_island(ask.gpu)) {
+    const std::string gpu = load_island(ask.gpu, "--gpu").gpu;
+    throw Error("--gpu", ask.gpu + " is an island of GPUs",
+                "napkin query, napkin select or napkin.island, or one of its GPUs: " + gpu);
+  }
+  if (!ask.split.empty())
+    throw Error("--split", "is of several GPUs, and " + ask.gpu + " is one", one_of("", builtin_islands()));
+  return catalog.machine(ask.gpu == "here" ? catalog.gpu_here() : ask.gpu, ask.conditions);
+}
+
+/// The mask with its ends cut to the array's: what lies beyond is not seen, and sums of the ends cannot overflow.
+Mask usable(const Mask& mask, const Diagram& diagram, const Sizes& sizes) {
+  if (mask.kind == Mask::Kind::none) return mask;
+  const auto planes = mask_axes(diagram);
+  const std::string option = mask.kind == Mask::Kind::causal ? "--causal" : "--window";
+  if (planes.empty()) throw Error(option, diagram.name + " has no operation with a mask", "leave it out");
+  std::int64_t widest = 0;
+  for (const auto& [rows, columns] : planes) {
+    const Count sum = sizes[static_cast<std::size_t>(rows)] + sizes[static_cast<std::size_t>(columns)];
+    widest = std::max(widest, sum.get());
+  }
+  Mask cut = mask;
+  cut.left = std::min(cut.left, widest);
+  cut.right = std::min(cut.right, widest);
+  return cut;
+}
+
+/// The shape with what the lengths say of it. What stands there already must say the same.
+NamedSizes completed(const Diagram& diagram, NamedSizes shape, const Packing& packing) {
+  const SequenceLengths longest = longest_of(packing.sequences, "--lengths");
+  const std::pair<AxisId, std::int64_t> known[] = {
+      {packing.batch, std::ssize(packing.sequences)}, {packing.rows, longest.q}, {packing.columns, longest.x}};
+  for (const auto& [axis, size] : known) {
+    const std::string& name = diagram.axes[static_cast<std::size_t>(axis)].name;
+    const auto given =
+        std::find_if(shape.begin(), shape.end(), [&name = name](const auto& one) { return one.first == name; });
+    if (given == shape.end()) {
+      shape.emplace_back(name, size);
+    } else if (given->second != size) {
+      throw Error("--shape",
+                  name + "=" + std::to_string(given->second) + " stands beside --lengths, by which it is " +
+                      std::to_string(size),
+                  "leave " + name + " out");
+    }
+  }
+  return shape;
+}
+
+Problem problem_of(const Ask& ask, const Diagram& diagram) {
+  Problem problem;
+  if (!ask.lengths.empty()) {
+    problem.packing = packing_axes(diagram, "--lengths");
+    problem.packing.sequences = ask.lengths;
+  }
+  problem.sizes = resolve_sizes(
+      diagram, ask.lengths.empty() ? ask.shape : completed(diagram, ask.shape, problem.packing), "--shape");
+  problem.mask = usable(ask.mask, diagram, problem.sizes);
+  problem.dtype = ask.memory ? DType::value : parse_dtype(ask.dtype.empty() ? "bf16" : ask.dtype, "--dtype");
+  return problem;
+}
+
+/// The built-in algorithm that the diagram is by its structure, whatever its author calls it: what its kernels compute.
+/// "" where it is none.
+std::string builtin_name(const Request& request, Catalog& catalog) {
+  if (!names_file(request.ask.algorithm)) return request.diagram->name;
+  Diagram diagram = *request.diagram;
+  for (const std::string& name : builtin_diagrams()) {
+    const auto original = catalog.diagram(name);
+    diagram.name = original->name;
+    diagram.about = original->about;
+    if (diagram == *original) return name;
+  }
+  return "";
+}
+
+bool supports_sizes(const Mapping& mapping, const Diagram& diagram, const Sizes& sizes) {
+  return std::all_of(mapping.head_sizes.begin(), mapping.head_sizes.end(), [&](const auto& rule) {
+    const auto axis = diagram.find_axis(rule.first);
+    if (!axis) return false;
+    const std::int64_t size = sizes[static_cast<std::size_t>(*axis)].get();
+    return std::find(rule.second.begin(), rule.second.end(), size) != rule.second.end();
+  });
+}
+
+bool takes_type(const Mapping& mapping, DType dtype) {
+  const std::string name(name_of(dtype));
+  return mapping.dtypes.empty() ||
+         std::find(mapping.dtypes.begin(), mapping.dtypes.end(), name) != mapping.dtypes.end();
+}
+
+/// The level whose axes --tile addresses without a level's name: the lowest with a streamed axis, else with a grouped
+/// one.
+const LevelMapping* block_level(const Mapping& mapping) {
+  const LevelMapping* found = nullptr;
+  for (const LevelMapping& level : mapping.levels) {
+    if (!level.stream.empty() || (found == nullptr && !level.group.empty())) found = &level;
+  }
+  return found;
+}
+
+std::vector<std::string> knob_names(const Mapping& mapping) {
+  std::vector<std::string> names;
+  for (const Knob& knob : mapping.knobs) names.push_back(knob.name);
+  return names;
+}
+
+/// What an axis without a knob has in any case: 1 where it is grouped, its size where it is whole.
+std::optional<std::int64_t> unchangeable(const Request& request, const Mapping& mapping, const std::string& name) {
+  const auto axis = request.diagram->find_axis(name);
+  if (!axis) return std::nullopt;
+  for (const LevelMapping& level : mapping.levels) {
+    if (lists(level.group, name)) return 1;
+    if (lists(level.stream, name)) return std::nullopt;
+  }
+  return request.problem.sizes[static_cast<std::size_t>(*axis)].get();
+}
+
+/// The user's --tile as knobs of the mapping.
+std::vector<std::pair<KnobId, std::int64_t>> fixed_knobs(const Request& request, const Mapping& mapping) {
+  const LevelMapping* home = block_level(mapping);
+  const std::string prefix = home == nullptr ? std::string() : home->level + ".";
+  std::vector<std::pair<KnobId, std::int64_t>> fixed;
+  for (const auto& [name, text] : request.ask.tile) {
+    auto knob = mapping.find_knob(name);
+    const bool at_home = !prefix.empty() && name.starts_with(prefix);
+    const std::string plain = at_home ? name.substr(prefix.size()) : name;
+    if (!knob) knob = mapping.find_knob(plain);
+    if (!knob) {
+      const auto only = unchangeable(request, mapping, plain);
+      if (only && text == std::to_string(*only)) continue;
+      const std::string what = only ? plain + " is always " + std::to_string(*only) + " here"
+                                    : in_quotes(name) + " is no knob of " + mapping.name;
+      throw Error("--tile", what, one_of(name, knob_names(mapping)));
+    }
+    for (const auto& [earlier, value] : fixed) {
+      if (earlier == *knob) throw Error("--tile", plain + " is given twice", "give it once");
+    }
+    const std::int64_t value = parse_knob(mapping.knobs[static_cast<std::size_t>(*knob)], text, "--tile");
+    check_described(mapping, *knob, value, "--tile");
+    fixed.emplace_back(*knob, value);
+  }
+  return fixed;
+}
+
+/// The user's kernel. Whether it runs there is a matter of constraints, which the answer names; here only what cannot
+/// be laid out.
+Layout named_layout(const Request& request, Catalog& catalog) {
+  const auto mapping = catalog.mapping(request.ask.kernel, "--kernel");
+  if (mapping->algorithm != request.diagram->name && mapping->algorithm != builtin_name(request, catalog)) {
+    throw Error("--kernel", mapping->name + " computes " + mapping->algorithm + ", not " + request.diagram->name,
+                "one of napkin list kernels");
+  }
+  Layout layout = catalog.layout(request.diagram, mapping);
+  check(*mapping, *request.machine, request.problem.dtype);
+  layout.fixed = fixed_knobs(request, *mapping);
+  return layout;
+}
+
+bool takes_mask(const Mapping& mapping, Mask::Kind mask) {
+  return mapping.masks.empty() || std::find(mapping.masks.begin(), mapping.masks.end(), mask) != mapping.masks.end();
+}
+
+/// Whether the machine has what the mapping names: levels, and instructions for the type.
+bool has_all(const Machine& machine, const Mapping& mapping, DType dtype) {
+  try {
+    check(mapping, machine, dtype);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// The kernel's layout; nothing where it cannot run there, take the type or these sizes.
+std::optional<Layout> layout_of(const Request& request, Catalog& catalog, const std::string& name) {
+  const auto mapping = catalog.mapping(name, "--kernel");
+  if (!runs_on(*mapping, *request.machine) || !takes_type(*mapping, request.problem.dtype)) return std::nullopt;
+  if (!takes_mask(*mapping, request.problem.mask.kind)) return std::nullopt;
+  if (!supports_sizes(*mapping, *request.diagram, request.problem.sizes)) return std::nullopt;
+  if (!has_all(*request.machine, *mapping, request.problem.dtype)) return std::nullopt;
+  Layout layout = catalog.layout(request.diagram, mapping);
+  layout.fixed = fixed_knobs(request, *mapping);
+  return layout;
+}
+
+}  // namespace
+
+Layout ideal_layout(const Request& request) {
+  Layout layout;
+  layout.streamed = std::make_shared<const Streamed>(derive(*request.diagram));
+  layout.mapping =
+      std::make_shared<const Mapping>(ideal_mapping(*layout.streamed, *request.machine, request.problem.sizes));
+  layout.ideal = true;
+  layout.fixed = fixed_knobs(request, *layout.mapping);
+  return layout;
+}
+
+std::vector<Layout> kernel_layouts(const Request& request, Catalog& catalog, bool bundled) {
+  std::vector<Layout> layouts;
+  if (request.abstract()) return layouts;
+  const std::string algorithm = builtin_name(request, catalog);
+  std::vector<std::string> names = algorithm.empty() ? std::vector<std::string>() : catalog.kernels(algorithm, bundled);
+  std::stable_partition(names.begin(), names.end(), [&](const std::string& name) {
+    return lists(catalog.mapping(name, "--kernel")->runs_on, request.machine->architecture);
+  });
+  std::optional<Error> refused;
+  for (const std::string& name : names) {
+    try {
+      if (auto layout = layout_of(request, catalog, name)) layouts.push_back(std::move(*layout));
+    } catch (const Error& error) {  // a knob that this kernel lacks: another may have it
+      if (!refused) refused = error;
+    }
+  }
+  if (layouts.empty() && refused) throw *refused;
+  return layouts;
+}
+
+Question Request::question(const Layout& layout) const {
+  Question out{layout.streamed.get(), layout.mapping.get(), machine.get(), problem, layout.fixed};
+  if (!layout.ideal && !content.empty()) {
+    const std::string& kernel = names_file(ask.kernel) ? ask.kernel : layout.mapping->name;
+    out.content = content + '\n' + content_of(kernel) + '\n';
+  }
+  return out;
+}
+
+Request resolve_problem(const Ask& ask, Catalog& catalog) {
+  if (ask.check && !ask.lengths.empty())
+    throw Error("--check", "stands beside --lengths",
+                "leave one of the two out: what is run and counted is sequences of one length");
+  Request request;
+  request.ask = ask;
+  request.diagram = catalog.diagram(ask.algorithm);
+  request.machine = machine_of(ask, catalog);
+  request.problem = at_shape([&] { return problem_of(ask, *request.diagram); });
+  request.diagram = catalog.at_sizes(request.diagram, request.problem.sizes);
+  request.known = catalog.known();
+  request.content = content_of(ask.algorithm) + '\n' + content_of(ask.gpu == "here" ? catalog.gpu_here() : ask.gpu);
+  if (ask.conditions != CardConditions{}) request.content += '\n' + text_of(ask.conditions);
+  return request;
+}
+
+namespace {
+
+/// Whether it multiplies by the machine's fastest instruction of each type, under some of its knobs.
+bool by_fastest_instruction(const Request& request, const Layout& layout) {
+  const auto& all = layout.mapping->operations;
+  return std::all_of(all.begin(), all.end(), [&](const OperationMapping& op) {
+    if (op.unit != "tensor" || op.instruction.empty()) return true;
+    const DType type = op.type == "T" ? request.problem.dtype : parse_dtype(op.type, layout.mapping->file);
+    const TensorInstruction* fastest = request.machine->tensor_for(type);
+    return std::any_of(op.instruction.begin(), op.instruction.end(),
+                       [&](const auto& named) { return fastest != nullptr && named.second == fastest->name; });
+  });
+}
+
+/// Of the kernels of others that were made for that very architecture, those that multiply by its fastest instruction.
+std::vector<Layout> faster_peers(const Request& request, Catalog& catalog) {
+  std::vector<Layout> peers;
+  try {
+    peers = kernel_layouts(request, catalog, false);
+  } catch (const Error&) {  // the user's knobs are of a bundled kernel
+    return peers;
+  }
+  std::erase_if(peers, [&](const Layout& layout) {
+    return !lists(layout.mapping->runs_on, request.machine->architecture) || !by_fastest_instruction(request, layout);
+  });
+  return peers;
+}
+
+/// Kernels of this repository; before them, where it has none for the architecture and they multiply by a slower
+/// instruction of the machine, those of others. Where nothing fits of either, all of others.
+std::vector<Layout> fitting_layouts(const Request& request, Catalog& catalog) {
+  std::vector<Layout> bundled = kernel_layouts(request, catalog, true);
+  if (bundled.empty()) return kernel_layouts(request, catalog, false);
+  const std::vector<std::string>& ours = catalog.kernels(builtin_name(request, catalog), true);
+  const bool native = std::any_of(ours.begin(), ours.end(), [&](const std::string& name) {
+    return lists(catalog.mapping(name, "--kernel")->runs_on, request.machine->architecture);
+  });
+  const auto fastest = [&](const Layout& layout) { return by_fastest_instruction(request, layout); };
+  if (native || std::any_of(bundled.begin(), bundled.end(), fastest)) return bundled;
+  std::vector<Layout> all = faster_peers(request, catalog);
+  std::move(bundled.begin(), bundled.end(), std::back_inserter(all));
+  return all;
+}
+
+}  // namespace
+
+Request make_request(const Ask& ask, Catalog& catalog) {
+  Request request = resolve_problem(ask, catalog);
+  at_shape([&] {
+    if (ask.kernel == "ideal") {
+      request.layouts.push_back(ideal_layout(request));
+    } else if (!ask.kernel.empty()) {
+      request.layouts.push_back(named_layout(request, catalog));
+    } else {
+      request.layouts = fitting_layouts(request, catalog);
+    }
+    if (request.layouts.empty()) request.layouts.push_back(ideal_layout(request));
+  });
+  // What is kept goes by the parts' addresses: parts of one request alone have nothing to share.
+  request.known = request.abstract() || request.layouts.front().ideal ? make_known() : catalog.known();
+  if (ask.compile) check_compilable(request);
+  return request;
+}
+
+TileValues values_of(const Mapping& mapping, const Tile& tile) {
+  TileValues values;
+  const auto described = describe(mapping, tile);
+  for (std::size_t i = 0; i < described.size(); ++i) {
+    const bool word = !mapping.knobs[i].words.empty();
+    values.push_back({described[i].first, tile.values[i], word ? described[i].second : std::string()});
+  }
+  return values;
+}
+
+Head head_of(const Request& request, const Layout& layout, const Tile* tile) {
+  Head head;
+  head.algorithm = request.diagram->name;
+  if (!request.abstract()) head.gpu = request.machine->name;
+  if (!layout.ideal) head.kernel = layout.mapping->name;
+  head.bundled = layout.bundled();
+  head.terms = vocabulary_of(*request.machine);
+  head.dtype = std::string(name_of(request.problem.dtype));
+  head.mask = request.ask.mask;
+  head.conditions = request.ask.conditions;
+  for (std::size_t i = 0; i < request.diagram->axes.size(); ++i) {
+    head.shape.emplace_back(request.diagram->axes[i].name, request.problem.sizes[i].get());
+  }
+  if (tile != nullptr) head.tile = values_of(*layout.mapping, *tile);
+  head.lengths = request.ask.lengths;
+  return head;
+}
+
+}  // namespace napkin

@@ -1,0 +1,24 @@
+#pragma once
+// words_of says a violated constraint in a sentence: "takes bf16 and f16 only". Internal to apps/.
+
+#include <string>
+#include <vector>
+
+#include "apps/library/question/request.hpp"
+#include "solver/space/constraints.hpp"
+
+namespace napkin {
+
+[[nodiscard]] std::string words_of(const Violation& violation, const Request& request, const Mapping& mapping);
+
+/// What is unusual about a tile that is legal or not: "stages=5 lies outside of what attention_sm90 is searched over
+/// (2, 1, 3, 4)". Of knobs that the user fixed.
+[[nodiscard]] std::vector<std::string> notes_of(const Layout& layout);
+
+/// 232448 is "232,448".
+[[nodiscard]] std::string grouped_digits(double number);
+
+/// "bf16, f16 or e4m3": `last` before the last one.
+[[nodiscard]] std::string listed(const std::vector<std::string>& words, const std::string& last);
+
+}  // namespace napkin

@@ -1,0 +1,200 @@
+#include "apps/library/rank/cut.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "apps/library/question/known.hpp"
+#include "apps/library/rank/evaluate.hpp"
+#include "apps/library/rank/select_kernel.hpp"
+#include "apps/library/rank/select_tile.hpp"
+#include "model/diagram/slice.hpp"
+
+namespace napkin {
+namespace {
+
+constexpr double none = std::numeric_limits<double>::infinity();
+
+std::vector<std::string> names_of(const Diagram& diagram, const std::vector<ArrayId>& arrays) {
+  std::vector<std::string> names;
+  for (const ArrayId id : arrays) names.push_back(diagram.arrays[static_cast<std::size_t>(id)].name);
+  return names;
+}
+
+Request request_of(const Request& whole, Slice slice) {
+  Request out;
+  out.ask = whole.ask;
+  out.ask.tile.clear();
+  out.diagram = std::make_shared<const Diagram>(std::move(slice.diagram));
+  out.machine = whole.machine;
+  out.problem = std::move(slice.problem);
+  out.known = make_known(Tables::Store{});
+  out.layouts.push_back(ideal_layout(out));
+  return out;
+}
+
+/// A run of operations as a launch: the bytes that it moves through device memory, and whether a tile of it is legal.
+class Segment {
+ public:
+  Segment(const Request& whole, OpId first, OpId last)
+      : request_(request_of(whole, slice_of(*whole.diagram, whole.problem, first, last))) {
+    const Diagram& diagram = *request_.diagram;
+    for (const std::vector<ArrayId>* arrays : {&diagram.inputs, &diagram.outputs}) {
+      for (const ArrayId id : *arrays)
+        values_ += real(volume(diagram.arrays[static_cast<std::size_t>(id)], request_.problem.sizes).value);
+    }
+  }
+  [[nodiscard]] double values() const { return fits_ == false ? none : values_; }
+  [[nodiscard]] bool fits() {
+    if (!fits_) {
+      const Layout& layout = request_.layouts.front();
+      fits_ = place(placer_of(request_, layout), least_illegal(request_, layout)).violations.empty();
+      if (!*fits_) give_back();
+    }
+    return *fits_;
+  }
+  /// Bytes into where its blocks live, of its best tile.
+  [[nodiscard]] double transfer() {
+    const auto home = request_.machine->levels[static_cast<std::size_t>(request_.machine->compute)].name;
+    for (const LevelAnswer& level : launch().levels) {
+      if (level.name == home) return static_cast<double>(level.transfer);
+    }
+    return 0;
+  }
+  [[nodiscard]] const LaunchAnswer& launch() {
+    if (!launch_) {
+      launch_ = made();
+      give_back();
+    }
+    return *launch_;
+  }
+
+ private:
+  /// The tables of what is answered: those of other segments may need the room.
+  void give_back() { request_.known = make_known(Tables::Store{}); }
+  [[nodiscard]] LaunchAnswer made() const {
+    const Layout& layout = request_.layouts.front();
+    const Diagram& diagram = *request_.diagram;
+    LaunchAnswer out;
+    out.inputs = names_of(diagram, diagram.inputs);
+    out.outputs = names_of(diagram, diagram.outputs);
+    const Tile tile = best_tile(request_, layout).value_or(least_illegal(request_, layout));
+    const PlacedDiagram placed = placer_of(request_, layout).place(tile);
+    out.tile = values_of(*layout.mapping, tile);
+    out.predicted = bound_of(placed);
+    out.levels = levels_of(placed, out.predicted ? Hertz(out.predicted->clock) : clock_of(*request_.machine));
+    return out;
+  }
+
+  Request request_;
+  double values_ = 0;
+  std::optional<bool> fits_;
+  std::optional<LaunchAnswer> launch_;
+};
+
+using Chain = std::vector<Segment*>;
+
+/// All runs of operations, by where they begin and end.
+class Segments {
+ public:
+  explicit Segments(const Request& whole) : count_(whole.diagram->operations.size()) {
+    for (std::size_t from = 0; from < count_; ++from) {
+      all_.emplace_back();
+      for (std::size_t to = from; to < count_; ++to)
+        all_.back().emplace_back(whole, static_cast<OpId>(from), static_cast<OpId>(to));
+    }
+  }
+  /// The chains of segments from the first operation to the last that move least through device memory and, of several,
+  /// have the fewest, of segments not known not to fit. Empty: there is none.
+  [[nodiscard]] std::vector<Chain> least() {
+    std::vector<Cost> costs(count_ + 1, {none, 0});  // of the operations from there on
+    costs.back() = {0, 0};
+    for (std::size_t from = count_; from-- > 0;) {
+      for (std::size_t end = from + 1; end <= count_; ++end)
+        costs[from] = std::min(costs[from], with(of(from, end), costs[end]));
+    }
+    std::vector<Chain> chains;
+    Chain chain;
+    if (costs.front().first < none) follow(0, costs, chain, chains);
+    return chains;
+  }
+
+ private:
+  using Cost = std::pair<double, std::size_t>;  // values and segments
+  static constexpr std::size_t most_chains = 64;
+
+  [[nodiscard]] Segment& of(std::size_t from, std::size_t end) { return all_[from][end - 1 - from]; }
+  [[nodiscard]] static Cost with(const Segment& segment, const Cost& rest) {
+    return {segment.values() + rest.first, rest.second + 1};
+  }
+  void follow(std::size_t from, const std::vector<Cost>& costs, Chain& chain, std::vector<Chain>& chains) {
+    if (from == count_) chains.push_back(chain);
+    for (std::size_t end = from + 1; end <= count_ && chains.size() < most_chains; ++end) {
+      if (with(of(from, end), costs[end]) > costs[from]) continue;
+      chain.push_back(&of(from, end));
+      follow(end, costs, chain, chains);
+      chain.pop_back();
+    }
+  }
+
+  std::size_t count_;
+  std::vector<std::vector<Segment>> all_;
+};
+
+double transfer_of(const Chain& chain) {
+  double sum = 0;
+  for (Segment* segment : chain) sum += segment->transfer();
+  return sum;
+}
+
+}  // namespace
+
+bool may_be_cut(const Request& request) {
+  return request.layouts.front().ideal && !request.abstract() && request.ask.tile.empty() &&
+         request.problem.packing.sequences.empty() && request.diagram->operations.size() > 1;
+}
+
+std::vector<LaunchAnswer> cut_of(const Request& request) {
+  Segments segments(request);
+  std::vector<LaunchAnswer> launches;
+  const auto fits = [](const Chain& chain) {
+    return std::all_of(chain.begin(), chain.end(), [](Segment* segment) { return segment->fits(); });
+  };
+  for (;;) {  // whether a segment fits is asked only of those that a least chain has
+    std::vector<Chain> chains = segments.least();
+    if (chains.empty()) return launches;
+    std::erase_if(chains, [&](const Chain& chain) { return !fits(chain); });
+    if (chains.empty()) continue;
+    const auto best = std::min_element(chains.begin(), chains.end(), [](const Chain& a, const Chain& b) {
+      return a.size() != b.size() ? a.size() < b.size() : transfer_of(a) < transfer_of(b);
+    });
+    for (Segment* segment : *best) launches.push_back(segment->launch());
+    return launches;
+  }
+}
+
+std::vector<LevelAnswer> levels_of(const std::vector<LaunchAnswer>& launches) {
+  std::vector<LevelAnswer> sum;
+  for (const LaunchAnswer& launch : launches) {
+    for (const LevelAnswer& level : launch.levels) {
+      const auto same =
+          std::find_if(sum.begin(), sum.end(), [&](const auto& known) { return known.name == level.name; });
+      if (same == sum.end()) {
+        sum.push_back(level);
+        continue;
+      }
+      same->load += level.load;
+      same->store += level.store;
+      same->transfer += level.transfer;
+      same->delivered = same->delivered.get() + level.delivered.get();
+      if (same->time && level.time) *same->time += *level.time;
+      for (std::int64_t LevelAnswer::*most :
+           {&LevelAnswer::groups, &LevelAnswer::transfer_per_group, &LevelAnswer::memory_lower_bound,
+            &LevelAnswer::memory_live, &LevelAnswer::memory})
+        (*same).*most = std::max((*same).*most, level.*most);
+    }
+  }
+  return sum;
+}
+
+}  // namespace napkin

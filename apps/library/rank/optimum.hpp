@@ -1,0 +1,17 @@
+#pragma once
+// add_optimum says what the level of a block could move at least: in closed form, 2 q d + 4 q x d^2 / M, and in whole
+// numbers under all constraints. Internal to apps/.
+
+#include "apps/library/question/request.hpp"
+#include "model/mapping/placed.hpp"
+
+namespace napkin {
+
+/// Fills `formula` and `optimum` of a query's answer.
+void add_optimum(const Request& request, const Layout& layout, const PlacedDiagram& placed, QueryAnswer& answer);
+
+/// On the abstract machine: the exact optimum of all grouped and streamed axes' sizes with the given ones fixed
+/// (streams: 1 unless given). Where not even groups of 1 fit: those.
+[[nodiscard]] NamedSizes integer_groups(const Request& request, const Streamed& streamed, const NamedSizes& fixed);
+
+}  // namespace napkin

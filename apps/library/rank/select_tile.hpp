@@ -1,0 +1,25 @@
+#pragma once
+// select_tile returns the one tile that a query is about: the user's knobs, and for the others the values that select
+// selects. `--tile x=128` leaves q, stages and the rest to select. Internal to apps/.
+
+#include "apps/library/question/request.hpp"
+
+namespace napkin {
+
+/// A tile, legal or not, and the layout whose knobs it sets. Points into the request.
+struct SelectedTile {
+  const Layout* layout = nullptr;
+  Tile tile;
+  bool fits = true;  ///< false: no tile with the user's knobs is legal
+};
+[[nodiscard]] SelectedTile select_tile(const Request& request);
+
+/// A tile with the user's knobs for a request that no legal tile answers: of the other knobs, values that violate the
+/// fewest constraints, found knob by knob from the preferred ones.
+[[nodiscard]] Tile least_illegal(const Request& request, const Layout& layout);
+
+/// On the abstract machine: the user's sizes; axes of size 1 by default have groups of 1, the stream chunks of 1, and
+/// the others the exact optimum given the rest.
+[[nodiscard]] Tile abstract_tile(const Request& request, const Layout& layout);
+
+}  // namespace napkin

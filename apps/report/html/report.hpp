@@ -1,0 +1,30 @@
+#pragma once
+// html_of makes the report of a question: one HTML page that needs no network, no script and no other file; json_of
+// gives its data.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apps/library/judge/report.hpp"
+#include "apps/library/judge/validation.hpp"
+#include "apps/report/json/json.hpp"
+
+namespace napkin::report {
+
+/// `command`: what makes the page again, "napkin report attention --gpu ...".
+[[nodiscard]] std::string html_of(const ReportAnswer& answer, std::string_view command);
+/// What the page shows beyond what query, select, timeline and sensitivity print: roofline, landscapes, measurements,
+/// and how sure the prediction is.
+[[nodiscard]] Json json_of(const ReportAnswer& answer);
+
+/// Recorded rows beside their predictions of today.
+struct ReplayReport {
+  std::vector<ScoredRow> rows;
+  ValidationSummary summary, measured;  ///< measured: without the constants that were fitted to whole kernels
+  std::vector<std::string> files;
+};
+/// Predicted against measured times, errors by kernel, regret by sweep.
+[[nodiscard]] std::string html_of(const ReplayReport& replay, std::string_view command);
+
+}  // namespace napkin::report

@@ -1,0 +1,115 @@
+// The sections of a report that show the algorithm and what its tile moves and holds.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "apps/report/html/html.hpp"
+#include "apps/report/html/report_parts.hpp"
+#include "apps/report/text/svg.hpp"
+#include "apps/report/text/text.hpp"
+#include "apps/report/units.hpp"
+#include "model/diagram/text.hpp"
+#include "model/fusion/pseudocode.hpp"
+
+namespace napkin::report {
+namespace {
+
+using html::number;
+
+std::string moved_table(const QueryAnswer& query) {
+  html::Table table{"What crosses into each level, all groups together",
+                    {{"into"},
+                     {"groups", true},
+                     {"loaded", true},
+                     {"stored", true},
+                     {"a group", true},
+                     {"delivered", true},
+                     {"over", true},
+                     {"takes", true},
+                     {"of the whole time"}},
+                    {}};
+  for (const LevelAnswer& level : query.levels) {
+    const bool timed = level.time && query.predicted && query.predicted->time > 0;
+    const double part = timed ? *level.time / query.predicted->time : 0;
+    table.rows.push_back(
+        {html::text(level.name), count_text(level.groups), number(transfer_text(level.load)),
+         number(transfer_text(level.store)), number(transfer_text(level.transfer_per_group)),
+         number(transfer_text(level.delivered)), level.bandwidth ? number(rate_text(*level.bandwidth)) : "not known",
+         level.time ? html::time(*level.time) : "not known", timed ? html::bar(part) + html::share(part) : ""});
+  }
+  return html::table(table);
+}
+
+std::string held_table(const QueryAnswer& query) {
+  html::Table table{
+      "What a level holds at once, against what there is",
+      {{"level"}, {"as drawn", true}, {"live", true}, {"allocated", true}, {"there is", true}, {"allocated of it"}},
+      {}};
+  for (const LevelAnswer& level : query.levels) {
+    if (level.memory == 0 && level.memory_live == 0) continue;
+    const double part = level.memory_limit && *level.memory_limit > 0
+                            ? static_cast<double>(level.memory) / static_cast<double>(*level.memory_limit)
+                            : 0;
+    table.rows.push_back(
+        {html::text(level.name), number(memory_text(level.memory_lower_bound)), number(memory_text(level.memory_live)),
+         number(memory_text(level.memory)), level.memory_limit ? number(memory_text(*level.memory_limit)) : "no limit",
+         level.memory_limit ? html::bar(part) + html::share(part) + (part > 1 ? " too much" : "") : ""});
+  }
+  return table.rows.empty() ? "" : html::table(table);
+}
+
+std::string formulas_of(const QueryAnswer& query) {
+  const FormulaAnswer& formula = query.formula;
+  if (formula.transfer.empty()) return "";
+  std::string out =
+      "<h3>As formulas</h3>\n" +
+      html::paragraph("Of the lowest staged level, in axis names: g for a group's size, s for a chunk's.") +
+      "<pre>H = " + html::text(formula.transfer) + "\nM = " + html::text(formula.memory) + "</pre>\n";
+  const std::optional<OptimumAnswer>& optimum = query.optimum;
+  if (!optimum) return out;
+  const auto whole = [](double bytes) { return number(transfer_text(static_cast<std::int64_t>(bytes))); };
+  out += html::paragraph(
+      fmt::format("{} that any tile could move with that memory is {} {} bytes.",
+                  query.head.mask.kind == Mask::Kind::none ? "The least" : "Without the mask, the least",
+                  whole(optimum->transfer), html::code((optimum->exact ? "= " : ">= ") + optimum->formula)));
+  return out;
+}
+
+std::string combined(const QueryAnswer& query) {
+  return query.combine ? html::paragraph("Results in parts: " + html::text(combine_text(*query.combine)) + ".") : "";
+}
+
+}  // namespace
+
+std::string diagram_section(const ReportAnswer& answer) {
+  const Streamed& streamed = answer.streamed;
+  std::string operations;
+  for (std::size_t i = 0; i < streamed.diagram.operations.size(); ++i)
+    operations += (operations.empty() ? "" : "; ") + print_operation(streamed.diagram, static_cast<int>(i));
+  return html::section("diagram", "The algorithm, as the kernel streams it",
+                       "An array is a bundle of wires, one for each axis; an operation is a box. Groups of the grouped "
+                       "axes run side by side, "
+                       "chunks of the streamed axis one after the other.",
+                       html::picture(svg_of(streamed), "Diagram of the operations: " + operations,
+                                     "Time runs to the right. g_ marks a group's size, s_ a chunk's.") +
+                           html::details("The program of one group, as pseudocode",
+                                         "<pre>" + html::text(print_pseudocode(streamed)) + "</pre>\n"));
+}
+
+std::string levels_section(const ReportAnswer& answer) {
+  const QueryAnswer& query = answer.query;
+  if (query.levels.empty()) return "";
+  return html::section(
+      "levels", "What it moves and holds",
+      "A group is what one block computes. <b>Delivered</b> is what the receiver's counter sees of the loads, padding "
+      "and "
+      "repeats included.",
+      moved_table(query) +
+          html::paragraph(
+              "<b>As drawn</b> is the rule of the diagram, <b>live</b> all that is still needed, and <b>allocated</b> "
+              "the kernel's buffers with copies and alignment.") +
+          held_table(query) + combined(query) + formulas_of(query));
+}
+
+}  // namespace napkin::report

@@ -1,0 +1,29 @@
+#pragma once
+// Each function here makes one section of a report's page, in the page's order, such as levels_section: a table of
+// bytes by level. A section is empty where the answer has nothing for it. Internal to apps/report.
+
+#include <string>
+#include <string_view>
+
+#include "apps/library/judge/report.hpp"
+
+namespace napkin::report {
+
+/// "781.4 µs at 703.5 TFLOP/s ...": the answer in a sentence, as HTML.
+[[nodiscard]] std::string sentence_of(const ReportAnswer& answer);
+/// "attention on h200-sxm, bf16, causal"
+[[nodiscard]] std::string title_of(const Head& head);
+/// "b=2 h=16 q=8192 ...", or how many sequences there are.
+[[nodiscard]] std::string sizes_of(const Head& head);
+
+[[nodiscard]] std::string answer_section(const ReportAnswer& answer);
+[[nodiscard]] std::string sure_section(const ReportAnswer& answer);
+[[nodiscard]] std::string diagram_section(const ReportAnswer& answer);
+[[nodiscard]] std::string levels_section(const ReportAnswer& answer);
+[[nodiscard]] std::string roofline_section(const ReportAnswer& answer);
+[[nodiscard]] std::string timeline_section(const ReportAnswer& answer);
+[[nodiscard]] std::string landscape_section(const ReportAnswer& answer);
+[[nodiscard]] std::string sensitivity_section(const ReportAnswer& answer);
+[[nodiscard]] std::string measured_section(const ReportAnswer& answer);
+
+}  // namespace napkin::report

@@ -1,0 +1,242 @@
+// The section of a report that sets the tile and its runners-up under the machine's roofs.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "apps/report/html/html.hpp"
+#include "apps/report/html/report_parts.hpp"
+#include "apps/report/text/text.hpp"
+#include "apps/report/units.hpp"
+
+namespace napkin::report {
+namespace {
+
+constexpr double flop_a_tera = 1e12, near_enough = 1.03;
+constexpr std::size_t slope_colours = 5;
+
+/// Levels that share a number are one: "cluster, shared".
+struct Named {
+  std::string name;
+  double value = 0;
+};
+
+template <class Each, class Value>
+std::vector<Named> merged(const std::vector<Each>& all, const Value& value) {
+  std::vector<Named> out;
+  for (const Each& one : all) {
+    const auto same = std::find_if(out.begin(), out.end(), [&](const Named& other) {
+      return std::max(other.value, value(one)) < near_enough * std::min(other.value, value(one));
+    });
+    if (same == out.end())
+      out.push_back({one.level, value(one)});
+    else
+      same->name += ", " + one.level;
+  }
+  return out;
+}
+
+class Roofline {
+ public:
+  explicit Roofline(const RooflineAnswer& answer)
+      : a_(answer),
+        slopes_(merged(answer.slopes, [](const RooflineSlope& s) { return s.bandwidth; })),
+        points_(merged(answer.tiles.front().points, [](const RooflinePoint& p) { return p.intensity; })) {
+    const double rate = answer.tiles.front().rate;
+    const double peak = answer.peak.value_or(2 * rate);
+    x0_ = x1_ = points_.front().value;
+    for (const RooflineTile& tile : answer.tiles) {
+      for (const RooflinePoint& p : tile.points) x0_ = std::min(x0_, p.intensity), x1_ = std::max(x1_, p.intensity);
+    }
+    for (const Named& slope : slopes_) x0_ = std::min(x0_, peak / slope.value), x1_ = std::max(x1_, peak / slope.value);
+    x0_ /= 4, x1_ *= 4;
+    y1_ = std::max(peak, rate) * 2, y0_ = std::min(peak, rate) / 24;
+  }
+
+  [[nodiscard]] std::string svg() const {
+    std::string out =
+        fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\">\n", chart_width, chart_height);
+    out += grid();
+    for (std::size_t i = 0; i < slopes_.size(); ++i) out += slope(i);
+    if (a_.peak) out += roof();
+    for (std::size_t t = a_.tiles.size(); t-- > 1;) out += runner(a_.tiles[t]);
+    for (std::size_t i = 0; i < points_.size(); ++i) out += point(i);
+    return out + "</svg>\n";
+  }
+
+ private:
+  static constexpr double chart_width = 760, chart_height = 430, left = 78, right = 24, top = 26, bottom = 54;
+
+  [[nodiscard]] double x(double intensity) const {
+    return left + (chart_width - left - right) * std::log(intensity / x0_) / std::log(x1_ / x0_);
+  }
+  [[nodiscard]] double y(double rate) const {
+    return chart_height - bottom - (chart_height - top - bottom) * std::log(rate / y0_) / std::log(y1_ / y0_);
+  }
+  [[nodiscard]] double ceiling(double intensity, double bandwidth) const {
+    return a_.peak ? std::min(*a_.peak, intensity * bandwidth) : intensity * bandwidth;
+  }
+
+  [[nodiscard]] std::string grid() const {
+    std::string out;
+    const double floor = chart_height - bottom;
+    for (int e = static_cast<int>(std::ceil(std::log10(x0_))); std::pow(10.0, e) <= x1_; ++e) {
+      const double at = std::pow(10.0, e);
+      out += fmt::format("<line class=\"grid\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\"/>\n", x(at), top,
+                         floor);
+      out += fmt::format("<text class=\"soft\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", x(at),
+                         floor + 18, e < 0 ? fmt::format("{:g}", at) : count_text(static_cast<std::int64_t>(at)));
+    }
+    for (int e = static_cast<int>(std::floor(std::log10(y0_))); std::pow(10.0, e) <= y1_; ++e) {
+      for (const int step : {1, 2, 5}) {
+        const double at = step * std::pow(10.0, e);
+        if (at < y0_ || at > y1_) continue;
+        out += fmt::format("<line class=\"grid\" x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"/>\n", left,
+                           chart_width - right, y(at));
+        out += fmt::format("<text class=\"soft\" x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{:g}</text>\n", left - 8,
+                           y(at) + 4, at / flop_a_tera);
+      }
+    }
+    out += fmt::format("<line class=\"axis\" x1=\"{0}\" x2=\"{1}\" y1=\"{2}\" y2=\"{2}\"/>\n", left,
+                       chart_width - right, floor);
+    out += fmt::format("<line class=\"axis\" x1=\"{0}\" x2=\"{0}\" y1=\"{1}\" y2=\"{2}\"/>\n", left, top, floor);
+    out += fmt::format(
+        "<text class=\"soft\" x=\"{:.0f}\" y=\"{}\" text-anchor=\"middle\">FLOP for each byte that crosses into the "
+        "level</text>\n",
+        (left + chart_width - right) / 2, chart_height - 12);
+    return out + fmt::format("<text class=\"soft\" x=\"10\" y=\"16\">TFLOP/s</text>\n");
+  }
+
+  /// Where on a line its name is furthest from all dots: the part of it at which the name begins.
+  [[nodiscard]] double free_part(double x1, double y1, double x2, double y2) const {
+    constexpr double half_name = 65;  // pixels
+    const double length = std::hypot(x2 - x1, y2 - y1);
+    double best = 0, furthest = -1;
+    for (const double part : {0.06, 0.3, 0.55}) {
+      double nearest = length;
+      for (const Named& point : points_) {
+        const double middle = part + half_name / std::max(length, 1.0);
+        nearest = std::min(nearest, std::hypot(x1 + middle * (x2 - x1) - x(point.value),
+                                               y1 + middle * (y2 - y1) - y(a_.tiles.front().rate)));
+      }
+      if (part * length + 2 * half_name <= length + half_name && nearest > furthest) furthest = nearest, best = part;
+    }
+    return best;
+  }
+
+  /// From where it enters the picture to the roof; its name where it enters, those of neighbours one below the other.
+  [[nodiscard]] std::string slope(std::size_t i) const {
+    const double bandwidth = slopes_[i].value;
+    const double from = std::max(x0_, y0_ / bandwidth), to = a_.peak ? std::min(x1_, *a_.peak / bandwidth) : x1_;
+    if (from >= to) return "";
+    std::string out =
+        fmt::format("<line class=\"slope s{}\" x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\"/>\n",
+                    i % slope_colours, x(from), y(from * bandwidth), x(to), y(to * bandwidth));
+    const double rise = (y(to * bandwidth) - y(from * bandwidth)) / (x(to) - x(from));
+    const double along = free_part(x(from), y(from * bandwidth), x(to), y(to * bandwidth));
+    const double lx = x(from) + along * (x(to) - x(from)),
+                 ly = y(from * bandwidth) + along * (y(to * bandwidth) - y(from * bandwidth));
+    const bool below = i % 2 == 0;  // neighbours' names on different sides
+    return out +
+           fmt::format(
+               "<text class=\"halo\" transform=\"translate({:.1f} {:.1f}) rotate({:.1f})\" y=\"{}\">{} {}</text>\n", lx,
+               ly, std::atan(rise) * 180 / 3.14159265, below ? 16 : -6, html::text(slopes_[i].name),
+               html::text(rate_text(bandwidth)));
+  }
+
+  [[nodiscard]] std::string roof() const {
+    double ridge = x1_;
+    for (const Named& slope : slopes_) ridge = std::min(ridge, *a_.peak / slope.value);
+    return fmt::format("<line class=\"roof\" x1=\"{0:.1f}\" x2=\"{1:.1f}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"/>\n",
+                       x(std::max(ridge, x0_)), x(x1_), y(*a_.peak)) +
+           fmt::format("<text class=\"halo\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{} {} at {}</text>\n",
+                       x(x1_) - 4, y(*a_.peak) - 9, html::text(a_.instruction),
+                       html::text(tflops_text(*a_.peak / flop_a_tera)), html::text(clock_text(a_.clock)));
+  }
+
+  [[nodiscard]] std::string runner(const RooflineTile& tile) const {
+    std::string out;
+    for (const RooflinePoint& p : tile.points)
+      out += fmt::format(
+          "<path class=\"other axis\" d=\"M{0:.1f} {1:.1f}l5 5m0 -5l-5 5\"><title>{2}, at {3}</title></path>\n",
+          x(p.intensity) - 2.5, y(tile.rate) - 2.5, html::text(text_of(tile.tile)), html::text(p.level));
+    return out;
+  }
+
+  /// The tile at one level, with the room up to that level's roof.
+  [[nodiscard]] std::string point(std::size_t i) const {
+    const double rate = a_.tiles.front().rate, at = points_[i].value;
+    const auto slope = std::find_if(slopes_.begin(), slopes_.end(), [&](const Named& s) {
+      return s.name.starts_with(points_[i].name.substr(0, points_[i].name.find(',')));
+    });
+    const std::size_t colour = static_cast<std::size_t>(slope - slopes_.begin()) % slope_colours;
+    std::string out;
+    if (slope != slopes_.end())
+      out += fmt::format("<line class=\"room s{0}\" x1=\"{1:.1f}\" x2=\"{1:.1f}\" y1=\"{2:.1f}\" y2=\"{3:.1f}\"/>\n",
+                         colour, x(at), y(rate), y(ceiling(at, slope->value)));
+    return out +
+           fmt::format(
+               "<circle class=\"dot p{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"6.5\"><title>{}: {:.4g} FLOP a "
+               "byte</title></circle>\n",
+               colour, x(at), y(rate), html::text(points_[i].name), at) +
+           fmt::format("<text class=\"halo\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n", x(at),
+                       y(rate) + 22 + (i % 2 == 0 ? 0 : 15), html::text(points_[i].name));
+  }
+
+  const RooflineAnswer& a_;
+  std::vector<Named> slopes_, points_;
+  double x0_ = 1, x1_ = 10, y0_ = 1, y1_ = 10;
+};
+
+std::string tiles_table(const ReportAnswer& answer) {
+  const RooflineAnswer& roofline = *answer.roofline;
+  html::Table table{"The tile, and the model's best tiles of other sizes",
+                    {{"tile"}, {"time", true}, {"TFLOP/s", true}, {"of the peak", true}},
+                    {}};
+  for (const RooflinePoint& point : roofline.tiles.front().points)
+    table.columns.push_back({"FLOP a byte, " + point.level, true});
+  for (std::size_t t = 0; t < roofline.tiles.size(); ++t) {
+    const RooflineTile& tile = roofline.tiles[t];
+    const TileValues& first = roofline.tiles.front().tile;
+    const std::string knobs = t == 0 ? std::string("this tile") : html::code(differences(tile.tile, first));
+    const double time = static_cast<double>(answer.query.work.flops) / tile.rate;
+    std::vector<std::string> row{knobs, html::time(time), tflops_cell(tile.rate / flop_a_tera),
+                                 roofline.peak ? html::share(tile.rate / *roofline.peak, 1) : ""};
+    for (const RooflinePoint& point : tile.points) row.push_back(fmt::format("{:.4g}", point.intensity));
+    table.rows.push_back(std::move(row));
+  }
+  table.marked = {0};
+  return html::table(table);
+}
+
+std::string roof_words(const ReportAnswer& answer) {
+  const RooflineAnswer& roofline = *answer.roofline;
+  if (!roofline.peak) return "The profile has no tensor instruction of this type, so there is no roof, only slopes.";
+  return fmt::format(
+      "At the clock that the card holds, {} can do {}; this tile reaches {} of it. A dot stands under each level's "
+      "slope: "
+      "the dotted line is the room that is left before that level's bandwidth binds.",
+      html::text(roofline.instruction), html::number(tflops_text(*roofline.peak / flop_a_tera)),
+      html::share(roofline.tiles.front().rate / *roofline.peak, 1));
+}
+
+}  // namespace
+
+std::string roofline_section(const ReportAnswer& answer) {
+  if (!answer.roofline || answer.roofline->tiles.front().points.empty()) return "";
+  const bool runners = answer.roofline->tiles.size() > 1;
+  return html::section(
+      "roofline", "Under the roofline", roof_words(answer),
+      html::figure(
+          Roofline(*answer.roofline).svg(),
+          "Roofline: speed over FLOP for each byte, with the tile at each level. The table below has the numbers.",
+          std::string("Both axes are logarithmic.") + (runners ? " Crosses are the runners-up." : "") +
+              " A slope's bandwidth is of bytes that one node reads alone; copies that several read at once pass "
+              "faster, so a dot may stand above its slope.",
+          "chart") +
+          tiles_table(answer));
+}
+
+}  // namespace napkin::report

@@ -1,0 +1,273 @@
+#include "apps/report/json/json.hpp"
+
+#include <cmath>
+
+#include "apps/report/json/laws.hpp"
+#include "apps/report/json/standing.hpp"
+
+namespace napkin::report {
+namespace {
+
+template <class T>
+Json optional_json(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json level_json(const LevelAnswer& level) {
+  Json json = {{"name", level.name},
+               {"groups", level.groups},
+               {"load", level.load},
+               {"store", level.store},
+               {"transfer", level.transfer},
+               {"delivered", level.delivered.get()},
+               {"transfer_per_group", level.transfer_per_group},
+               {"memory_lower_bound", level.memory_lower_bound},
+               {"memory_live", level.memory_live},
+               {"memory", level.memory},
+               {"memory_limit", optional_json(level.memory_limit)},
+               {"bandwidth", json_of(level.bandwidth)},
+               {"time", json_of(level.time)}};
+  if (level.hit_rate.get()) json["hit_rate"] = json_of(level.hit_rate.get());
+  if (level.hit_rate_apart.get()) json["hit_rate_apart"] = json_of(level.hit_rate_apart.get());
+  return json;
+}
+
+Json violations_json(const std::vector<ViolationAnswer>& violations) {
+  Json list = Json::array();
+  for (const ViolationAnswer& violation : violations) {
+    list.push_back({{"constraint", violation.constraint},
+                    {"needed", json_of(violation.needed)},
+                    {"available", json_of(violation.available)},
+                    {"text", violation.text}});
+  }
+  return list;
+}
+
+/// A result of floating-point algebra without the noise of its last digits: 240000.00000000015 is 240000.
+Json clean(double number) {
+  const double whole = std::round(number);
+  return json_of(std::abs(number - whole) <= 1e-12 * std::abs(whole) ? whole : number);
+}
+
+}  // namespace
+
+Json json_of(double number) {
+  if (!std::isfinite(number)) return nullptr;
+  if (std::floor(number) == number && std::abs(number) < 9e15) return static_cast<std::int64_t>(number);
+  return number;
+}
+
+Json json_of(const std::optional<double>& number) { return number ? json_of(*number) : Json(nullptr); }
+
+Json json_of(const NamedSizes& sizes) {
+  Json object = Json::object();
+  for (const auto& [name, size] : sizes) object[name] = size;
+  return object;
+}
+
+Json json_of(const TileValues& tile) {
+  Json object = Json::object();
+  for (const KnobValue& knob : tile) {
+    object[knob.name] = knob.word.empty() ? Json(knob.number) : Json(knob.word);
+  }
+  return object;
+}
+
+Json json_of(const Mask& mask) {
+  switch (mask.kind) {
+    case Mask::Kind::none: return "none";
+    case Mask::Kind::causal: return "causal";
+    case Mask::Kind::window: return {{"window", Json::array({mask.left, mask.right})}};
+  }
+  return nullptr;
+}
+
+Json json_of(const PredictedAnswer& predicted) {
+  Json pipes = Json::object();
+  for (const auto& [name, busy] : predicted.pipes) pipes[name] = json_of(busy);
+  Json json = {{"cycles", json_of(predicted.cycles)},
+               {"clock", json_of(predicted.clock)},
+               {"power", json_of(predicted.power)},
+               {"time", json_of(predicted.time)},
+               {"tflops", json_of(predicted.tflops)},
+               {"bound", predicted.bound},
+               {"pipes", pipes}};
+  if (predicted.at_least) json["at_least"] = true;
+  if (const auto& other = predicted.other_load) {
+    json["other_load"] = {{"load", text_of(other->load)},
+                          {"time", json_of(other->time)},
+                          {"clock", json_of(other->clock)},
+                          {"power", json_of(other->power)}};
+  }
+  if (const auto& standing = predicted.standing.get()) json["standing"] = json_of(*standing);
+  return json;
+}
+
+Json json_of(const std::vector<LevelAnswer>& levels) {
+  Json list = Json::array();
+  for (const LevelAnswer& level : levels) list.push_back(level_json(level));
+  return list;
+}
+
+Json json_of(const OptimumAnswer& optimum) {
+  Json terms = Json::array();
+  for (const auto& term : optimum.terms) {
+    terms.push_back({{"alpha", clean(term.alpha)}, {"beta", clean(term.beta)}});
+  }
+  Json group = Json::object();
+  for (const auto& [name, size] : optimum.group) group[name] = clean(size);
+  Json integer = nullptr;
+  if (const auto& found = optimum.integer.get()) {
+    integer = {{"transfer", found->transfer}, {"group", json_of(found->group)}};
+  }
+  return {{"terms", terms}, {"transfer", clean(optimum.transfer)}, {"group", group}, {"integer", integer}};
+}
+
+Json json_of(const std::vector<SequenceLengths>& lengths) {
+  Json list = Json::array();
+  for (const SequenceLengths& one : lengths) list.push_back(Json::array({one.q, one.x}));
+  return list;
+}
+
+Json json_of(const Head& head, std::string_view command) {
+  Json json = {{"command", command},
+               {"algorithm", head.algorithm},
+               {"gpu", optional_json(head.gpu)},
+               {"kernel", optional_json(head.kernel)},
+               {"dtype", head.dtype},
+               {"mask", json_of(head.mask)},
+               {"shape", json_of(head.shape)}};
+  if (!head.lengths.empty()) json["lengths"] = json_of(head.lengths);
+  if (head.conditions != CardConditions{}) {
+    json["conditions"] = {{"load", text_of(head.conditions.load)}};
+    if (head.conditions.clock) json["conditions"]["clock"] = json_of(*head.conditions.clock);
+  }
+  json["tile"] = json_of(head.tile);
+  return json;
+}
+
+Json json_of(const CombineAnswer& combine) {
+  return {{"by", combine.by},     {"at", combine.at},       {"parts", combine.parts},       {"steps", combine.steps},
+          {"load", combine.load}, {"store", combine.store}, {"time", json_of(combine.time)}};
+}
+
+namespace {
+
+Json counts_json(const CountsAnswer& counts) {
+  Json json = {{"load", counts.load}, {"store", counts.store}, {"memory_live", counts.memory_live}};
+  if (counts.combine_load > 0) json["combine"] = {{"load", counts.combine_load}, {"store", counts.combine_store}};
+  return json;
+}
+
+Json check_json(const CheckAnswer& check) {
+  Json json;
+  for (const auto& [axis, size] : check.shape) json["shape"][axis] = size;
+  for (const auto& [axis, size] : check.tile) json["tile"][axis] = size;
+  json["counted"] = counts_json(check.counted);
+  json["predicted"] = counts_json(check.predicted);
+  json["output_error"] = check.output_error;
+  json["equal"] = check.equal;
+  return json;
+}
+
+Json block_json(const BlockAnswer& block) {
+  return {{"registers_per_thread", block.registers_per_thread},
+          {"shared_memory", block.shared_memory},
+          {"occupancy", {{"blocks_per_sm", block.blocks_per_sm}, {"limited_by", block.limited_by}}}};
+}
+
+Json compiled_json(const CompiledAnswer& answer) {
+  Json json = block_json(answer.compiled);
+  json["static_shared_memory"] = answer.static_shared_memory;
+  json["spill_stores"] = answer.spill_stores;
+  json["spill_loads"] = answer.spill_loads;
+  json["objection"] = answer.objection.empty() ? Json(nullptr) : Json(answer.objection);
+  json["planned"] = block_json(answer.planned);
+  return json;
+}
+
+}  // namespace
+
+namespace {
+
+Json nodes_json(const NodesAnswer& nodes) { return {{"busy", nodes.busy}, {"all", nodes.all}}; }
+
+Json launches_json(const std::vector<LaunchAnswer>& launches) {
+  Json list = Json::array();
+  for (const LaunchAnswer& launch : launches) {
+    list.push_back({{"inputs", launch.inputs},
+                    {"outputs", launch.outputs},
+                    {"tile", json_of(launch.tile)},
+                    {"levels", json_of(launch.levels)},
+                    {"predicted", launch.predicted ? json_of(*launch.predicted) : Json(nullptr)}});
+  }
+  return list;
+}
+
+Json kernels_json(const std::vector<KernelAnswer>& kernels) {
+  Json list = Json::array();
+  for (const KernelAnswer& kernel : kernels) {
+    list.push_back({{"kernel", kernel.kernel},
+                    {"bundled", kernel.bundled},
+                    {"tile", json_of(kernel.tile)},
+                    {"predicted", kernel.predicted ? json_of(*kernel.predicted) : Json(nullptr)},
+                    {"because", kernel.why.empty() ? Json(nullptr) : Json(kernel.why)}});
+  }
+  return list;
+}
+
+void add_occupancy(const OccupancyAnswer& fit, Json& json) {
+  json["registers"] = {{"per_thread", fit.registers_per_thread}, {"limit", fit.registers_limit}};
+  json["shared_memory"] = {{"bytes", fit.shared_memory}, {"limit", fit.shared_memory_limit}};
+  json["occupancy"] = {{"blocks_per_sm", fit.blocks_per_sm}, {"limited_by", fit.limited_by}};
+}
+
+}  // namespace
+
+Json json_of(const QueryAnswer& answer) {
+  Json json = json_of(answer.head, "query");
+  json["legal"] = answer.legal;
+  json["violations"] = violations_json(answer.violations);
+  json["work"] = {{"flops", answer.work.flops},
+                  {"executed_flops", answer.work.executed_flops},
+                  {"exponentials", answer.work.exponentials}};
+  json["levels"] = json_of(answer.levels);
+  const FormulaAnswer& formula = answer.formula;
+  const std::optional<OptimumAnswer>& optimum = answer.optimum;
+  json["formula"] = {{"transfer", formula.transfer}, {"memory", formula.memory}};
+  json["optimum"] = optimum ? json_of(*optimum) : Json(nullptr);
+  if (const auto& laws = answer.laws.get()) json["laws"] = json_of(*laws, answer.levels);
+  if (answer.predicted) json["predicted"] = json_of(*answer.predicted);
+  if (answer.predicted) json["nodes"] = nodes_json(answer.predicted->nodes);
+  if (answer.occupancy) add_occupancy(*answer.occupancy, json);
+  if (!answer.notes.empty()) json["notes"] = answer.notes;
+  if (!answer.launches.empty()) json["launches"] = launches_json(answer.launches);
+  if (answer.combine) json["combine"] = json_of(*answer.combine);
+  if (answer.check) json["check"] = check_json(*answer.check);
+  if (answer.compiled) json["compiled"] = compiled_json(*answer.compiled);
+  return json;
+}
+
+Json json_of(const SelectAnswer& answer) {
+  Json json = json_of(answer.head, "select");
+  json["predicted"] = answer.predicted ? json_of(*answer.predicted) : Json(nullptr);
+  if (answer.predicted) json["nodes"] = nodes_json(answer.predicted->nodes);
+  json["levels"] = json_of(answer.levels);
+  if (answer.combine) json["combine"] = json_of(*answer.combine);
+  add_occupancy(answer.occupancy, json);
+  json["alternatives"] = Json::array();
+  for (const AlternativeAnswer& other : answer.alternatives) {
+    json["alternatives"].push_back({{"tile", json_of(other.tile)}, {"predicted", json_of(other.predicted.get())}});
+  }
+  json["candidates"] = answer.candidates;
+  json["rejected"] = json_of(answer.rejected.get());
+  json["because"] = answer.because.get();
+  if (!answer.notes.empty()) json["notes"] = answer.notes;
+  if (!answer.launches.empty()) json["launches"] = launches_json(answer.launches);
+  if (!answer.kernels.empty()) json["kernels"] = kernels_json(answer.kernels);
+  return json;
+}
+
+std::string line_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+}  // namespace napkin::report

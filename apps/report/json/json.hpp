@@ -1,0 +1,39 @@
+#pragma once
+// json_of makes the JSON that every command prints: {"command": "select", "algorithm": "attention", ...}
+// (docs/command-line.md). Keys keep their order; no NaN and no infinity: such numbers are null.
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "napkin/answers.hpp"
+
+namespace napkin::report {
+
+using Json = nlohmann::ordered_json;
+
+/// A finite number; whole numbers without a fraction; else null.
+[[nodiscard]] Json json_of(double number);
+[[nodiscard]] Json json_of(const std::optional<double>& number);
+[[nodiscard]] Json json_of(const NamedSizes& sizes);
+/// [[queries, keys], ...]
+[[nodiscard]] Json json_of(const std::vector<SequenceLengths>& lengths);
+[[nodiscard]] Json json_of(const TileValues& tile);
+[[nodiscard]] Json json_of(const Mask& mask);
+[[nodiscard]] Json json_of(const PredictedAnswer& predicted);
+[[nodiscard]] Json json_of(const std::vector<LevelAnswer>& levels);
+[[nodiscard]] Json json_of(const CombineAnswer& combine);
+[[nodiscard]] Json json_of(const OptimumAnswer& optimum);
+
+/// "command", "algorithm", "gpu", "kernel", "dtype", "mask", "shape", "tile".
+[[nodiscard]] Json json_of(const Head& head, std::string_view command);
+[[nodiscard]] Json json_of(const QueryAnswer& answer);
+[[nodiscard]] Json json_of(const SelectAnswer& answer);
+/// Axes that run through the range have {"from", "to", "step"} in "shape"; "breakpoints" has the picks.
+[[nodiscard]] Json json_of(const FamilyAnswer& answer);
+
+/// One line of text with a newline. Bytes that are no UTF-8 are replaced.
+[[nodiscard]] std::string line_of(const Json& json);
+
+}  // namespace napkin::report

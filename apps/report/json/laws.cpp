@@ -1,0 +1,144 @@
+#include "apps/report/json/laws.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "apps/report/units.hpp"
+
+namespace napkin::report {
+
+std::optional<double> weighted_of(const Laws& laws, const std::vector<LevelAnswer>& tile) {
+  double sum = 0;
+  for (const LevelLaw& law : laws.levels) {
+    const auto level = std::find_if(tile.begin(), tile.end(), [&](const LevelAnswer& l) { return l.name == law.name; });
+    if (level == tile.end() || !(law.transfer > 0)) return std::nullopt;
+    sum += static_cast<double>(level->transfer) * law.time / law.transfer;
+  }
+  return laws.levels.empty() ? std::nullopt : std::optional(sum);
+}
+
+Json json_of(const Laws& laws, const std::vector<LevelAnswer>& tile) {
+  Json levels = Json::array();
+  for (const LevelLaw& level : laws.levels) {
+    levels.push_back({{"name", level.name},
+                      {"memory", json_of(level.memory)},
+                      {"transfer", json_of(level.transfer)},
+                      {"time", json_of(level.time)},
+                      {"needed_bandwidth", level.needed > 0 ? json_of(level.needed) : Json(nullptr)}});
+  }
+  Json json = {{"levels", levels},
+               {"bound", laws.bound},
+               {"weighted", json_of(laws.weighted)},
+               {"tile_weighted", nullptr},
+               {"computing", laws.computing > 0 ? json_of(laws.computing) : Json(nullptr)},
+               {"crossings", Json::array()},
+               {"clusters", Json::array()},
+               {"minima", Json::array()},
+               {"caching", nullptr}};
+  if (const auto sum = weighted_of(laws, tile)) json["tile_weighted"] = json_of(*sum);
+  for (const CrossLaw& cross : laws.crossings) {
+    json["crossings"].push_back({{"level", cross.level},
+                                 {"nodes", cross.nodes},
+                                 {"above", json_of(cross.above)},
+                                 {"between", json_of(cross.between)},
+                                 {"time", json_of(cross.time)},
+                                 {"weighted", json_of(cross.weighted)}});
+  }
+  for (const ClusterLaw& cluster : laws.clusters) {
+    Json savings = Json::array();
+    for (const auto& [size, saving] : cluster.savings) savings.push_back({{"size", size}, {"time", json_of(saving)}});
+    json["clusters"].push_back(
+        {{"from", cluster.from}, {"measured", cluster.measured}, {"size", cluster.size}, {"savings", savings}});
+  }
+  for (const MinimaLaw& minima : laws.minima) {
+    Json least = Json::object();
+    for (const auto& [name, value] : minima.least) least[name] = json_of(value);
+    json["minima"].push_back({{"level", minima.level}, {"least", least}});
+  }
+  if (laws.caching) {
+    json["caching"] = {
+        {"level", laws.caching->level}, {"factors", laws.caching->factors}, {"ratio", json_of(laws.caching->ratio)}};
+  }
+  return json;
+}
+
+std::string least_text(const Laws& laws) {
+  std::string text;
+  for (const LevelLaw& level : laws.levels) {
+    text += fmt::format("{}{} {} in {}", text.empty() ? "" : ", ", level.name,
+                        transfer_text(static_cast<std::int64_t>(level.transfer)), time_text(level.time));
+  }
+  return text + "; the slowest is " + laws.bound;
+}
+
+std::string_view text_of_pairs(const Mask& mask) { return mask.kind == Mask::Kind::none ? "" : ", of all pairs"; }
+
+std::string weighted_text(const Laws& laws, const Mask& mask, const std::vector<LevelAnswer>& tile) {
+  std::string text = time_text(laws.weighted) + " at least" + std::string(text_of_pairs(mask));
+  const bool masked = mask.kind != Mask::Kind::none;
+  if (const auto sum = weighted_of(laws, tile))
+    text += std::string("; this tile") + (masked ? ", of what the mask leaves, " : " ") + time_text(*sum);
+  return text;
+}
+
+std::string crossings_text(const Laws& laws) {
+  std::string text;
+  for (const CrossLaw& cross : laws.crossings) {
+    text += fmt::format("{}in clusters of {} {}", text.empty() ? "" : ", ", cross.nodes, time_text(cross.weighted));
+  }
+  if (text.empty()) return text;
+  const auto least = std::min_element(laws.crossings.begin(), laws.crossings.end(),
+                                      [](const auto& a, const auto& b) { return a.weighted < b.weighted; });
+  if (least->weighted >= laws.weighted) return text + ": none is worth it";
+  return text + fmt::format(": of {} {} come from above and {} pass between them", least->nodes,
+                            transfer_text(static_cast<std::int64_t>(least->above)),
+                            transfer_text(static_cast<std::int64_t>(least->between)));
+}
+
+std::string needed_text(const Laws& laws) {
+  if (!(laws.computing > 0)) return "";
+  std::string text;
+  for (const LevelLaw& level : laws.levels)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", level.name, rate_text(level.needed));
+  return text + "; computing takes " + time_text(laws.computing) + " at their peak";
+}
+
+std::string minima_text(const Laws& laws) {
+  std::string text;
+  for (const MinimaLaw& law : laws.minima) {
+    std::string least;
+    for (const auto& [name, value] : law.least) {
+      const bool bytes = name.ends_with("bytes");
+      least += fmt::format("{}{} >= {}", least.empty() ? "" : ", ", bytes ? "M" : name,
+                           bytes ? memory_text(static_cast<std::int64_t>(value)) : number_text(std::ceil(value)));
+    }
+    text += fmt::format("{}over the pipe into {}: {}", text.empty() ? "" : "; ", law.level, least);
+  }
+  return text;
+}
+
+std::string cluster_text(const Laws& laws) {
+  std::string text;
+  for (const ClusterLaw& law : laws.clusters) {
+    std::string savings;
+    for (const auto& [size, saving] : law.savings) {
+      savings += fmt::format("{}{} {} {}", savings.empty() ? "" : ", ", size, saving < 0 ? "costs" : "saves",
+                             time_text(std::abs(saving)));
+    }
+    text += fmt::format("{}fed from {} ({}): {} ({})", text.empty() ? "" : "; ", law.from,
+                        law.measured ? "measured" : "datasheet", law.size == 1 ? "none" : std::to_string(law.size),
+                        savings);
+  }
+  return text;
+}
+
+std::string caching_text(const Laws& laws) {
+  if (!laws.caching) return "";
+  return fmt::format("{} nodes, {:.4f} times the transfers of an even split", fmt::join(laws.caching->factors, " x "),
+                     laws.caching->ratio);
+}
+
+}  // namespace napkin::report

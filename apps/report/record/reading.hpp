@@ -1,0 +1,32 @@
+#pragma once
+// A ReadingRow is one reading of a micro-kernel as a JSON line; table_of shows what was made of many: "tma_box 75 clk".
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apps/library/judge/validation.hpp"
+#include "apps/report/json/json.hpp"
+#include "apps/report/table.hpp"
+#include "model/machine/calibrate/calibration.hpp"
+
+namespace napkin::report {
+
+/// A reading and where it was taken.
+struct ReadingRow {
+  Reading reading;
+  MeasuredBy from;
+};
+
+[[nodiscard]] Json json_of(const ReadingRow& row);
+
+/// Every line of a text; empty lines are skipped. Missing and unknown keys, wrong types and empty values are an Error
+/// at file:line.
+[[nodiscard]] std::vector<ReadingRow> parse_readings(std::string_view text, const std::string& file);
+
+/// The findings, beside the base's numbers; and the products' table.
+[[nodiscard]] std::string table_of(const Calibration& calibration, const Style& style);
+/// "findings" and "tensor" of `napkin calibrate --json`: value, unit, spread, before; null where not known.
+[[nodiscard]] Json json_of(const Calibration& calibration);
+
+}  // namespace napkin::report

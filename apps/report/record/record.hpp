@@ -1,0 +1,45 @@
+#pragma once
+// Recorded rows are JSON lines: one object a line, exactly the keys that json_of() writes; `levels` and `predicted` may
+// be missing, since a replay computes them.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apps/library/judge/validation.hpp"
+#include "apps/report/json/json.hpp"
+
+namespace napkin::report {
+
+[[nodiscard]] Json json_of(const ValidationRow& row);
+
+/// Strict: missing, unknown and repeated keys, wrong types and numbers that cannot be are errors at `where`
+/// (file:line).
+[[nodiscard]] ValidationRow parse_row(std::string_view line, const std::string& where);
+
+/// Every line of a text; empty lines are skipped. An error says file:line.
+struct RecordedRow {
+  ValidationRow row;
+  std::string where;  ///< file:line
+};
+[[nodiscard]] std::vector<RecordedRow> parse_rows(std::string_view text, const std::string& file);
+/// Of a file. Throws Error at `where` where it cannot be read.
+[[nodiscard]] std::vector<RecordedRow> read_rows(const std::string& file, const std::string& where);
+
+/// A file that grows by whole lines: each is on the disk before the next is written. The part of a line that a crash
+/// left at its end goes when it is opened.
+class RowFile {
+ public:
+  /// Throws Error at `where`.
+  RowFile(std::string path, std::string where);
+  ~RowFile();
+  RowFile(const RowFile&) = delete;
+  RowFile& operator=(const RowFile&) = delete;
+  void append(const ValidationRow& row);
+
+ private:
+  std::string path_, where_;
+  int file_ = -1;
+};
+
+}  // namespace napkin::report

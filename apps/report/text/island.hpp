@@ -1,0 +1,18 @@
+#pragma once
+// text_of and json_of print what several GPUs make of a question: one line for each way of dividing it, such as
+// ring_attention over 8 GPUs.
+
+#include <string>
+#include <string_view>
+
+#include "apps/report/json/json.hpp"
+#include "apps/report/table.hpp"
+#include "napkin/island.hpp"
+
+namespace napkin::report {
+
+[[nodiscard]] std::string text_of(const IslandAnswer& answer, const Style& style);
+/// `command`: "query" or "select".
+[[nodiscard]] Json json_of(const IslandAnswer& answer, std::string_view command);
+
+}  // namespace napkin::report

@@ -1,0 +1,55 @@
+// The tables of an answer's levels: what each moves, and what each holds.
+#include <fmt/format.h>
+
+#include "apps/report/text/text.hpp"
+#include "apps/report/units.hpp"
+
+namespace napkin::report {
+namespace {
+
+std::string values_table(const std::vector<LevelAnswer>& levels, const Style& style) {
+  Table table({"<level", "groups", "load", "store", "H per group", "M as drawn", "M live", "of"});
+  for (const LevelAnswer& level : levels) {
+    table.add({level.name, count_text(level.groups), count_text(level.load), count_text(level.store),
+               count_text(level.transfer_per_group), count_text(level.memory_lower_bound),
+               count_text(level.memory_live), level.memory_limit ? count_text(*level.memory_limit) : ""});
+  }
+  return table.text(style, "  ");
+}
+
+/// "98.4%"; where blocks out of step find less, "21.3 to 89.6%".
+std::string hits_text(const LevelAnswer& level) {
+  const std::optional<double>&together = level.hit_rate.get(), &apart = level.hit_rate_apart.get();
+  if (!together) return "";
+  const std::string most = fmt::format("{:.1f}%", 100 * *together);
+  const std::string least = fmt::format("{:.1f}", 100 * apart.value_or(*together));
+  return least + "%" == most ? most : least + " to " + most;
+}
+
+std::string moves_table(const std::vector<LevelAnswer>& levels, const Style& style) {
+  Table table({"<moves into", "groups", "load", "store", "a group", "delivered", "hits", "bandwidth", "time"});
+  for (const LevelAnswer& level : levels) {
+    table.add({level.name, count_text(level.groups), transfer_text(level.load), transfer_text(level.store),
+               transfer_text(level.transfer_per_group), transfer_text(level.delivered), hits_text(level),
+               level.bandwidth ? rate_text(*level.bandwidth) : "-", level.time ? time_text(*level.time) : "-"});
+  }
+  return table.text(style, "  ");
+}
+
+std::string holds_table(const std::vector<LevelAnswer>& levels, const Style& style) {
+  Table table({"<holds", "as drawn", "live", "allocated", "of"});
+  for (const LevelAnswer& level : levels) {
+    if (level.memory == 0 && level.memory_live == 0) continue;
+    table.add({level.name, memory_text(level.memory_lower_bound), memory_text(level.memory_live),
+               memory_text(level.memory), level.memory_limit ? memory_text(*level.memory_limit) : "-"});
+  }
+  return table.text(style, "  ");
+}
+
+}  // namespace
+
+std::string table_of(const std::vector<LevelAnswer>& levels, bool values, const Style& style) {
+  return values ? values_table(levels, style) : moves_table(levels, style) + "\n" + holds_table(levels, style);
+}
+
+}  // namespace napkin::report

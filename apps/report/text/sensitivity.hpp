@@ -1,0 +1,19 @@
+#pragma once
+// These functions show what a percent more of each number would change, as a table, as JSON and as a tornado chart:
+// bars to the left are numbers of which more makes the kernel faster, bars to the right those of which more makes it
+// slower.
+
+#include <string>
+
+#include "apps/report/json/json.hpp"
+#include "apps/report/table.hpp"
+#include "napkin/sensitivity.hpp"
+
+namespace napkin::report {
+
+[[nodiscard]] std::string text_of(const SensitivityAnswer& answer, const Style& style);
+[[nodiscard]] Json json_of(const SensitivityAnswer& answer);
+/// A self-contained SVG document of the twenty largest.
+[[nodiscard]] std::string svg_of(const SensitivityAnswer& answer);
+
+}  // namespace napkin::report

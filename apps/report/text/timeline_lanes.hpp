@@ -1,0 +1,28 @@
+#pragma once
+// A Lane is one row of a timeline: copies, stores and the tensor unit serve one request at a time and have a row each;
+// then each instance of each agent has a row for its threads. Text, trace and picture share lanes. Internal to
+// apps/report.
+
+#include <string>
+#include <vector>
+
+#include "apps/report/text/timeline.hpp"
+
+namespace napkin::report {
+
+/// One row.
+struct Lane {
+  std::string name;  ///< "copies", "tensor", "consumer 1"
+  NodeKind kind = NodeKind::thread;
+  int agent = -1, instance = 0;
+  int engine = -1;  ///< a copy engine's: index into EventGraph::engines
+  [[nodiscard]] bool has(const TimelineAnswer& r, const TimelineSpan& s) const;
+};
+
+[[nodiscard]] std::vector<Lane> lanes_of(const TimelineAnswer& r);
+/// "P.exp 3 [1]": node, iteration, and the instance where there are several.
+[[nodiscard]] std::string label_of(const TimelineAnswer& r, const TimelineSpan& s);
+/// "special beside the tensor unit"
+[[nodiscard]] std::string pipe_name(const BusiestPipe& pipe);
+
+}  // namespace napkin::report

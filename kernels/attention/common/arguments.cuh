@@ -1,0 +1,58 @@
+#pragma once
+// AttentionConfig and AttentionArguments are what the attention kernels are told: a tile of 128 x 176 in two
+// warpgroups; 8192 keys, and where they lie. They are plain structs: the host fills them from this very text, so that
+// no field can be read as another one; launch/ writes each configuration by field name.
+
+#include "kernels/device/tensor_map.cuh"
+
+namespace napkin {
+
+// told: grid or longest_first as the shape says, so that one compiled kernel does both.
+enum class TileOrder { grid, persistent, longest_first, told };
+enum class MaskKind { none, causal, window };
+
+struct AttentionConfig {
+  int q, x, warpgroups, stages, q_stages;
+  bool overlap, pingpong, p_shared, rescale_rarely;
+  int g, cluster;
+  TileOrder order;
+  int d, dv;
+  bool bf16;
+  MaskKind mask;
+  bool packed;  // sequences of different lengths, one behind the other
+  bool cycles;  // each SM notes when its first block starts and its last one ends
+  bool dump;    // the debug variant: intermediates of every tile and chunk (attention/common/dump.cuh)
+  int q_offset, k_offset, v_offset, p_offset, barriers_offset;  // bytes; O is staged on Q
+  int producer_registers, consumer_registers;
+};
+
+struct AttentionShape {
+  int b, g, q, x;     // sizes; packed: q and x are the longest
+  int tiles;          // b * h * ceil(g / tile g) * ceil(q / tile q)
+  Divisor q_tiles;    // ceil(q / tile q)
+  Divisor h, groups;  // key heads; ceil(g / tile g)
+  // longest_first: head tiles whose K and V stay in L2 together, tiles of one section, and the width of the last one
+  Divisor section, section_tiles, last_section;
+  int left, right;      // window
+  int rows_ascend;      // told: rows of a section from the first on
+  const int* q_starts;  // packed: b + 1 first rows
+  const int* x_starts;
+};
+
+struct AttentionArguments {
+  TensorMap q_map, k_map, v_map, o_map;
+  AttentionShape shape;
+  void* o;
+  long long o_row, o_head, o_batch;  // strides in elements
+  float* lse;                        // [b, h * g, q], or [h * g, total q] when packed; null: not wanted
+  float scale, scale_log2;           // softmax scale, positive; it times log2 e
+  int* ticket;  // longest_first: tiles drawn, blocks done; zero before the first launch, and after each
+  union {       // by what the variant writes beside its results:
+    unsigned long long* cycles;  // cycles: by SM, first start and last end
+    float* dump;                 // dump: as attention/common/dump.cuh lays it out
+  };
+};
+
+static_assert(sizeof(AttentionShape) == 120 && sizeof(AttentionArguments) == 704);
+
+}  // namespace napkin

@@ -1,0 +1,31 @@
+#pragma once
+// AttentionFp8Arguments is what attention_fp8_sm90 is told beside a forward kernel's arguments: what an e4m3 number of
+// Q, K and V stands for. Example: scales of 128 rows have the strides (heads * blocks, blocks, 1), one of a whole
+// tensor has (0, 0, 0).
+
+#include "kernels/attention/common/arguments.cuh"
+
+namespace napkin {
+
+// Q, K and V are pairs of e4m3 to the copy engine and to `forward`, whose d is half of Q's columns; its dv is O's.
+struct AttentionFp8Config {
+  AttentionConfig forward;
+  int turned_offset;  // of V^T, bytes
+  bool merges;        // O is summed from chunks outside of the tensor cores, which keep about 14 bits of a running sum
+  bool block_scales;  // K and V change their scales with every 128 keys, of which a chunk is a part; `merges` then
+};
+
+// f32 numbers by batch, head (Q: query head) and block of 128 rows.
+struct Fp8ScaleView {
+  const float* first;      // null: all are 1
+  int batch, head, block;  // strides; 0 where one number stands for all
+};
+
+struct AttentionFp8Arguments {
+  AttentionArguments forward;  // k_map and v_map of pairs; scale and scale_log2 of the softmax alone
+  Fp8ScaleView q_scale, k_scale, v_scale;
+};
+
+static_assert(sizeof(Fp8ScaleView) == 24);
+
+}  // namespace napkin

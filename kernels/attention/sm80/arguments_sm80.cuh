@@ -1,0 +1,43 @@
+#pragma once
+// AttentionSm80Config and AttentionSm80Arguments are what attention_sm80 is told: a tile of 128 x 64 in four warps;
+// 8192 keys, and where they lie. They are plain structs that host and device read from this very text.
+
+#include "kernels/attention/common/arguments.cuh"
+
+namespace napkin {
+
+struct AttentionSm80Config {
+  int q, x, warps, stages;
+  bool q_registers, swizzle;
+  bool rescale_rarely;  // O and the sums only when a score outgrows the subtracted maximum by 2^8, else with each chunk
+  int d, dv;
+  bool bf16;
+  MaskKind mask;
+  bool packed;                                 // sequences of different lengths, one behind the other
+  bool cycles;                                 // each SM notes when its first block starts and its last one ends
+  bool dump;                                   // the debug variant: intermediates of every tile and chunk
+  int q_offset, k_offset, v_offset, o_offset;  // bytes, multiples of 128; copies of K and of V lie behind each other
+  int blocks;                                  // blocks an SM is to hold at once: bounds the registers
+};
+
+// In elements, multiples of 8; the innermost axis is contiguous. Packed: `batch` is 0.
+struct Strides {
+  long long row, head, batch;
+};
+
+struct AttentionSm80Arguments {
+  const void *q, *k, *v;
+  void* o;
+  Strides q_strides, k_strides, v_strides, o_strides;
+  AttentionShape shape;
+  float* lse;                    // [b, h * g, q], or [h * g, total q] when packed; null: not wanted
+  float scale, scale_log2;       // softmax scale, positive; it times log2 e
+  union {                        // by what the variant writes beside its results:
+    unsigned long long* cycles;  // cycles: by SM, first start and last end
+    float* dump;                 // dump: as attention/common/dump.cuh lays it out
+  };
+};
+
+static_assert(sizeof(Strides) == 24 && sizeof(AttentionSm80Arguments) == 272);
+
+}  // namespace napkin

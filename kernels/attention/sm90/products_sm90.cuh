@@ -1,0 +1,135 @@
+#pragma once
+// AttentionProducts issues attention_sm90's products: one warpgroup's S = Q K and O += P V on the tensor cores. It also
+// says where P waits for its product, and which of K's and V's stages are free again.
+
+#include "kernels/attention/sm90/softmax_sm90.cuh"
+#include "kernels/device/mma.cuh"
+
+namespace napkin {
+
+template <AttentionConfig C>
+struct AttentionProducts : AttentionSoftmax<C> {
+  using Block = AttentionBlock<C>;
+  using Block::rows, Block::d_span, Block::dv_span, Block::x_span, Block::barrier, Block::wg;
+  using typename Block::Scores, typename Block::Outputs, typename Block::Probabilities;
+
+  // One arrival of every `Threads`, to each block of the cluster: V's stages by warpgroup; K's by warp, since a warp
+  // may read its chunk again.
+  template <u32 Threads>
+  __device__ __forceinline__ void release(u32 slot) const {
+    if constexpr (C.cluster > 1) {
+      if (threadIdx.x % Threads < C.cluster) barrier_arrive_remote(barrier(slot), threadIdx.x % Threads);
+    } else {
+      if (threadIdx.x % Threads == 0) barrier_arrive(barrier(slot));
+    }
+  }
+  __device__ __forceinline__ void release_k(u32 stage) const { release<warp_threads>(Block::k_empty + stage); }
+  __device__ __forceinline__ void release_v(u32 stage) const { release<warpgroup_threads>(Block::v_empty + stage); }
+
+  __device__ __forceinline__ void wait_k(const Ring<C.stages>& at) const {
+    barrier_wait(barrier(Block::k_full + at.stage), at.parity);
+  }
+  __device__ __forceinline__ void wait_v(const Ring<C.stages>& at) const {
+    barrier_wait(barrier(Block::v_full + at.stage), at.parity);
+  }
+
+  // Warpgroups take turns on the tensor cores. (ping-pong)
+  __device__ __forceinline__ void wait_turn() const {
+    if constexpr (C.pingpong) named_sync(NamedBarrier::turn, wg, 2 * warpgroup_threads);
+  }
+  __device__ __forceinline__ void pass_turn() const {
+    if constexpr (C.pingpong) named_arrive(NamedBarrier::turn, (wg + 1) % C.warpgroups, 2 * warpgroup_threads);
+  }
+  // The first turn is the first warpgroup's.
+  __device__ __forceinline__ void open_turns() const {
+    if (C.pingpong && wg == 0) named_arrive(NamedBarrier::turn, 0, 2 * warpgroup_threads);
+  }
+
+  // This warpgroup's rows in that copy of Q, for descriptors. By shuffle: of two copies' addresses the compiler would
+  // make each product's descriptor in vector registers, and moving them over takes longer than a product of few columns
+  // (docs/hardware/attention_sm90.md). Three warpgroups have no register for it.
+  __device__ __forceinline__ u32 q_matrix(u32 copy) const {
+    const u32 matrix = matrix_address(Block::q_place(copy, wg));
+    return C.warpgroups < 3 && C.q_stages > 1 ? __shfl_sync(0xffffffffu, matrix, 0) : matrix;
+  }
+
+  // S = Q K, Q from q_matrix: issues and commits.
+  __device__ __forceinline__ void issue_scores(Scores& s, u32 q, u32 stage) const {
+    const u32 k_matrix = matrix_address(Block::k_place(stage));
+    wgmma_fence();
+#pragma unroll
+    for (int k = 0; k < C.d; k += 16) {
+      wgmma<C.x, C.bf16, 0>(s, descriptor<d_span>(q + descriptor_offset<rows, d_span>(0, k), 0),
+                            descriptor<d_span>(k_matrix + descriptor_offset<C.x, d_span>(0, k), 0), k != 0);
+    }
+    wgmma_commit();
+  }
+
+  // O += P V: issues and commits.
+  __device__ __forceinline__ void issue_outputs(Outputs& o, const Probabilities& p, u32 stage, bool accumulate) const {
+    const u32 p_matrix = matrix_address(Block::p_place()), v_matrix = matrix_address(Block::v_place(stage));
+    constexpr u32 next_span = descriptor_offset<C.x, dv_span>(0, dv_span);
+    wgmma_fence();
+#pragma unroll
+    for (int k = 0; k < C.x; k += 16) {
+      const u64 v = descriptor<dv_span>(v_matrix + descriptor_offset<C.x, dv_span>(k, 0), next_span);
+      if constexpr (C.p_shared) {
+        wgmma<C.dv, C.bf16, 1>(o, descriptor<x_span>(p_matrix + descriptor_offset<rows, x_span>(0, k), 0), v,
+                               accumulate || k != 0);
+      } else {
+        wgmma<C.dv, C.bf16, 1>(o, p + k / 4, v, accumulate || k != 0);
+      }
+    }
+    wgmma_commit();
+  }
+
+  // O += P V is done: its operands' registers may change, its V may go.
+  __device__ __forceinline__ void outputs_done(Outputs& o, Probabilities& p, u32 stage) const {
+    pin(o);
+    pin(p);
+    release_v(stage);
+  }
+
+  // S of a chunk is there; its K may go unless it may have to be read again.
+  __device__ __forceinline__ void scores_done(Scores& s, u32 stage) const {
+    pin(s);
+    if constexpr (!C.rescale_rarely) release_k(stage);
+  }
+
+  // P to shared memory, where it is multiplied from there.
+  __device__ __forceinline__ void place(const Probabilities& p) const {
+    if constexpr (C.p_shared) {
+      const u32 base = Block::p_place();
+      const auto [row, column] = matrix_place();
+#pragma unroll
+      for (int k = 0; k < C.x; k += 16) {
+        const u32* r = p + k / 4;
+        store_matrices(base + swizzled<rows, x_span>(row, k + column), r[0], r[1], r[2], r[3]);
+      }
+      async_fence();
+      warpgroup_sync(wg);
+    }
+  }
+
+  // The scores once more, by this warp alone.
+  __device__ __forceinline__ void score_again(Scores& s, u32 copy, u32 stage) const {
+    const u32 q = Block::q_place(copy, wg), k_place = Block::k_place(stage), lane = threadIdx.x % warp_threads;
+    const u32 row = warp_row() + lane % 16, column = lane / 16 * 8;
+#pragma unroll
+    for (int i = 0; i < Block::scores; ++i) s[i] = 0;
+#pragma unroll 1
+    for (int k = 0; k < C.d; k += 16) {
+      u32 a[4];
+      load_matrices(a, q + swizzled<rows, d_span>(row, k + column));
+#pragma unroll
+      for (int x = 0; x < C.x; x += 16) {
+        u32 b[4];
+        load_matrices(b, k_place + swizzled<C.x, d_span>(x + lane % 16, k + column));
+        mma<C.bf16>(s + x / 2, a, b[0], b[2]);
+        mma<C.bf16>(s + x / 2 + 4, a, b[1], b[3]);
+      }
+    }
+  }
+};
+
+}  // namespace napkin

@@ -1,0 +1,264 @@
+#include <algorithm>
+#include <type_traits>
+
+#include "kernels/attention/backward/arguments.cuh"
+#include "kernels/plans/attention_backward.hpp"
+#include "kernels/plans/attention_boxes.hpp"
+#include "kernels/plans/attention_shape.hpp"
+
+namespace napkin {
+namespace {
+
+constexpr const char* kernel_name = "attention_backward_sm90";
+constexpr std::int64_t float_bytes = 4;
+
+Initialiser::Enumerator enumerator(SumOrder order) {
+  switch (order) {
+    case SumOrder::bulk: return {"SumOrder::bulk"};
+    case SumOrder::atomic: return {"SumOrder::atomic"};
+    case SumOrder::ordered: return {"SumOrder::ordered"};
+  }
+  return {};
+}
+
+SumOrder sum_order_of(std::string_view word) {
+  if (word == "bulk") return SumOrder::bulk;
+  return word == "atomic" ? SumOrder::atomic : SumOrder::ordered;
+}
+
+Initialiser written(const AttentionBackwardConfig& config) {
+  const auto& [q, x, warpgroups, stages, o_stages, s_stages, overlap, dq, d, dv, bf16, mask, packed, cycles, q_offset,
+               k_offset, v_offset, do_offset, lse_offset, delta_offset, ds_offset, dq_offset, barriers_offset,
+               producer_registers, consumer_registers] = config;
+  Initialiser out("napkin::AttentionBackwardConfig");
+  out.set("q", q).set("x", x).set("warpgroups", warpgroups).set("stages", stages).set("o_stages", o_stages);
+  out.set("s_stages", s_stages).set("overlap", overlap).set("dq", enumerator(dq)).set("d", d).set("dv", dv);
+  out.set("bf16", bf16).set("mask", enumerator(mask)).set("packed", packed).set("cycles", cycles);
+  out.set("q_offset", q_offset).set("k_offset", k_offset).set("v_offset", v_offset).set("do_offset", do_offset);
+  out.set("lse_offset", lse_offset).set("delta_offset", delta_offset).set("ds_offset", ds_offset);
+  out.set("dq_offset", dq_offset).set("barriers_offset", barriers_offset);
+  out.set("producer_registers", producer_registers).set("consumer_registers", consumer_registers);
+  return out;
+}
+
+AttentionBackwardConfig config_of(const PlacedDiagram& placed, const AttentionBackwardCall& call,
+                                  const PlacementReader& read) {
+  AttentionBackwardConfig c{};
+  c.q = read.knob("q");
+  c.x = read.knob("x");
+  c.warpgroups = read.knob("warpgroups");
+  c.stages = read.knob("stages");
+  c.o_stages = read.knob("o_stages");
+  c.s_stages = read.knob("s_stages");
+  c.overlap = read.word("overlap") == "on";
+  c.dq = sum_order_of(read.word("dq"));
+  set_question(c, placed, call, read);
+  set_copies(c, read);
+  c.do_offset = read.offset("dO");
+  c.lse_offset = read.offset("L");
+  c.delta_offset = read.offset("Delta");
+  c.ds_offset = read.offset("dS");
+  c.dq_offset = c.dq == SumOrder::bulk ? read.offset("dQ_out") : 0;
+  return c;
+}
+
+/// What the kernels before and behind depend on: tiles of other knobs share their variants.
+AttentionBackwardConfig rows_config(AttentionBackwardConfig c) {
+  AttentionBackwardConfig out{};
+  out.q = c.q;
+  out.warpgroups = c.warpgroups;
+  out.d = c.d;
+  out.dv = c.dv;
+  out.bf16 = c.bf16;
+  out.packed = c.packed;
+  return out;
+}
+
+/// Tiles of queries that a head's scratch has room for: of packed sequences each begins a tile of its own.
+Count scratch_tiles(const AttentionBackwardCall& call, int b, int q, int tile_q) {
+  return call.packed() ? Count(call.q_rows) / tile_q + Count(b) : ceil_div(q, tile_q);
+}
+
+/// Heads whose first blocks start before any one's second: under a causal mask the first blocks are the longest, so the
+/// last ones to start end soon. As many as half of the L2 holds Q, dO and dQ of, and a divisor of all; else one.
+Count heads_together(const PlacedDiagram& placed, const AttentionBackwardConfig& c, Count rows, Count heads) {
+  const std::vector<Level>& levels = placed.machine->levels;
+  const auto cache =
+      std::find_if(levels.begin(), levels.end(), [](const Level& level) { return level.kind == LevelKind::cache; });
+  if (placed.problem->mask.kind != Mask::Kind::causal || cache == levels.end() || !cache->capacity.known()) return 1;
+  const Count bytes = rows * ((c.d + c.dv) * element_bytes + c.d * float_bytes);
+  const Count held = Count(static_cast<std::int64_t>(cache->capacity.best().value / 2)) / bytes;
+  Count out = std::max(std::min(held, heads), Count(1));
+  while (heads % out != 0) out = out - Count(1);
+  return out;
+}
+
+AttentionBackwardShape shape_of(const PlacedDiagram& placed, const AttentionBackwardCall& call,
+                                const AttentionBackwardConfig& c, const PlacementReader& read) {
+  AttentionBackwardShape s{};
+  s.b = read.size("b");
+  s.g = read.size("g");
+  s.q = read.size("q");
+  s.x = read.size("x");
+  const Count h = read.size("h"), x_tiles = ceil_div(s.x, c.x), q_grid = ceil_div(s.q, c.q);
+  s.tiles = to_int(Count(s.b) * h * x_tiles, "tiles");
+  s.q_tiles = to_int(scratch_tiles(call, s.b, s.q, c.q), "tiles of queries");
+  static_cast<void>(to_int(Count(s.b) * h * s.g * q_grid, "tiles of queries"));
+  s.x_tiles = divisor(x_tiles.get());
+  s.q_grid = divisor(q_grid.get());
+  s.h = divisor(h.get());
+  const Count together = heads_together(placed, c, Count(s.q) * s.g, Count(s.b) * h);
+  s.together = divisor(together.get());
+  const Count section = together * x_tiles, sections = Count(s.b) * h / together;
+  s.section = divisor(section.get());
+  s.sections = to_int(sections, "sections");
+  // One further back than the blocks that run at once: what a section waits for has begun a block's time ago.
+  const Count at_once = call.at_once ? Count(*call.at_once) : Count(launch_device(*placed.machine).sms);
+  s.ahead = to_int(std::min(sections, Count(1) + ceil_div(at_once, section)), "sections");
+  // Under a causal mask the second half of a section's blocks is short, and would end later than its products.
+  const bool causal = placed.problem->mask.kind == Mask::Kind::causal;
+  s.asides = to_int(causal ? ceil_div(section, 2) : section, "blocks");
+  s.section_tiles = to_int(together * s.g * q_grid, "tiles of queries");
+  s.groups = divisor(s.g);
+  s.left = to_int(std::min(Count(placed.problem->mask.left), Count(s.q) + s.x), "window");
+  s.right = to_int(std::min(Count(placed.problem->mask.right), Count(s.q) + s.x), "window");
+  return s;
+}
+
+/// Bytes of the scratch's parts, each a multiple of 128.
+struct Scratch {
+  Count lse, delta, sums, turns, sections;
+  [[nodiscard]] Count total() const { return lse + delta + sums + turns + sections * 2; }
+};
+
+Scratch scratch_of(const AttentionBackwardCall& call, const PlacementReader& read) {
+  const int b = read.size("b"), tile_q = read.knob("q");
+  const Count heads = Count(call.packed() ? 1 : b) * read.size("h") * read.size("g");
+  const Count tiles = heads * scratch_tiles(call, b, read.size("q"), tile_q);
+  const auto bytes = [](Count numbers) { return round_up(numbers * float_bytes, 128); };
+  return {bytes(tiles * tile_q), bytes(tiles * tile_q), bytes(tiles * tile_q * read.size("d")),
+          bytes(tiles * 4 * read.knob("warpgroups")), bytes(Count(b) * read.size("h"))};
+}
+
+std::vector<TensorBox> boxes_of(const PlacedDiagram& placed, const AttentionBackwardCall& call,
+                                const AttentionBackwardConfig& c, const PlacementReader& read) {
+  const AttentionBoxes boxes(placed, call, read);
+  return {boxes.queries(offsetof(AttentionBackwardArguments, q_map), "Q", call.q, c.d, 1, c.q),
+          boxes.keys(offsetof(AttentionBackwardArguments, k_map), "K", call.k, c.d, c.x),
+          boxes.keys(offsetof(AttentionBackwardArguments, v_map), "V", call.v, c.dv, c.x),
+          boxes.queries(offsetof(AttentionBackwardArguments, do_map), "dO", call.d_o, c.dv, 1, c.q)};
+}
+
+RowsPointer rows_of(const std::string& name, const TensorView& view) {
+  constexpr std::int64_t step = 16 / element_bytes;
+  require(view.row % step == 0 && view.head % step == 0 && view.batch % step == 0, name,
+          "has rows that do not begin at multiples of 16 bytes", "strides that are multiples of 8");
+  return {nullptr, view.row, view.head, view.batch};
+}
+
+/// All but the memory; pointers into the scratch are distances from its first one.
+AttentionBackwardArguments arguments_of(const AttentionBackwardCall& call, const AttentionBackwardShape& shape,
+                                        const PlacementReader& read) {
+  AttentionBackwardArguments a{};
+  a.shape = shape;
+  a.o = rows_of("O", call.o);
+  a.d_o = rows_of("dO", call.d_o);
+  a.dq = rows_of("dQ", call.dq);
+  a.dk = rows_of("dK", call.dk);
+  a.dv = rows_of("dV", call.dv);
+  const Scratch scratch = scratch_of(call, read);
+  a.rows_delta = reinterpret_cast<float*>(scratch.lse.get());
+  a.dq_sum = reinterpret_cast<float*>((scratch.lse + scratch.delta).get());
+  a.turns = reinterpret_cast<unsigned int*>((scratch.lse + scratch.delta + scratch.sums).get());
+  a.zeroed = a.turns + scratch.turns.get() / static_cast<std::int64_t>(sizeof(unsigned int));
+  a.added = a.zeroed + scratch.sections.get() / static_cast<std::int64_t>(sizeof(unsigned int));
+  set_scale(a, call.scale, read);
+  return a;
+}
+
+void bind_arguments(AttentionBackwardArguments& a, const AttentionBackwardCall& call) {
+  a.shape.q_starts = reinterpret_cast<const int*>(call.q_starts);
+  a.shape.x_starts = reinterpret_cast<const int*>(call.x_starts);
+  const auto rows = [](RowsPointer& to, const char* name, const TensorView& view) {
+    to.first = reinterpret_cast<void*>(aligned(name, view.address));
+  };
+  rows(a.o, "O", call.o);
+  rows(a.d_o, "dO", call.d_o);
+  rows(a.dq, "dQ", call.dq);
+  rows(a.dk, "dK", call.dk);
+  rows(a.dv, "dV", call.dv);
+  a.lse = reinterpret_cast<const float*>(call.log_sum_exp);
+  const auto before = reinterpret_cast<std::uint64_t>(a.rows_lse), now = aligned("scratch", call.scratch);
+  const auto move = [&](auto*& part) {
+    part =
+        reinterpret_cast<std::remove_reference_t<decltype(part)>>(reinterpret_cast<std::uint64_t>(part) - before + now);
+  };
+  move(a.rows_delta);
+  move(a.dq_sum);
+  move(a.turns);
+  move(a.zeroed);
+  move(a.added);
+  move(a.rows_lse);
+  a.cycles = reinterpret_cast<unsigned long long*>(call.cycles);
+}
+
+void check(const AttentionBackwardCall& call, const AttentionBackwardConfig& c, const PlacementReader& read) {
+  require(c.x == 64 * c.warpgroups, kernel_name, "a tile's keys do not fill its warpgroups", "x = 64 * warpgroups");
+  require(c.q == 64 * c.warpgroups || (c.q == 64 && c.d % (64 * c.warpgroups) == 0), kernel_name,
+          "a warpgroup's part of dQ is neither 64 rows nor a share of the columns", "another q");
+  require(read.resources().barriers >= Count(2 * (c.stages + c.o_stages + c.s_stages) + 3), kernel_name,
+          "needs more barriers than the plan has", "those of the bundled mapping");
+  require(call.log_sum_exp != 0, kernel_name, "needs the forward pass's log-sum-exp", "its array");
+  require(!call.packed() || (call.x_starts != 0 && call.q_rows > 0 && call.x_rows > 0), kernel_name,
+          "packed sequences need both starts and rows", "q_starts, x_starts, q_rows and x_rows");
+}
+
+LaunchPlan plan_of(const char* kernel, const AttentionBackwardConfig& config,
+                   const AttentionBackwardArguments& arguments, int blocks, int threads) {
+  LaunchPlan out;
+  out.source = "kernels/attention/backward/attention_backward_sm90.cuh";
+  out.expression = name_expression(kernel, written(config));
+  out.architecture = "sm_90a";
+  out.grid = static_cast<unsigned>(blocks);
+  out.threads = static_cast<unsigned>(threads);
+  out.arguments = bytes_of_arguments(arguments);
+  return out;
+}
+
+}  // namespace
+
+Bytes scratch_bytes(const PlacedDiagram& placed, const AttentionBackwardCall& call) {
+  return Bytes(scratch_of(call, PlacementReader(placed)).total());
+}
+
+AttentionBackwardPlans attention_backward_sm90_plans(const PlacedDiagram& placed, const AttentionBackwardCall& call) {
+  const PlacementReader read(placed);
+  read.check(kernel_name);
+  const AttentionBackwardConfig config = config_of(placed, call, read), rows = rows_config(config);
+  check(call, config, read);
+  const AttentionBackwardShape shape = shape_of(placed, call, config, read);
+  const AttentionBackwardArguments arguments = arguments_of(call, shape, read);
+  const int query_tiles = shape.sections * shape.section_tiles;
+  AttentionBackwardPlans out;
+  out.delta = plan_of("attention_backward_delta", rows, arguments, query_tiles, 128);
+  out.gradients = plan_of(kernel_name, config, arguments, shape.tiles, (config.warpgroups + 1) * 128);
+  out.gradients.shared = static_cast<unsigned>(read.shared_total());
+  out.gradients.boxes = boxes_of(placed, call, config, read);
+  out.convert = plan_of("attention_backward_convert", rows, arguments, shape.ahead * shape.section_tiles,
+                        config.warpgroups * 128);
+  for (LaunchPlan* plan : {&out.delta, &out.gradients, &out.convert}) {
+    plan->workspace = static_cast<std::uint64_t>(scratch_of(call, read).total().get());
+    bind_backward({plan, 1}, call);
+  }
+  return out;
+}
+
+void bind_backward(std::span<LaunchPlan> plans, const AttentionBackwardCall& call) {
+  for (LaunchPlan& plan : plans) {
+    change_arguments<AttentionBackwardArguments>(plan, [&](AttentionBackwardArguments& a) { bind_arguments(a, call); });
+    if (plan.boxes.empty()) continue;  // a small kernel, which has no copy engine's maps
+    bind_boxes(plan, {{"Q", call.q.address}, {"K", call.k.address}, {"V", call.v.address}, {"dO", call.d_o.address}});
+  }
+}
+
+}  // namespace napkin

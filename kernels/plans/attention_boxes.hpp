@@ -1,0 +1,38 @@
+#pragma once
+// AttentionBoxes tells the copy engine how rows of heads lie in device memory: a tile's box of Q is 64 columns of 16
+// queries of 4 query heads, a chunk's box of K is 64 columns of 128 keys.
+
+#include <cstdint>
+#include <string>
+
+#include "kernels/plans/attention.hpp"
+#include "kernels/plans/placement_reader.hpp"
+
+namespace napkin {
+
+/// The sizes of a question's arrays. Packed sequences lie one behind the other: they are one sequence of all rows.
+struct AttentionBoxes {
+  DType type = DType::bf16;
+  std::int64_t h = 0, g = 0, q = 0, x = 0;
+  std::int64_t b = 0, key_sequences = 0;  ///< of queries; of keys: with pages these are the pages, of x keys each
+
+  /// `Call` has packed(), q_rows and x_rows.
+  template <class Call>
+  AttentionBoxes(const PlacedDiagram& placed, const Call& call, const PlacementReader& read)
+      : type(placed.problem->dtype),
+        h(read.size("h")),
+        g(read.size("g")),
+        q(call.packed() ? call.q_rows : read.size("q")),
+        x(call.packed() ? call.x_rows : read.size("x")),
+        b(call.packed() ? 1 : read.size("b")),
+        key_sequences(b) {}
+
+  /// Q or O: `rows` queries of each of `heads` query heads a copy. `offset`: of its map in the kernel's parameter.
+  [[nodiscard]] TensorBox queries(std::size_t offset, const std::string& name, const TensorView& view, int columns,
+                                  int heads, int rows) const;
+  /// K or V: `rows` keys a copy.
+  [[nodiscard]] TensorBox keys(std::size_t offset, const std::string& name, const TensorView& view, int columns,
+                               int rows) const;
+};
+
+}  // namespace napkin

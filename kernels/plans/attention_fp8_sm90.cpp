@@ -1,0 +1,132 @@
+#include <algorithm>
+
+#include "kernels/attention/fp8/arguments_fp8.cuh"
+#include "kernels/plans/attention_boxes.hpp"
+#include "kernels/plans/attention_shape.hpp"
+
+namespace napkin {
+namespace {
+
+constexpr std::string_view fp8_kernel = "attention_fp8_sm90";
+
+AttentionFp8Config fp8_config_of(const PlacedDiagram& placed, const AttentionCall& call, const PlacementReader& read) {
+  AttentionFp8Config out{};
+  AttentionConfig& c = out.forward;
+  c.q = read.knob("q");
+  c.x = read.knob("x");
+  c.warpgroups = read.knob("warpgroups");
+  c.stages = read.knob("stages");
+  c.q_stages = read.knob("q_stages");
+  c.overlap = true;
+  c.pingpong = read.word("pingpong") == "on";
+  c.g = read.knob("g");
+  c.cluster = 1;
+  c.order = tile_order_of(read.word("order"));
+  set_question(c, placed, call, read);
+  c.d /= 2;       // pairs
+  c.bf16 = true;  // of O
+  set_copies(c, read);
+  out.turned_offset = read.offset("V_turned");
+  out.merges = read.word("accumulate") == "chunk";
+  out.block_scales = read.word("scales") == "block";
+  return out;
+}
+
+Initialiser written(const AttentionFp8Config& config) {
+  const auto& [forward, turned_offset, merges, block_scales] = config;
+  Initialiser out("napkin::AttentionFp8Config");
+  out.set("forward", written(forward));
+  out.set("turned_offset", turned_offset).set("merges", merges).set("block_scales", block_scales);
+  return out;
+}
+
+/// An array of e4m3 as pairs of them, which are 16 bits like a number of the other kernels.
+TensorView pairs(const std::string& name, TensorView view, std::int64_t heads, std::int64_t rows, std::int64_t b) {
+  const auto halve = [&](std::int64_t& stride, std::int64_t length) {
+    require(length == 1 || stride % 16 == 0, name, "has a stride of " + std::to_string(stride) + " elements",
+            "a multiple of 16 elements");
+    stride /= 2;
+  };
+  halve(view.row, rows);
+  halve(view.head, heads);
+  halve(view.batch, b);
+  return view;
+}
+
+std::vector<TensorBox> fp8_boxes_of(const PlacedDiagram& placed, const AttentionCall& call, const AttentionConfig& c,
+                                    const PlacementReader& read) {
+  AttentionBoxes in(placed, call, read), out = in;
+  in.type = DType::f16;
+  out.type = DType::bf16;
+  const TensorView q = pairs("Q", call.q, in.g * in.h, in.q, in.b), k = pairs("K", call.k, in.h, in.x, in.b),
+                   v = pairs("V", call.v, in.h, in.x, in.b);
+  return {in.queries(offsetof(AttentionArguments, q_map), "Q", q, c.d, c.g, 64 / c.g),
+          in.keys(offsetof(AttentionArguments, k_map), "K", k, c.d, c.x),
+          in.keys(offsetof(AttentionArguments, v_map), "V", v, c.dv / 2, c.x),
+          out.queries(offsetof(AttentionArguments, o_map), "O", call.o, c.dv, c.g, 64 / c.g)};
+}
+
+Fp8ScaleView scales_of(const std::string& name, const ScaleView& view, const AttentionFp8Config& config) {
+  require(view.block == 0 || config.block_scales, name, "has scales of blocks", "--tile scales=block");
+  return {nullptr, to_int(Count(view.batch), name), to_int(Count(view.head), name), to_int(Count(view.block), name)};
+}
+
+void check_fp8(const AttentionCall& call, const AttentionFp8Config& config, const PlacementReader& read) {
+  const AttentionConfig& c = config.forward;
+  require(c.q * c.g == 64 * c.warpgroups && 64 % c.g == 0, fp8_kernel, "a tile's rows do not fill its warpgroups",
+          "q * g = 64 * warpgroups");
+  require(read.offset("O_out") == c.q_offset, fp8_kernel, "stages O on Q, and the plan does not", "alias: Q");
+  require(c.stages > 1, fp8_kernel, "asks for a chunk before it turns the last one over", "two stages and more");
+  // Two a copy of Q and warpgroup, six a stage, and the tile mailbox.
+  require(read.resources().barriers >= Count(2 * c.q_stages * c.warpgroups + 6 * c.stages + 3), fp8_kernel,
+          "needs more barriers than the plan has", "barriers: 17");
+  require(c.order != TileOrder::longest_first || call.ticket != 0, fp8_kernel, "order longest_first needs a ticket",
+          "two zeroed i32");
+  require(!config.block_scales || (config.merges && 128 % c.x == 0), fp8_kernel, "has no one scale for a chunk",
+          "accumulate=chunk, and an x that divides 128");
+  require(call.dump == 0, fp8_kernel, "dumps nothing", "attention_sm90 with --dtype bf16");
+  require(!call.packed() || !config.block_scales, fp8_kernel, "takes no scales of blocks with packed sequences",
+          "scales of heads");
+  check_call(call, fp8_kernel);
+}
+
+}  // namespace
+
+LaunchPlan attention_fp8_sm90_plan(const PlacedDiagram& placed, const AttentionCall& call, const LaunchDevice& device) {
+  const PlacementReader read(placed);
+  read.check(fp8_kernel, {DType::e4m3});
+  const AttentionFp8Config config = fp8_config_of(placed, call, read);
+  const AttentionConfig& c = config.forward;
+  const AttentionShape shape = attention_shape(placed, c.q, c.g, device, read);
+  check_fp8(call, config, read);
+  AttentionFp8Arguments a{};
+  a.forward = attention_arguments(call, shape, read);
+  a.q_scale = scales_of("q_scale", call.q_scale, config);
+  a.k_scale = scales_of("k_scale", call.k_scale, config);
+  a.v_scale = scales_of("v_scale", call.v_scale, config);
+
+  LaunchPlan out;
+  out.source = attention_fp8_sm90_source;
+  out.expression = name_expression(fp8_kernel, written(config));
+  out.architecture = "sm_90a";
+  out.grid = static_cast<unsigned>(std::min(shape.tiles, std::max(device.sms, 1)));
+  out.threads = static_cast<unsigned>(c.warpgroups + 1) * 128;
+  out.shared = static_cast<unsigned>(read.shared_total());
+  out.arguments = bytes_of_arguments(a);
+  out.boxes = fp8_boxes_of(placed, call, c, read);
+  bind_fp8_sm90(out, call);
+  return out;
+}
+
+void bind_fp8_sm90(LaunchPlan& plan, const AttentionCall& call) {
+  change_arguments<AttentionFp8Arguments>(plan, [&](AttentionFp8Arguments& a) {
+    bind_common(a.forward, call);
+    a.forward.ticket = reinterpret_cast<int*>(call.ticket);
+    a.q_scale.first = reinterpret_cast<const float*>(call.q_scale.address);
+    a.k_scale.first = reinterpret_cast<const float*>(call.k_scale.address);
+    a.v_scale.first = reinterpret_cast<const float*>(call.v_scale.address);
+  });
+  bind_boxes(plan, {{"Q", call.q.address}, {"K", call.k.address}, {"V", call.v.address}, {"O", call.o.address}});
+}
+
+}  // namespace napkin

@@ -1,0 +1,102 @@
+#include "kernels/plans/attention_shape.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/resource/order.hpp"
+
+namespace napkin {
+
+Initialiser::Enumerator enumerator(TileOrder order) {
+  switch (order) {
+    case TileOrder::grid: return {"TileOrder::grid"};
+    case TileOrder::persistent: return {"TileOrder::persistent"};
+    case TileOrder::longest_first: return {"TileOrder::longest_first"};
+    case TileOrder::told: return {"TileOrder::told"};
+  }
+  return {};
+}
+
+Initialiser::Enumerator enumerator(MaskKind mask) {
+  switch (mask) {
+    case MaskKind::none: return {"MaskKind::none"};
+    case MaskKind::causal: return {"MaskKind::causal"};
+    case MaskKind::window: return {"MaskKind::window"};
+  }
+  return {};
+}
+
+TileOrder tile_order_of(std::string_view word) {
+  if (word == "grid") return TileOrder::grid;
+  return word == "persistent" ? TileOrder::persistent : TileOrder::longest_first;
+}
+
+MaskKind mask_kind_of(const Mask& mask) {
+  if (mask.kind == Mask::Kind::none) return MaskKind::none;
+  return mask.kind == Mask::Kind::causal ? MaskKind::causal : MaskKind::window;
+}
+
+AttentionShape attention_shape(const PlacedDiagram& placed, int tile_q, int tile_g, const LaunchDevice& device,
+                               const PlacementReader& read) {
+  AttentionShape s{};
+  s.b = read.size("b");
+  s.g = read.size("g");
+  s.q = read.size("q");
+  s.x = read.size("x");
+  const Count h = read.size("h"), q_tiles = ceil_div(s.q, tile_q), groups = ceil_div(s.g, tile_g);
+  const Count head_tiles = Count(s.b) * h * groups;
+  s.tiles = to_int(head_tiles * q_tiles, "tiles");
+  s.q_tiles = divisor(q_tiles.get());
+  s.h = divisor(h.get());
+  s.groups = divisor(groups.get());
+  const Count head_bytes = bytes_of(Count(s.x) * (read.size("d") + read.size("dv")), placed.problem->dtype).value;
+  const Count section =
+      section_planes(head_tiles, head_bytes, device.l2, placed.problem->mask.kind != Mask::Kind::none);
+  s.section = divisor(section.get());
+  s.section_tiles = divisor((section * q_tiles).get());
+  s.last_section = divisor(head_tiles % section == Count(0) ? section.get() : (head_tiles % section).get());
+  // The kernel adds them to row numbers: beyond the array is as good as its end.
+  s.left = to_int(std::min(Count(placed.problem->mask.left), Count(s.q) + s.x), "window");
+  s.right = to_int(std::min(Count(placed.problem->mask.right), Count(s.q) + s.x), "window");
+  return s;
+}
+
+double softmax_scale(const std::optional<double>& wanted, const PlacementReader& read) {
+  const double scale = wanted.value_or(1 / std::sqrt(static_cast<double>(read.size("d"))));
+  require(std::isfinite(scale) && scale > 0, "scale", "is not positive", "a positive number");
+  return scale;
+}
+
+AttentionArguments attention_arguments(const AttentionCall& call, const AttentionShape& shape,
+                                       const PlacementReader& read) {
+  AttentionArguments a{};
+  a.shape = shape;
+  a.o_row = call.o.row;
+  a.o_head = call.o.head;
+  a.o_batch = call.o.batch;
+  set_scale(a, call.scale, read);
+  return a;
+}
+
+LaunchPlan attention_plan(const PlacedDiagram& placed, const AttentionCall& call, const LaunchDevice& device) {
+  const std::string& kernel = placed.mapping->name;
+  if (kernel == "attention_fp8_sm90") return attention_fp8_sm90_plan(placed, call, device);
+  if (kernel == "attention_sm80") return attention_sm80_plan(placed, call, device);
+  return kernel == "attention_decode_sm90" ? attention_decode_sm90_plan(placed, call, device)
+                                           : attention_sm90_plan(placed, call, device);
+}
+
+void bind(LaunchPlan& plan, const AttentionCall& call) {
+  if (plan.source == attention_decode_sm90_source) return bind_decode_sm90(plan, call);
+  if (plan.source == attention_fp8_sm90_source) return bind_fp8_sm90(plan, call);
+  plan.source == attention_sm80_source ? bind_sm80(plan, call) : bind_sm90(plan, call);
+}
+
+void check_call(const AttentionCall& call, std::string_view kernel) {
+  require(!call.packed() || (call.x_starts != 0 && call.q_rows > 0 && call.x_rows > 0), kernel,
+          "packed sequences need both starts and rows", "q_starts, x_starts, q_rows and x_rows");
+  require(call.dump == 0 || (!call.packed() && call.cycles == 0), kernel,
+          "dumps neither packed sequences nor beside its cycles", "sequences of one length, a launch of its own");
+}
+
+}  // namespace napkin

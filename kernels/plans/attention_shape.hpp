@@ -1,0 +1,90 @@
+#pragma once
+// These functions are what the plans of all attention kernels share: attention_shape tells the device a question's
+// sizes, mask_kind_of its mask.
+
+#include <numbers>
+#include <optional>
+
+#include "kernels/attention/common/arguments.cuh"
+#include "kernels/jit/source.hpp"
+#include "kernels/plans/attention.hpp"
+#include "kernels/plans/placement_reader.hpp"
+
+namespace napkin {
+
+[[nodiscard]] Initialiser::Enumerator enumerator(TileOrder order);
+[[nodiscard]] Initialiser::Enumerator enumerator(MaskKind mask);
+[[nodiscard]] TileOrder tile_order_of(std::string_view word);
+[[nodiscard]] MaskKind mask_kind_of(const Mask& mask);
+
+/// A configuration of attention_sm90's templates by field name, as the compiler reads it.
+[[nodiscard]] Initialiser written(const AttentionConfig& config);
+
+/// `tile_q` queries of `tile_g` query heads a tile. Throws Overflow for more tiles than an int counts.
+[[nodiscard]] AttentionShape attention_shape(const PlacedDiagram& placed, int tile_q, int tile_g,
+                                             const LaunchDevice& device, const PlacementReader& read);
+
+/// Writes what every kernel's configuration has of a question: its type, mask, widths, and what its call asks for.
+template <class Config, class Call>
+void set_question(Config& c, const PlacedDiagram& placed, const Call& call, const PlacementReader& read) {
+  c.d = read.size("d");
+  c.dv = read.size("dv");
+  c.bf16 = placed.problem->dtype == DType::bf16;
+  c.mask = mask_kind_of(placed.problem->mask);
+  c.packed = call.packed();
+  c.cycles = call.cycles != 0;
+}
+
+/// Writes where the copy engine puts Q, K and V, where the barriers lie behind them, and the registers of a thread.
+template <class Config>
+void set_copies(Config& c, const PlacementReader& read) {
+  c.q_offset = read.offset("Q");
+  c.k_offset = read.offset("K");
+  c.v_offset = read.offset("V");
+  c.barriers_offset = read.end();
+  c.producer_registers = read.registers("producer");
+  c.consumer_registers = read.registers("consumer");
+}
+
+/// The softmax scale: the call's, else d^-1/2. Throws Error where it is not positive.
+[[nodiscard]] double softmax_scale(const std::optional<double>& scale, const PlacementReader& read);
+
+/// Writes the softmax scale, and the scale times log2 e.
+template <class Arguments>
+void set_scale(Arguments& a, const std::optional<double>& wanted, const PlacementReader& read) {
+  const double scale = softmax_scale(wanted, read);
+  a.scale = static_cast<float>(scale);
+  a.scale_log2 = static_cast<float>(scale * std::numbers::log2e);
+}
+
+/// attention_sm90's parameter, with which those of the decode and FP8 kernels begin, but for its maps and its memory.
+[[nodiscard]] AttentionArguments attention_arguments(const AttentionCall& call, const AttentionShape& shape,
+                                                     const PlacementReader& read);
+
+/// Writes what the forward kernels' parameters have of a call's memory.
+template <class Arguments>
+void bind_common(Arguments& a, const AttentionCall& call) {
+  a.shape.q_starts = reinterpret_cast<const int*>(call.q_starts);
+  a.shape.x_starts = reinterpret_cast<const int*>(call.x_starts);
+  a.o = reinterpret_cast<void*>(aligned("O", call.o.address));
+  a.lse = reinterpret_cast<float*>(call.log_sum_exp);
+  if (call.dump != 0) {
+    a.dump = reinterpret_cast<float*>(call.dump);
+  } else {
+    a.cycles = reinterpret_cast<unsigned long long*>(call.cycles);
+  }
+}
+
+constexpr std::string_view attention_sm90_source = "kernels/attention/sm90/attention_sm90.cuh";
+constexpr std::string_view attention_decode_sm90_source = "kernels/attention/decode/attention_decode_sm90.cuh";
+constexpr std::string_view attention_fp8_sm90_source = "kernels/attention/fp8/attention_fp8_sm90.cuh";
+constexpr std::string_view attention_sm80_source = "kernels/attention/sm80/attention_sm80.cuh";
+void bind_sm90(LaunchPlan& plan, const AttentionCall& call);
+void bind_decode_sm90(LaunchPlan& plan, const AttentionCall& call);
+void bind_fp8_sm90(LaunchPlan& plan, const AttentionCall& call);
+void bind_sm80(LaunchPlan& plan, const AttentionCall& call);
+
+/// Throws Error where packed sequences lack their starts or rows, and where a dump stands beside what it cannot.
+void check_call(const AttentionCall& call, std::string_view kernel);
+
+}  // namespace napkin

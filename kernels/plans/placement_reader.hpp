@@ -1,0 +1,84 @@
+#pragma once
+// A PlacementReader is how launch plans read a placed diagram, and how they tell the copy engine of arrays: K's box is
+// 128 rows of 64 columns.
+
+#include <cstring>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kernels/runtime/launch_plan.hpp"
+#include "model/mapping/placed.hpp"
+#include "model/resource/resources.hpp"
+
+namespace napkin {
+
+constexpr int element_bytes = 2;  // of bf16 and f16, and of a pair of e4m3
+
+/// The placement's numbers by name.
+class PlacementReader {
+ public:
+  explicit PlacementReader(const PlacedDiagram& placed) : placed_(placed), plan_(plan(placed)) {}
+
+  [[nodiscard]] int size(std::string_view axis) const;
+  [[nodiscard]] int knob(std::string_view name) const;
+  [[nodiscard]] std::string_view word(std::string_view name) const;
+  /// Where a variable lies in shared memory. Throws Error where it does not.
+  [[nodiscard]] int offset(std::string_view variable) const;
+  /// Behind the last variable: where barriers lie.
+  [[nodiscard]] int end() const;
+  /// A thread of that agent, as the mapping sets it. Throws Error where it does not.
+  [[nodiscard]] int registers(std::string_view agent) const;
+  [[nodiscard]] int shared_total() const { return to_int(plan_.shared_total.value, "shared memory"); }
+  [[nodiscard]] const Plan& resources() const { return plan_; }
+
+  /// What every kernel asks of its placement: its own mapping, a type that it takes, and room. Throws Error.
+  void check(std::string_view kernel, const std::vector<DType>& types = {DType::bf16, DType::f16}) const;
+
+ private:
+  [[nodiscard]] const Slot* find(std::string_view variable) const;
+
+  const PlacedDiagram& placed_;
+  Plan plan_;
+};
+
+/// Throws Error where it does not hold.
+void require(bool holds, std::string_view where, const std::string& what, const std::string& right);
+
+/// Elements of one swizzle span: the widest of 64, 32 and 16 that divides.
+[[nodiscard]] std::uint32_t span_of(int columns);
+
+/// `sizes` and `box` in elements, innermost axis first; `strides` in elements, without the innermost. Its address is
+/// set when the plan is bound. Throws Error for strides that are no multiples of 16 bytes; an axis of one element may
+/// have any.
+[[nodiscard]] TensorBox box_of(std::size_t offset, const std::string& name, DType type,
+                               const std::vector<std::int64_t>& sizes, const std::vector<std::int64_t>& strides,
+                               std::vector<std::uint32_t> box);
+
+/// An array's address. Throws Error for one that is no multiple of 16 bytes.
+[[nodiscard]] std::uint64_t aligned(const std::string& name, std::uint64_t address);
+
+/// Sets where the plan's boxes copy from and to: arrays by name, in the boxes' order.
+void bind_boxes(LaunchPlan& plan, std::initializer_list<std::pair<const char*, std::uint64_t>> arrays);
+
+/// Changes the parameter of a plan's kernel. Throws Error where it is another kernel's.
+template <class Arguments, class Change>
+void change_arguments(LaunchPlan& plan, const Change& change) {
+  Arguments arguments;
+  require(plan.arguments.size() == sizeof arguments, plan.source, "has no parameter of that size",
+          "a plan of this program");
+  std::memcpy(static_cast<void*>(&arguments), plan.arguments.data(), sizeof arguments);
+  change(arguments);
+  std::memcpy(plan.arguments.data(), &arguments, sizeof arguments);
+}
+
+/// The kernel's parameter as bytes.
+template <class Arguments>
+[[nodiscard]] std::vector<std::byte> bytes_of_arguments(const Arguments& arguments) {
+  const auto* first = reinterpret_cast<const std::byte*>(&arguments);
+  return {first, first + sizeof arguments};
+}
+
+}  // namespace napkin

@@ -1,0 +1,23 @@
+#include "kernels/plans/attention_backward.hpp"
+#include "kernels/reference/attention_trial.hpp"
+#include "kernels/reference/bundled.hpp"
+
+namespace napkin {
+
+BundledKernel attention_backward_sm90_bundled() {
+  const auto variant = [](const PlacedDiagram& placed, bool counting, const LaunchDevice&) {
+    const AttentionCall forward = call_without_arrays(placed, counting);
+    AttentionBackwardCall call;
+    call.q = call.k = call.v = call.o = call.d_o = call.dq = call.dk = call.dv = forward.q;
+    call.log_sum_exp = call.scratch = forward.log_sum_exp;
+    call.q_starts = forward.q_starts;
+    call.x_starts = forward.x_starts;
+    call.q_rows = forward.q_rows;
+    call.x_rows = forward.x_rows;
+    call.cycles = forward.cycles;
+    return attention_backward_sm90_plans(placed, call).gradients;
+  };
+  return {"attention_backward_sm90", variant, nullptr, nullptr};
+}
+
+}  // namespace napkin

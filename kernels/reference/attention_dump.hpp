@@ -1,0 +1,41 @@
+#pragma once
+// dump_attention runs the debug variant of an attention kernel and returns every intermediate of every tile and chunk,
+// such as S of tile 3, as run_streamed() shows it.
+
+#include <span>
+#include <string>
+#include <utility>
+
+#include "kernels/attention/common/dump.cuh"
+#include "kernels/reference/attention_trial.hpp"
+#include "model/interpret/run.hpp"
+
+namespace napkin {
+
+/// What a placed tile's debug variant writes. Throws Overflow.
+[[nodiscard]] DumpLayout attention_dump_layout(const PlacedDiagram& placed);
+/// Of all tiles.
+[[nodiscard]] Bytes attention_dump_bytes(const PlacedDiagram& placed);
+
+/// Shows one tile's part of it (DumpLayout::tile_size() numbers) under the names, groups and chunks that run_streamed()
+/// has, clipped to the arrays; chunks that hold nothing but the poison were not visited. Pure. Throws CudaFailure where
+/// the tile was never written.
+void show_attention_tile(const PlacedDiagram& placed, int tile, std::span<const float> numbers,
+                         const DumpOptions& options);
+
+/// Runs the debug variant once on these inputs. Throws Error for intermediates that are too many, CudaFailure.
+void dump_attention(Runtime& runtime, const PlacedDiagram& placed, const Tensors& inputs, const DumpOptions& options);
+
+/// What an attention kernel with that planner offers.
+template <AttentionPlanner Planner>
+[[nodiscard]] BundledKernel attention_bundled(std::string mapping) {
+  const auto variant = [](const PlacedDiagram& placed, bool counting, const LaunchDevice& device) {
+    return Planner(placed, call_without_arrays(placed, counting), device);
+  };
+  const auto trial = [](Runtime& runtime, const PlacedDiagram& placed, const TrialOptions& options) {
+    return attention_trial(runtime, placed, options, Planner);
+  };
+  return {std::move(mapping), variant, trial, dump_attention};
+}
+
+}  // namespace napkin

@@ -1,0 +1,7 @@
+#include "kernels/reference/attention_dump.hpp"
+
+namespace napkin {
+
+BundledKernel attention_sm90_bundled() { return attention_bundled<attention_sm90_plan>("attention_sm90"); }
+
+}  // namespace napkin

@@ -1,0 +1,80 @@
+#pragma once
+// A BundledKernel is what a bundled kernel offers to whoever measures it: its variants, and problems on the device
+// whose right answer is known. A new kernel is a file beside this one and its line in bundled.cpp.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/reference/reference.hpp"
+#include "kernels/runtime/run.hpp"
+#include "model/interpret/run.hpp"
+#include "model/mapping/placed.hpp"
+
+namespace napkin {
+
+struct TrialOptions {
+  std::int64_t rows = 64;  ///< compared with float64, spread over the output
+  std::uint64_t seed = 1;  ///< of the inputs and of the rows
+  int threads = 1;         ///< that compute them on the CPU
+};
+
+/// Fresh random inputs and poisoned outputs of one question, for any tile of one kernel.
+class KernelTrial {
+ public:
+  KernelTrial() = default;
+  virtual ~KernelTrial() = default;
+  KernelTrial(const KernelTrial&) = delete;
+  KernelTrial& operator=(const KernelTrial&) = delete;
+
+  /// `counting`: the variant that writes its cycles to spans().
+  [[nodiscard]] virtual LaunchPlan plan(const PlacedDiagram& placed, bool counting) const = 0;
+  [[nodiscard]] virtual const DeviceMemory& spans() const = 0;
+
+  /// Every output element becomes a NaN that no kernel writes.
+  virtual void poison() const = 0;
+  enum class Extent {
+    rows,        ///< the sampled rows alone: a few milliseconds
+    everything,  ///< and every element for the poison, and what lies between the rows
+  };
+  /// The outputs as they are now.
+  [[nodiscard]] virtual Comparison check(Extent extent) const = 0;
+};
+
+/// What is shown of a debug variant's run: as RunOptions says it to run_streamed().
+struct DumpOptions {
+  std::vector<std::string> observed;  ///< names; empty: all
+  Observer observer;
+};
+constexpr std::uint32_t dump_poison = 0xFFFFFFFF;  ///< a NaN that no kernel makes: where it stands nothing was written
+
+struct BundledKernel {
+  std::string mapping;  ///< name of the mapping that describes it
+  /// The variant of a placed tile as a plan without arrays: enough to compile it. Of several launches the one whose
+  /// tile it is.
+  LaunchPlan (*variant)(const PlacedDiagram& placed, bool counting, const LaunchDevice& device) = nullptr;
+  /// `placed`: any tile of the question; nullptr where the kernel is several launches. Throws CudaFailure.
+  std::unique_ptr<KernelTrial> (*trial)(Runtime& runtime, const PlacedDiagram& placed,
+                                        const TrialOptions& options) = nullptr;
+  /// Runs the debug variant once on these inputs and shows its intermediates as run_streamed() would, chunks that the
+  /// kernel did not visit left out; nullptr where there is none. Throws Error where they are too many, CudaFailure.
+  void (*dump)(Runtime& runtime, const PlacedDiagram& placed, const Tensors& inputs,
+               const DumpOptions& options) = nullptr;
+};
+
+/// nullptr where no kernel of that mapping can be launched.
+[[nodiscard]] const BundledKernel* find_bundled(std::string_view mapping);
+[[nodiscard]] std::vector<std::string> bundled_names();
+
+// One function a kernel, each in its own file.
+[[nodiscard]] BundledKernel attention_sm90_bundled();
+[[nodiscard]] BundledKernel attention_sm80_bundled();
+[[nodiscard]] BundledKernel attention_backward_sm90_bundled();
+[[nodiscard]] BundledKernel attention_decode_sm90_bundled();
+[[nodiscard]] BundledKernel attention_fp8_sm90_bundled();
+[[nodiscard]] BundledKernel matmul_sm90_bundled();
+[[nodiscard]] BundledKernel matmul_fp8_sm90_bundled();
+
+}  // namespace napkin

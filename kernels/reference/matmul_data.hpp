@@ -1,0 +1,69 @@
+#pragma once
+// MatmulData holds inputs and output of one matrix product on the device, made for a measurement or a test: fresh
+// random inputs, a poisoned output, rows at multiples of 16 bytes. Of e4m3 B lies as [c, b], and A and B have a scale
+// each.
+
+#include <cstdint>
+
+#include "kernels/plans/matmul.hpp"
+#include "kernels/reference/matmul_reference.hpp"
+#include "kernels/runtime/banded_memory.hpp"
+#include "kernels/runtime/measure.hpp"
+
+namespace napkin {
+
+struct MatmulLayout {
+  MatmulSizes sizes;
+  DType type = DType::bf16;
+  std::int64_t gap = 0;  ///< elements between rows that belong to nobody, beside those up to a multiple of 16 bytes
+  double deviation = 1;  ///< of the inputs
+  std::uint64_t seed = 1;
+};
+
+/// What the numbers of A and of B stand for: 1, of e4m3 others.
+struct MatmulScales {
+  float a = 1, b = 1;
+};
+[[nodiscard]] MatmulScales scales_of(const MatmulLayout& layout);
+
+/// Elements from row to row of a matrix of so many columns.
+[[nodiscard]] std::int64_t row_of(const MatmulLayout& layout, std::int64_t columns, DType type);
+
+class MatmulData {
+ public:
+  /// Allocates and fills. Throws CudaFailure.
+  MatmulData(Runtime& runtime, const MatmulLayout& layout);
+
+  /// With memory for the parts of a placement that has any.
+  [[nodiscard]] MatmulCall call(const MatmulScratch& scratch = {}) const;
+  /// The call with cycles wanted (measure_cycles()).
+  [[nodiscard]] MatmulCall counting_call(const MatmulScratch& scratch = {}) const;
+  [[nodiscard]] const DeviceMemory& spans() const { return spans_; }
+
+  /// Every output element becomes a NaN that no kernel writes.
+  void poison() const { c_.memory.set(device_, poison_byte); }
+  [[nodiscard]] HostMatmul inputs() const;
+  /// One row of the output as it is now, without what lies behind it; and all of it with that.
+  [[nodiscard]] std::vector<std::uint16_t> row(std::int64_t index) const;
+  [[nodiscard]] HostMatrix output() const;
+  /// An element beside C, its parts' sums or their counters that was written; empty: none.
+  [[nodiscard]] std::string beside() const;
+
+ private:
+  struct Matrix {
+    BandedMemory memory;
+    MatrixView view;
+    std::int64_t count = 0;  ///< elements, gaps included
+    DType type = DType::bf16;
+  };
+  [[nodiscard]] Matrix make(std::int64_t rows, std::int64_t columns, DType type) const;
+  [[nodiscard]] HostMatrix fetch(const Matrix& matrix) const;
+
+  Device device_;
+  MatmulLayout layout_;
+  Matrix a_, b_, c_;
+  DeviceMemory spans_, scales_;
+  mutable std::vector<BandedMemory> counters_, sums_;  // the last are the largest: what launches are bound to stays
+};
+
+}  // namespace napkin

@@ -1,0 +1,50 @@
+#pragma once
+// reference_rows computes some rows of a matrix product on the CPU in float64: the kernels are held to them.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/reference/reference.hpp"
+
+namespace napkin {
+
+struct MatmulSizes {
+  std::int64_t a = 1, b = 1, c = 1;
+};
+
+/// C's type where A and B have that one.
+[[nodiscard]] constexpr DType result_type(DType type) { return type == DType::e4m3 ? DType::bf16 : type; }
+
+/// Numbers of 16 bits or 8 on the host, rows of `row` elements.
+struct HostMatrix {
+  std::vector<std::uint16_t> values;
+  std::int64_t row = 0;
+  [[nodiscard]] std::size_t at(std::int64_t r, std::int64_t column) const {
+    return static_cast<std::size_t>(r * row + column);
+  }
+};
+
+/// What is multiplied.
+struct HostMatmul {
+  MatmulSizes sizes;
+  DType type = DType::bf16;
+  HostMatrix a, b;   ///< of e4m3 b has c rows
+  double scale = 1;  ///< of the product
+};
+
+/// Rows of A B, each of sizes.c columns, by so many threads.
+[[nodiscard]] std::vector<std::vector<double>> reference_rows(const HostMatmul& m,
+                                                              const std::vector<std::int64_t>& rows, int threads = 1);
+
+/// Holds one row of C to the reference. reference_error: of the exact product rounded to the type.
+void compare_row(std::span<const std::uint16_t> row, const std::vector<double>& reference, DType type,
+                 Comparison& into);
+
+/// Elements of C, of so many columns, that still hold the poison, and elements behind its rows that do not.
+void count_poison(const HostMatrix& c, std::int64_t columns, Comparison& into);
+
+/// `most` rows of `all`, evenly spread with a start of the seed's.
+[[nodiscard]] std::vector<std::int64_t> spread_rows(std::int64_t all, std::int64_t most, std::uint64_t seed);
+
+}  // namespace napkin

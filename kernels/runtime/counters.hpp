@@ -1,0 +1,33 @@
+#pragma once
+// A CounterReading holds the bytes that the GPU's own counters saw during a launch, 8.74 GB from the L2 to the SMs, by
+// CUPTI's range profiler where it is there and allowed.
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kernels/runtime/device.hpp"
+
+namespace napkin {
+
+/// Loads of the SMs as they arrive, and device memory both ways. (measured_h200: these three are exact to a fraction of
+/// a percent)
+inline const std::vector<std::string> byte_counters{"l1tex__m_xbar2l1tex_read_bytes.sum", "dram__bytes_read.sum",
+                                                    "dram__bytes_write.sum"};
+
+struct CounterReading {
+  std::map<std::string, double> values;  ///< by counter; empty where it was refused
+  std::string refused;                   ///< why, and how to allow it; "" where it was not
+};
+
+/// Counts during `launch`, which must give the same result however often it runs: the counters may take several passes.
+/// `before` runs ahead of each pass, uncounted. `directories`: where CUPTI may lie beside the system's own places.
+[[nodiscard]] CounterReading count(const Device& device, const std::function<void()>& before,
+                                   const std::function<void()>& launch, const std::vector<std::string>& counters,
+                                   const std::vector<std::string>& directories);
+
+/// What to say for a result of CUPTI's, given its own words. Pure.
+[[nodiscard]] std::string refusal(const std::string& call, int result, const std::string& words);
+
+}  // namespace napkin

@@ -1,0 +1,53 @@
+#pragma once
+// DeviceArrays are arrays of the host, copied to the device one by one: put(K) gives the address where K lies there.
+
+#include <cstdint>
+#include <initializer_list>
+#include <vector>
+
+#include "kernels/runtime/banded_memory.hpp"
+
+namespace napkin {
+
+class DeviceArrays {
+ public:
+  explicit DeviceArrays(const Device& device) : device_(device) {}
+
+  /// Its address; 0 for an empty array. Throws CudaFailure.
+  template <class T>
+  [[nodiscard]] std::uint64_t put(const std::vector<T>& values) {
+    if (values.empty()) return 0;
+    memory_.emplace_back(device_, values.size() * sizeof(T));
+    device_.upload(memory_.back().address(), values.data(), values.size() * sizeof(T));
+    return memory_.back().address();
+  }
+  /// As many values as `to` has, when all launches before have ended.
+  template <class T>
+  void fetch(std::vector<T>& to, std::uint64_t from) const {
+    device_.synchronize();
+    device_.download(to.data(), from, to.size() * sizeof(T));
+  }
+  /// Every element of the arrays at these addresses becomes a NaN that no kernel writes.
+  void poison(std::initializer_list<std::uint64_t> arrays) const {
+    for (const BandedMemory& memory : memory_) {
+      for (const std::uint64_t address : arrays) {
+        if (memory.address() == address) memory.set(device_, 0xFF);
+      }
+    }
+  }
+  /// A byte beside an array that was written, the arrays counted from 0 on as they were put; empty: none.
+  [[nodiscard]] std::string beside() const {
+    device_.synchronize();
+    for (std::size_t i = 0; i < memory_.size(); ++i) {
+      const std::string found = memory_[i].changed(device_, "bytes of array " + std::to_string(i), 1);
+      if (!found.empty()) return found;
+    }
+    return "";
+  }
+
+ private:
+  Device device_;
+  std::vector<BandedMemory> memory_;
+};
+
+}  // namespace napkin

@@ -1,0 +1,59 @@
+#pragma once
+// A LaunchPlan is one launch as a value, everything but the GPU: attention_sm90's has its variant by name, its grid,
+// its arguments and its boxes. Pure functions make it (attention.hpp), run.hpp runs it.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/device/tensor_map.cuh"
+#include "model/base/dtype.hpp"
+#include "model/machine/machine.hpp"
+
+namespace napkin {
+
+/// An array as the copy engine sees it; innermost axis first. (the arguments of cuTensorMapEncodeTiled)
+struct TensorBox {
+  std::size_t offset = 0;     ///< of its TensorMap in LaunchPlan::arguments
+  std::uint64_t address = 0;  ///< on the device
+  DType type = DType::bf16;
+  std::vector<std::uint64_t> sizes;    ///< elements
+  std::vector<std::uint64_t> strides;  ///< bytes; the innermost axis, which is dense, left out
+  std::vector<std::uint32_t> box;      ///< elements
+  int swizzle = 0;                     ///< bytes: 0, 32, 64, 128
+};
+
+struct LaunchPlan {
+  std::string source;        ///< "kernels/attention/sm90/attention_sm90.cuh"
+  std::string expression;    ///< the variant by name (jit/source.hpp)
+  std::string architecture;  ///< "sm_90a"
+  unsigned grid = 1, threads = 1, cluster = 1;
+  unsigned shared = 0;               ///< dynamic bytes a block
+  std::uint64_t workspace = 0;       ///< bytes of device memory that it needs beside its arrays
+  std::vector<std::byte> arguments;  ///< the kernel's only parameter; its tensor maps are still to be encoded
+  std::vector<TensorBox> boxes;
+  Count counters;  ///< i32 that it needs, zero before its first launch; every launch leaves them so
+  Bytes scratch;   ///< memory that it needs for as long as a launch runs
+};
+
+/// A plan as bytes, and back: nothing where they are none of this version's.
+[[nodiscard]] std::string content_of(const LaunchPlan& plan);
+[[nodiscard]] std::optional<LaunchPlan> read_plan(std::string_view content);
+
+/// What a launch depends on of the GPU that it runs on.
+struct LaunchDevice {
+  int sms = 0;
+  Bytes l2;
+};
+[[nodiscard]] LaunchDevice launch_device(const Machine& machine);
+
+/// For division on the device. Throws Error for values below 1.
+[[nodiscard]] Divisor divisor(std::int64_t value);
+
+/// A count as an int of the kernel's. Throws Overflow naming `what`.
+[[nodiscard]] int to_int(Count count, const std::string& what);
+
+}  // namespace napkin

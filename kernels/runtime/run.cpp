@@ -1,0 +1,60 @@
+#include "kernels/runtime/run.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/jit/failure.hpp"
+
+namespace napkin {
+namespace {
+
+constexpr unsigned portable_cluster = 8;  // blocks
+
+}  // namespace
+
+Compilation compile(const LaunchPlan& plan, const Environment& environment, Objections objections) {
+  const auto compiler = Compiler::find(environment.compiler);
+  if (!compiler)
+    throw CudaFailure("no NVRTC on this machine: install the CUDA toolkit (12.4 or later) or set CUDA_HOME to it");
+  const CompileRequest request{kernel_source(plan.source), plan.expression, plan.architecture, {}};
+  Compilation out = compile_cached(*compiler, KernelCache(environment.cache), request);
+  if (objections == Objections::refuse && !out.kernel.report.clean()) {
+    throw CompilerObjection(plan.expression + ": " + out.kernel.report.objection());
+  }
+  return out;
+}
+
+const LoadedKernel& Runtime::kernel(const LaunchPlan& plan) {
+  const std::lock_guard lock(mutex_);
+  const auto found = kernels_.find(plan.expression);
+  if (found != kernels_.end()) return found->second;
+  Compilation compilation = compile(plan, environment_, objections_);
+  if (!compilation.warning.empty() &&
+      std::find(warnings_.begin(), warnings_.end(), compilation.warning) == warnings_.end()) {
+    warnings_.push_back(compilation.warning);
+  }
+  LoadedKernel kernel{std::move(compilation.kernel), nullptr, compilation.cached};
+  kernel.device = device_.load(kernel.compiled.cubin, kernel.compiled.lowered_name);
+  kernel.device->allow_shared(plan.shared);
+  kernel.compiled.cubin = {};
+  return kernels_.emplace(plan.expression, std::move(kernel)).first->second;
+}
+
+ReadyLaunch Runtime::prepare(LaunchPlan plan) {
+  const LoadedKernel& loaded = kernel(plan);
+  if (plan.cluster > portable_cluster) loaded.device->allow_large_cluster();
+  for (const TensorBox& box : plan.boxes) {
+    const TensorMap map = device_.encode(box);
+    std::memcpy(plan.arguments.data() + box.offset, &map, sizeof map);
+  }
+  return {device_, std::move(plan), loaded};
+}
+
+std::vector<std::string> Runtime::warnings() const {
+  const std::lock_guard lock(mutex_);
+  return warnings_;
+}
+
+void ReadyLaunch::operator()(Stream stream) const { device_.launch(*kernel_->device, plan_, plan_.arguments, stream); }
+
+}  // namespace napkin

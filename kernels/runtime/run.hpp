@@ -1,0 +1,73 @@
+#pragma once
+// A Runtime turns plans into launches: it compiles through the cache, loads each variant once, encodes tensor maps. A
+// Runtime is an object of its owner; there is nothing global.
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/jit/cache.hpp"
+#include "kernels/runtime/device.hpp"
+#include "kernels/runtime/environment.hpp"
+#include "kernels/runtime/launch_plan.hpp"
+
+namespace napkin {
+
+/// What happens to a kernel that spills or whose wgmma the compiler serialised.
+enum class Objections { refuse, report };
+
+/// A variant, compiled and loaded.
+struct LoadedKernel {
+  CompiledKernel compiled;  ///< its machine code dropped after loading
+  std::unique_ptr<DeviceKernel> device;
+  bool cached = false;  ///< came from the disk cache
+};
+
+/// A launch with everything done that can be done beforehand: a few microseconds each.
+class ReadyLaunch {
+ public:
+  void operator()(Stream stream = nullptr) const;
+  [[nodiscard]] const LoadedKernel& kernel() const { return *kernel_; }
+  [[nodiscard]] const LaunchPlan& plan() const { return plan_; }
+
+ private:
+  friend class Runtime;
+  ReadyLaunch(const Device& device, LaunchPlan plan, const LoadedKernel& kernel)
+      : device_(device), plan_(std::move(plan)), kernel_(&kernel) {}
+
+  Device device_;
+  LaunchPlan plan_;  // tensor maps encoded
+  const LoadedKernel* kernel_;
+};
+
+/// Compiles without a GPU. Throws CudaFailure where there is no NVRTC, where the kernel does not compile, and where the
+/// compiler objects and `objections` says refuse (CompilerObjection).
+[[nodiscard]] Compilation compile(const LaunchPlan& plan, const Environment& environment,
+                                  Objections objections = Objections::refuse);
+
+class Runtime {
+ public:
+  Runtime(Device device, Environment environment, Objections objections = Objections::refuse)
+      : device_(std::move(device)), environment_(std::move(environment)), objections_(objections) {}
+
+  [[nodiscard]] const Device& device() const { return device_; }
+  /// Compiled and loaded at its first use; lives as long as this. Safe from several threads.
+  [[nodiscard]] const LoadedKernel& kernel(const LaunchPlan& plan);
+  /// The launch keeps a pointer into this object.
+  [[nodiscard]] ReadyLaunch prepare(LaunchPlan plan);
+  /// Once each: a cache that cannot be written.
+  [[nodiscard]] std::vector<std::string> warnings() const;
+
+ private:
+  Device device_;
+  Environment environment_;
+  Objections objections_;
+  mutable std::mutex mutex_;
+  std::map<std::string, LoadedKernel> kernels_;  ///< by name expression
+  std::vector<std::string> warnings_;
+};
+
+}  // namespace napkin

@@ -1,0 +1,356 @@
+// Agents, levels, arrays, operations and edges of a mapping file.
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <tuple>
+
+#include "model/mapping/read/read.hpp"
+
+namespace napkin::mapping_text {
+namespace {
+
+constexpr std::int64_t most_distance = 64, most_count = 1 << 20;
+
+CopyEngine engine_of(const yaml::Node& node) {
+  static const std::array<std::pair<const char*, CopyEngine>, 6> engines = {{{"none", CopyEngine::none},
+                                                                             {"tma", CopyEngine::tma},
+                                                                             {"cp_async", CopyEngine::cp_async},
+                                                                             {"plain", CopyEngine::plain},
+                                                                             {"bulk_reduce", CopyEngine::bulk_reduce},
+                                                                             {"atomic", CopyEngine::atomic}}};
+  const std::string word = node.choice({"none", "tma", "cp_async", "plain", "bulk_reduce", "atomic"});
+  return std::find_if(engines.begin(), engines.end(), [&](const auto& e) { return word == e.first; })->second;
+}
+
+// A plain name: no folder, nothing hidden.
+bool is_file_name(const std::string& text) {
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+  };
+  return !text.starts_with('.') && std::all_of(text.begin(), text.end(), plain);
+}
+
+}  // namespace
+
+std::shared_ptr<const RegisterTable> Reader::table(const yaml::Node& name) {
+  for (const auto& [known, read] : tables_) {
+    if (known == name.text()) return read;
+  }
+  if (!is_file_name(name.text())) name.fail("not the name of a table beside this file", "table: NAME, without folder");
+  TableFile file = find_table_(name.text() + ".csv");
+  if (file.path.empty()) name.fail("no file '" + name.text() + ".csv' beside this one", "a table, or a number");
+  const TableKeys keys{m_.head_sizes, m_.masks};
+  const auto rows = file.bundled ? RegisterTable::Rows::when_asked : RegisterTable::Rows::at_once;
+  tables_.emplace_back(name.text(),
+                       std::make_shared<const RegisterTable>(std::move(file.text), file.path, m_.knobs, keys, rows));
+  return tables_.back().second;
+}
+
+Value Reader::table_value(const yaml::Node& node) {
+  node.allow({"table", "number"});
+  Value out;
+  out.kind = Value::Kind::table;
+  out.table = table(node.at("table"));
+  if (const auto* number = node.find("number")) {
+    const auto found = out.table->find(number->text());
+    if (!found) number->fail("no column '" + number->text() + "'", one_of(number->text(), out.table->numbers()));
+    out.number = *found;
+  }
+  return out;
+}
+
+Overhead Reader::overhead(const yaml::Node& node) {
+  if (!node.is_map()) return {values(node, 0, true), nullptr};
+  node.allow({"table"});
+  return {{}, table(node.at("table"))};
+}
+
+void Reader::splits(const yaml::Node& node, Agent& agent) {
+  if (!node.is_map()) {
+    agent.splits = axes(&node);
+    return;
+  }
+  for (auto& [axis, step] : axis_values(&node)) {
+    agent.splits.push_back(axis);
+    agent.split_steps.push_back(step);
+  }
+}
+
+void Reader::agents(const yaml::Node& node) {
+  for (const auto& [name, entry] : node.entries()) {
+    entry.allow({"count", "threads", "core", "registers", "overhead", "splits", "row_step", "row_most", "repeats"});
+    Agent agent;
+    agent.name = name;
+    agent.location = entry.key_location();
+    agent.count = values(entry.at("count"), 0);
+    agent.threads = {Value::Kind::literal, 1, -1, {}};
+    if (const auto* n = entry.find("core")) {
+      agent.core = n->text();
+      refer(Reference::Kind::core, agent.core, *n);
+    } else {
+      agent.threads = value(entry.at("threads"), 1);
+    }
+    if (const auto* n = entry.find("registers"); n != nullptr && n->is_map())
+      agent.registers.emplace_back(Guard{}, table_value(*n));
+    else if (n != nullptr)
+      agent.registers = values(*n, 1);
+    if (const auto* n = entry.find("overhead")) agent.overhead = overhead(*n);
+    if (const auto* n = entry.find("splits")) splits(*n, agent);
+    if (const auto* n = entry.find("repeats")) agent.repeats = n->boolean();
+    if (agent.repeats && agent.splits.empty()) entry.at("repeats").fail("no rows are divided", "splits: [...]");
+    if (const auto* n = entry.find("row_step")) agent.row_step = value(*n, 1);
+    if (const auto* n = entry.find("row_most")) agent.row_most = value(*n, 1);
+    m_.agents.push_back(std::move(agent));
+  }
+}
+
+void Reader::levels(const yaml::Node& node) {
+  for (const auto& [name, entry] : node.entries()) {
+    entry.allow({"group", "stream", "walk", "sizes", "parts", "nodes"});
+    LevelMapping level;
+    level.level = name;
+    level.location = entry.key_location();
+    level.group = axes(entry.find("group"));
+    level.stream = axes(entry.find("stream"));
+    if (level.stream.size() > 1) entry.at("stream").fail("more than one streamed axis", "one");
+    if (const auto* n = entry.find("walk")) {
+      if (level.stream.empty()) n->fail("a walk without a streamed axis", "stream: [x], or leave it out");
+      level.backward = n->choice({"forward", "backward"}) == "backward";
+    }
+    level.sizes = axis_values(entry.find("sizes"));
+    level.parts = axis_values(entry.find("parts"));
+    for (const auto& [axis, number] : level.parts) {
+      if (!lists(level.stream, axis) || !lists(level.group, axis))
+        entry.at("parts").fail("axis '" + axis + "' is not both grouped and streamed here", "such an axis");
+    }
+    if (const auto* n = entry.find("nodes")) {
+      level.nodes = value(*n, 1);
+      if (level.group.size() != 1) n->fail("'nodes' stand along exactly one axis of 'group'", "group: [q]");
+    }
+    m_.references.push_back({Reference::Kind::level, name, entry.key_location(), node.path()});
+    m_.levels.push_back(std::move(level));
+  }
+  if (m_.levels.empty()) node.fail("no level", "at least one: shared: {group: [...]}");
+}
+
+VariableMapping Reader::variable(const std::string& name, const yaml::Node& node) {
+  node.allow({"of", "level", "scope", "type", "copies", "alias", "engine", "multicast", "divided", "unpermuted",
+              "sizes", "axes", "part", "staging", "by", "moved_by", "when"});
+  VariableMapping out;
+  out.name = name;
+  out.location = node.key_location();
+  if (const auto* of = node.find("of")) {
+    out.of = of->words();
+    if (out.of.empty()) of->fail("no array", "at least one");
+    const auto items = of->items_or_one();
+    for (const yaml::Node& item : items) refer(Reference::Kind::array, item.text(), item);
+  } else {
+    out.of = {name};
+    m_.references.push_back({Reference::Kind::array, name, node.key_location(), node.path()});
+  }
+  out.level = node.at("level").text();
+  refer(Reference::Kind::level, out.level, node.at("level"));
+  if (const auto* n = node.find("scope"))
+    out.scope = n->choice({"block", "agent"}) == "agent" ? Scope::agent : Scope::block;
+  out.type = type(node.at("type"));
+  if (const auto* n = node.find("copies")) out.copies = values(*n, 1);
+  if (const auto* n = node.find("alias")) out.alias = n->text();
+  if (const auto* n = node.find("engine")) out.engine = engine_of(*n);
+  if (const auto* n = node.find("multicast")) out.multicast = guard(n);
+  if (const auto* n = node.find("divided")) out.divided = guard(n);
+  if (const auto* n = node.find("unpermuted")) out.unpermuted = guard(n);
+  out.sizes = axis_values(node.find("sizes"));
+  out.axes = axes(node.find("axes"));
+  if (const auto* n = node.find("part")) out.part = n->boolean();
+  if (const auto* n = node.find("staging")) out.output_staging = n->boolean();
+  if (const auto* n = node.find("by")) out.by = n->choice({"group", "agent", "thread"});
+  if (const auto* n = node.find("moved_by")) out.moved_by = n->text();
+  out.when = guard(node.find("when"));
+  return out;
+}
+
+void Reader::variables(const yaml::Node& node) {
+  for (const auto& [name, entry] : node.entries()) m_.variables.push_back(variable(name, entry));
+  if (m_.variables.empty()) node.fail("no array", "at least one");
+}
+
+namespace {
+
+/// "12" or "1/8"; nothing else can be counted.
+std::optional<double> counted(const std::string& text) {
+  std::int64_t above = 0, below = 1;
+  const char* const end = text.data() + text.size();
+  std::from_chars_result parsed = std::from_chars(text.data(), end, above);
+  if (parsed.ec != std::errc{}) return std::nullopt;
+  if (parsed.ptr != end) {
+    if (*parsed.ptr != '/') return std::nullopt;
+    parsed = std::from_chars(parsed.ptr + 1, end, below);
+    if (parsed.ec != std::errc{} || parsed.ptr != end) return std::nullopt;
+  }
+  if (above < 1 || below < 1 || above > most_count || below > most_count) return std::nullopt;
+  return static_cast<double>(above) / static_cast<double>(below);
+}
+
+/// Instructions that a disassembly gives. A number that fits whole kernels better stands under `fitted`.
+double count_of(const yaml::Node& node) {
+  const auto number = counted(node.text());
+  if (!number)
+    node.fail("'" + node.text() + "' cannot be counted", "a whole number above 0, or a quotient such as 1/8");
+  return *number;
+}
+
+}  // namespace
+
+WorkMapping Reader::work(const yaml::Node& node) {
+  node.allow({"name", "unit", "per", "count", "fitted", "agent", "with", "once", "first", "masked", "serial",
+              "in_steps", "fence", "per_chunk", "when"});
+  WorkMapping out;
+  out.name = node.at("name").text();
+  out.unit = node.at("unit").text();
+  refer(Reference::Kind::unit, out.unit, node.at("unit"));
+  const yaml::Node& per = node.at("per");
+  out.per_thread = per.is_scalar() && per.choice({"threads"}) == "threads";
+  if (!out.per_thread) out.per = axes(&per);
+  if (const auto* n = node.find("count"); n != nullptr && n->is_map())
+    out.counted = table_value(*n);
+  else if (n != nullptr)
+    out.count = count_of(*n);
+  if (const auto* n = node.find("fitted")) {
+    if (node.find("count") != nullptr) n->fail("stands beside 'count'", "one of the two");
+    out.fitted = true;
+    out.count = n->number();
+    if (!(out.count > 0)) n->fail("is not above 0", "a number of instructions");
+  }
+  if (const auto* n = node.find("once")) out.once = n->boolean();
+  if (const auto* n = node.find("first")) out.first = n->boolean();
+  if (const auto* n = node.find("masked")) out.masked = n->boolean();
+  if (int(out.once) + int(out.first) + int(out.masked) > 1)
+    node.fail("more than one of 'once', 'first' and 'masked'", "one of them");
+  if (const auto* n = node.find("fence")) out.fence = n->boolean();
+  if (const auto* n = node.find("serial")) out.serial = n->boolean();
+  if (const auto* n = node.find("in_steps")) out.in_steps = n->boolean();
+  if (const auto* n = node.find("agent")) out.agent = n->text();
+  if (const auto* n = node.find("with")) {
+    out.with = n->text();
+    refer(Reference::Kind::operation, out.with, *n);
+  }
+  out.per_chunk = axis_values(node.find("per_chunk"));
+  for (const auto& [axis, chunk] : out.per_chunk) {
+    if (std::find(out.per.begin(), out.per.end(), axis) == out.per.end()) {
+      node.at("per_chunk").fail("axis '" + axis + "' is not in 'per'", one_of(axis, out.per));
+    }
+  }
+  out.when = guard(node.find("when"), true);
+  return out;
+}
+
+/// A word, or alternatives of it.
+Guarded<std::string> Reader::words(const yaml::Node& node) {
+  Guarded<std::string> out;
+  if (!node.is_sequence()) {
+    out.emplace_back(Guard{}, node.text());
+    return out;
+  }
+  for (const yaml::Node& item : node.items()) {
+    item.allow({"when", "value"});
+    out.emplace_back(guard(item.find("when")), item.at("value").text());
+  }
+  if (out.empty()) node.fail("no alternative", "at least one {when: ..., value: ...}");
+  return out;
+}
+
+OperationMapping Reader::operation(const std::string& name, const yaml::Node& node) {
+  node.allow({"agent", "issuer", "unit", "type", "accumulate", "instruction", "ahead", "waits", "swap_ab", "row_parts",
+              "operands", "work"});
+  OperationMapping out;
+  out.output = name;
+  out.location = node.key_location();
+  m_.references.push_back({Reference::Kind::operation, name, node.key_location(), node.path()});
+  if (const auto* n = node.find("agent")) out.agent = n->text();
+  out.unit = node.at("unit").choice({"tensor", "vector"});
+  if (const auto* n = node.find("issuer")) out.issuer = n->text();
+  if (const auto* n = node.find("type")) out.type = type(*n);
+  if (out.unit == "tensor" && out.type.empty()) node.fail("a tensor operation needs a type", "type: T");
+  if (const auto* n = node.find("accumulate")) out.accumulate = type(*n);
+  if (const auto* n = node.find("instruction")) {
+    out.instruction = words(*n);
+    for (const auto& [when, word] : out.instruction) refer(Reference::Kind::instruction, word, *n);
+  }
+  if (const auto* n = node.find("ahead")) out.ahead = value(*n, 0);
+  if (const auto* n = node.find("waits")) {
+    if (out.unit != "tensor") n->fail("threads do not wait for their own work", "unit: tensor");
+    out.waits = n->is_map() ? table_value(*n) : value(*n, 1);
+  }
+  if (const auto* n = node.find("swap_ab")) {
+    if (out.unit != "tensor") n->fail("only products have A and B", "unit: tensor");
+    out.swap_ab = guard(n);
+  }
+  if (const auto* n = node.find("row_parts")) {
+    if (out.unit != "tensor") n->fail("only products have rows and columns", "unit: tensor");
+    out.row_parts = values(*n, 1);
+  }
+  if (const auto* operands = node.find("operands")) {
+    for (const auto& [array, entry] : operands->entries()) {
+      m_.references.push_back({Reference::Kind::array, array, entry.key_location(), operands->path()});
+      out.operands.emplace_back(array, words(entry));
+    }
+  }
+  if (const auto* list = node.find("work")) {
+    for (const yaml::Node& item : list->items()) {
+      out.work.push_back(work(item));
+      const auto always = [](const Guard& g) { return g.all.empty() && g.masks.empty() && g.axes.empty(); };
+      const auto same = [&](const WorkMapping& w) { return w.name == out.work.back().name && always(w.when); };
+      if (always(out.work.back().when) && std::any_of(out.work.begin(), out.work.end() - 1, same)) {
+        item.at("name").fail("stands twice", "another name");
+      }
+    }
+  }
+  return out;
+}
+
+void Reader::operations(const yaml::Node& node) {
+  for (const auto& [name, entry] : node.entries()) m_.operations.push_back(operation(name, entry));
+}
+
+void Reader::edges(const yaml::Node& node) {
+  for (const yaml::Node& item : node.items()) {
+    item.allow({"from", "to", "distance", "agents", "barrier", "tokens", "wait", "when"});
+    EdgeMapping edge;
+    edge.location = item.location();
+    edge.from = item.at("from").text();
+    edge.to = item.at("to").text();
+    if (const auto* n = item.find("distance")) edge.distance = n->integer(-most_distance, most_distance);
+    if (const auto* n = item.find("agents")) edge.agents = n->integer(-most_distance, most_distance);
+    if (const auto* n = item.find("barrier")) edge.barrier = n->boolean();
+    if (const auto* n = item.find("tokens")) edge.tokens = value(*n, 0);
+    if (const auto* n = item.find("wait")) edge.issued = n->choice({"done", "issued"}) == "issued";
+    edge.when = guard(item.find("when"));
+    m_.edges.push_back(std::move(edge));
+  }
+}
+
+void Reader::combine(const yaml::Node& node) {
+  static const std::vector<std::string> words(CombineMapping::words.begin(), CombineMapping::words.end());
+  node.allow({"by", "at", "values"});
+  CombineMapping combine;
+  combine.location = node.location();
+  const std::string by = node.at("by").choice(words);
+  combine.by = static_cast<CombineMapping::By>(std::find(words.begin(), words.end(), by) - words.begin());
+  const bool exchanges = by == "turns" || by == "barriers";
+  if (!CombineMapping::keeps_apart(combine.by)) {
+    combine.at = node.at("at").text();
+    refer(Reference::Kind::level, combine.at, node.at("at"));
+  } else if (const auto* at = node.find("at")) {
+    at->fail("parts that stay apart do so in device memory", "no 'at'");
+  }
+  if (exchanges) {
+    combine.values = node.at("values").words();
+    for (const yaml::Node& item : node.at("values").items()) refer(Reference::Kind::array, item.text(), item);
+    if (combine.values.empty()) node.at("values").fail("no value", "what the groups exchange, such as [mu, z, O]");
+  } else if (const auto* values = node.find("values")) {
+    values->fail("nothing is exchanged by " + by, "no 'values', or by: turns or barriers");
+  }
+  m_.combine = std::move(combine);
+}
+
+}  // namespace napkin::mapping_text

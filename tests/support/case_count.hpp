@@ -1,0 +1,27 @@
+// rounds() says how many of a property's cases a run takes: all, or the share in percent that NAPKIN_TEST_SHARE names.
+// In script/test --all the sanitized run takes a tenth: it looks for crashes, the optimised run for counterexamples.
+#pragma once
+
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+namespace napkin::test {
+
+inline int rounds(int all) {
+  const char* share = std::getenv("NAPKIN_TEST_SHARE");
+  const int percent = share == nullptr ? 100 : std::clamp(std::atoi(share), 1, 100);
+  return std::max(all * percent / 100, 1);
+}
+
+/// As many cases as rounds() says, spread evenly over the list.
+template <class Case>
+std::vector<Case> share_of(const std::vector<Case>& all) {
+  if (all.empty()) return {};
+  const auto kept = static_cast<std::size_t>(rounds(static_cast<int>(all.size())));
+  std::vector<Case> out;
+  for (std::size_t i = 0; i < kept; ++i) out.push_back(all[i * all.size() / kept]);
+  return out;
+}
+
+}  // namespace napkin::test

@@ -1,0 +1,125 @@
+// The laws beside forms worked out here: attention and a product have one axis, or two, whose groups a block's memory
+// bounds.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "model/machine/load.hpp"
+#include "napkin/napkin.hpp"
+
+namespace test_laws {
+
+using namespace napkin;
+
+namespace {
+
+constexpr double value = 2;            // bytes of bf16
+constexpr double laws_clock = 1.83e9;  // of the profile, behind the tensor peak
+
+Ask asked(const char* algorithm, const char* gpu, NamedSizes shape) {
+  Ask ask;
+  ask.algorithm = algorithm;
+  ask.gpu = gpu;
+  ask.shape = std::move(shape);
+  return ask;
+}
+
+/// Values that 16 heads of 8192 queries and keys of 128 move at least: groups of as many queries as M = 2 g d holds.
+double attention_with(double memory) {
+  const double h = 16, q = 8192, x = 8192, d = 128, group = std::min(q, memory / (2 * d));
+  return 2 * h * q * d + 2 * h * x * d * q / group;
+}
+
+/// Of C = A B, a x b times b x c: every whole number of rows, and as many columns as M holds beside them.
+double product_with(double memory) {
+  const double a = 4096, b = 2048, c = 8192;
+  double least = std::numeric_limits<double>::infinity();
+  for (double rows = 1; rows <= a; ++rows) {
+    const double columns = std::min(c, memory / rows);
+    if (columns >= 1) least = std::min(least, a * c + a * b * c / columns + a * b * c / rows);
+  }
+  return least;
+}
+
+struct Pipes {
+  Machine machine;
+  double memory = 0, nodes = 0;  // values of a compute node; compute nodes
+  explicit Pipes(const char* gpu) : machine(load_machine(gpu, "test")) {
+    const Level& home = machine.levels[static_cast<std::size_t>(machine.compute)];
+    memory = home.per_block->value / value;
+    nodes = real(machine.compute_nodes());
+  }
+};
+
+template <class Transfer>
+void check_laws(const Laws& laws, const Pipes& pipes, const Transfer& transfer, double flops) {
+  REQUIRE(laws.levels.size() == 2);
+  const double of_l2 = transfer(pipes.nodes * pipes.memory), of_node = transfer(pipes.memory);
+  const double w_l2 = laws.levels[0].time / (laws.levels[0].transfer / value),
+               w_node = laws.levels[1].time / (laws.levels[1].transfer / value);
+  CHECK(laws.levels[0].transfer == doctest::Approx(of_l2 * value).epsilon(1e-4));
+  CHECK(laws.levels[1].transfer == doctest::Approx(of_node * value).epsilon(1e-4));
+  CHECK(laws.weighted == doctest::Approx(w_l2 * of_l2 + w_node * of_node).epsilon(1e-4));
+  const TensorInstruction* instruction = pipes.machine.tensor_for(DType::bf16);
+  const double peak_a_clock = instruction->flop_per_clock * pipes.nodes;
+  // Bytes a second that bring H* while the peak computes: their ratio is that of bytes and operations.
+  const double clock = flops / laws.computing / peak_a_clock;
+  CHECK(clock == doctest::Approx(laws_clock).epsilon(1e-9));
+  for (const LevelLaw& level : laws.levels)
+    CHECK(level.needed == doctest::Approx(level.transfer / flops * peak_a_clock * laws_clock));
+}
+
+}  // namespace
+
+TEST_CASE(
+    "H over all levels is each level's least at its pipe's rate (7.1), and feeding the tensor units asks for it") {
+  const Pipes pipes("h200-sxm");
+  const auto attention = query(asked("attention", "h200-sxm", {{"h", 16}, {"q", 8192}, {"x", 8192}, {"d", 128}}));
+  REQUIRE(attention->laws.get().has_value());
+  check_laws(*attention->laws.get(), pipes, attention_with, 4.0 * 16 * 8192 * 8192 * 128);
+  const auto product = query(asked("matmul", "h200-sxm", {{"a", 4096}, {"b", 2048}, {"c", 8192}}));
+  REQUIRE(product->laws.get().has_value());
+  check_laws(*product->laws.get(), pipes, product_with, 2.0 * 4096 * 2048 * 8192);
+}
+
+TEST_CASE("a cluster of N fetches what N M asks for and hands on the rest between its nodes (7.4)") {
+  const Pipes pipes("h200-sxm");
+  const auto answer = query(asked("attention", "h200-sxm", {{"h", 16}, {"q", 8192}, {"x", 8192}, {"d", 128}}));
+  const Laws& laws = *answer->laws.get();
+  REQUIRE(laws.crossings.size() == 4);
+  const double w_l2 = laws.levels[0].time / laws.levels[0].transfer,
+               w_node = laws.levels[1].time / laws.levels[1].transfer;
+  double n = 2;
+  for (const CrossLaw& cross : laws.crossings) {
+    const double above = attention_with(n * pipes.memory) * value, all = attention_with(pipes.memory) * value;
+    CHECK(cross.level == "cluster");
+    CHECK(cross.nodes == static_cast<std::int64_t>(n));
+    CHECK(cross.above == doctest::Approx(above).epsilon(1e-6));
+    CHECK(cross.between == doctest::Approx(all - above).epsilon(1e-6));
+    CHECK(cross.weighted ==
+          doctest::Approx(w_l2 * laws.levels[0].transfer + w_node * above + cross.time).epsilon(1e-6));
+    CHECK(cross.weighted > laws.weighted);  // 14.4 B/clk between nodes of a cluster are fewer than 35 from the L2
+    n *= 2;
+  }
+  // 14.4 of 35 B/clk.
+  CHECK(laws.crossings[0].time / laws.crossings[0].between / w_node == doctest::Approx(35 / 14.4).epsilon(1e-6));
+}
+
+TEST_CASE("compare and query have one law; the abstract machine and packed sequences have none") {
+  const NamedSizes shape{{"h", 16}, {"q", 4096}, {"x", 4096}, {"d", 64}};
+  const auto one = query(asked("attention", "b200", shape));
+  const CompareAnswer all = compare(asked("attention", "", shape), {"b200"}, {"bf16"});
+  REQUIRE(all.machines.front().laws.has_value());
+  CHECK(one->laws.get()->weighted == all.machines.front().laws->weighted);
+  Ask abstract = asked("attention", "", shape);
+  abstract.memory = 65536;
+  CHECK_FALSE(query(abstract)->laws.get().has_value());
+  Ask packed = asked("attention", "h200-sxm", {{"h", 16}, {"d", 64}});
+  packed.lengths = {{100, 100}, {200, 300}};
+  CHECK_FALSE(query(packed)->laws.get().has_value());
+}
+
+}  // namespace test_laws
