@@ -104,7 +104,10 @@ std::vector<OtherSetting> other_settings(const Request& request, const Layout& l
       if (!(distance < best)) continue;
       std::vector<Violation> broken = place(placer, other).violations;
       const std::set<std::string> now = names(broken);
-      if (std::includes(shown.begin(), shown.end(), now.begin(), now.end())) continue;
+      const auto has = [](const auto& all, const auto& some) {
+        return std::includes(all.begin(), all.end(), some.begin(), some.end());
+      };
+      if (has(shown, now) || has(now, shown)) continue;
       best = distance;
       nearest = {static_cast<KnobId>(knob), value, std::move(broken)};
     }
