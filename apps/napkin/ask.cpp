@@ -1,5 +1,6 @@
 #include "apps/napkin/ask.hpp"
 
+#include "model/base/dtype.hpp"
 #include "model/base/error.hpp"
 
 namespace napkin::cli {
@@ -62,7 +63,7 @@ Option split_option() {
 
 std::vector<Option> problem_options() {
   return {{"--shape", "k=v,...", "axis sizes, such as b=2,h=16,q=8192,x=8192,d=128 (the paper's axis names)"},
-          {"--dtype", "T", "element type: bf16 (default), f16, e4m3, ..."},
+          {"--dtype", "T", "element type (default bf16): " + joined(dtype_names())},
           {"--causal", "", "row i sees keys j <= i + x - q"},
           {"--window", "L,R", "row i sees keys from i + x - q - L to i + x - q + R"}};
 }

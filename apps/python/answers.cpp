@@ -107,9 +107,10 @@ void bind_standing(nb::module_& m) {
   nb::class_<Band>(m, "Band", "How far predictions of a class were off.")
       .def_ro("error", &Band::error, "The mean of |predicted / found - 1|.")
       .def_ro("ninety", &Band::ninety, "Nine of ten errors are at most this; None: not known.")
+      .def_ro("bias", &Band::bias, "The mean of those errors with their signs; above 0: predicted too fast.")
       .def_ro("rows", &Band::rows, "Times or speeds found.")
-      .def_ro("recorded", &Band::recorded, "On that product by this program; else published by others.")
-      .def_ro("of", &Band::of, "The class: kernel or algorithm, and architecture.");
+      .def_ro("recorded", &Band::recorded, "By this program's kernels; else published by others.")
+      .def_ro("of", &Band::of, "The class: kernel, and product or architecture.");
   nb::class_<StandingAnswer>(m, "StandingAnswer", "How sure a prediction is.")
       .def_ro("by_graph", &StandingAnswer::by_graph, "The event graph's; else a bound.")
       .def_ro("basis", &StandingAnswer::basis,
@@ -126,7 +127,8 @@ void bind_standing(nb::module_& m) {
           "Numbers that the machine lacks, whose effect the time is without.",
           nb::for_getter(nb::sig("def left_out(self) -> tuple[str, ...]")))
       .def_ro("why", &StandingAnswer::why, "Of a bound: what else than numbers it lacks.")
-      .def_ro("band", &StandingAnswer::band, "None: nothing of that class was recorded or published.")
+      .def_ro("band", &StandingAnswer::band, "None: none is known.")
+      .def_ro("unsure", &StandingAnswer::unsure, "Without a band: why none is known.")
       .def_prop_ro(
           "lines", [](const StandingAnswer& s) { return tuple_of(report::lines_of(s)); },
           "What the command prints under \"how sure\".", nb::for_getter(nb::sig("def lines(self) -> tuple[str, ...]")));

@@ -18,13 +18,14 @@ constexpr std::array<std::pair<std::string_view, DType>, 12> canonical{{{"f64", 
                                                                         {"i4", DType::i4},
                                                                         {"e2m1", DType::e2m1},
                                                                         {"value", DType::value}}};
-constexpr std::array<std::pair<std::string_view, DType>, 7> aliases{{{"fp64", DType::f64},
+constexpr std::array<std::pair<std::string_view, DType>, 8> aliases{{{"fp64", DType::f64},
                                                                      {"fp32", DType::f32},
                                                                      {"fp16", DType::f16},
                                                                      {"fp8", DType::e4m3},
                                                                      {"int32", DType::i32},
                                                                      {"int8", DType::i8},
-                                                                     {"int4", DType::i4}}};
+                                                                     {"int4", DType::i4},
+                                                                     {"fp4", DType::e2m1}}};
 
 }  // namespace
 

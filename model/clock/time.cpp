@@ -48,6 +48,7 @@ std::string_view clock_source(const PlacedDiagram& placed, const Timing& t, cons
   const Hertz highest = highest_clock(*placed.machine);
   if (t.clock < highest) return "held at the power limit";
   const auto& maximum = placed.machine->clocks.maximum;
+  if (!placed.machine->power.limit) return "highest clock: no power limit is known";
   return maximum && highest.value < maximum->value ? "highest beside the matrix units" : "maximum clock";
 }
 

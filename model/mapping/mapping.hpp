@@ -102,9 +102,10 @@ enum class Scope { block, agent };
 enum class CopyEngine { none, tma, cp_async, plain, bulk_reduce, atomic };
 
 /// Registers a thread that no variable explains (addresses, loop state): `overhead: 24`, a few guarded numbers, or a
-/// table made from what the compiler said.
+/// table made from what the compiler said. `[84, 63]`: what the compiler takes, and what it keeps where registers run
+/// out; the rest is spilled.
 struct Overhead {
-  Guarded<Value> numbers;
+  Guarded<Value> numbers;                      ///< of the two, each without a guard
   std::shared_ptr<const RegisterTable> table;  ///< in place of the numbers
 };
 
@@ -115,7 +116,7 @@ struct Agent {
   Value threads;             ///< threads an instance
   std::string core;          ///< the kind of core that an instance is; empty: threads of the compute node
   Guarded<Value> registers;  ///< registers a thread that the kernel asks for (setmaxnreg), or, of a table, that its
-                             ///< compiler gave it; empty: the plan decides
+                             ///< compiler gave it; empty, or a tile without a row: the plan decides
   Overhead overhead;
   std::vector<std::string> splits;  ///< axes of the block's group that the instances divide among themselves
   std::vector<Value> split_steps;   ///< by axis of `splits`, an instance's part is a multiple; empty: of any number

@@ -64,7 +64,18 @@ namespace {
 /// Calls visit(guard) for the guards of what the kernel is made of.
 template <class Visit>
 void visit_structure(const Mapping& mapping, const Visit& visit) {
-  for (const VariableMapping& variable : mapping.variables) visit(variable.when);
+  const auto visit_all = [&](const Guarded<Value>& alternatives) {
+    for (const auto& [guard, value] : alternatives) visit(guard);
+  };
+  for (const Agent& agent : mapping.agents) {
+    visit_all(agent.count);
+    visit_all(agent.registers);
+    visit_all(agent.overhead.numbers);
+  }
+  for (const VariableMapping& variable : mapping.variables) {
+    visit(variable.when);
+    visit_all(variable.copies);
+  }
   for (const EdgeMapping& edge : mapping.edges) visit(edge.when);
   for (const OperationMapping& op : mapping.operations) {
     for (const auto& [guard, instruction] : op.instruction) visit(guard);

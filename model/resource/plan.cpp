@@ -36,18 +36,42 @@ Bytes shared_bytes(const PlacedDiagram& placed) { return Bytes(total_of(placed, 
 
 namespace {
 
-/// What a thread needs: its part of the variables and what none explains, or what its compiler has said: arrays that
-/// found no place there lie in local memory.
-Count needed(const PlacedAgent& a, Count bytes) {
-  if (a.compiled) return *a.registers;
-  return ceil_div(bytes, std::max(a.threads, Count(1)) * register_bytes) + a.overhead;
+/// What a thread may have: what it asks for, else its share of the node's.
+Count limit_of(const PlacedDiagram& placed, const PlacedAgent& a) {
+  const Limits& limits = placed.machine->limits;
+  const Count share =
+      floor_to(limits.registers_per_block / std::max(placed.threads, Count(1)), limits.register_granule_per_thread);
+  return std::min(a.registers ? *a.registers : share, limits.registers_per_thread);
 }
 
-}  // namespace
+Count arrays_of(const PlacedAgent& a, Count bytes) {
+  return ceil_div(bytes, std::max(a.threads, Count(1)) * register_bytes);
+}
 
-RegisterNeed register_need(const PlacedDiagram& placed, int agent) {
+/// Of what no array explains, the part that its compiler keeps in registers when they run out: the second of two
+/// numbers without a guard; all of it where there is one.
+Count kept_overhead(const PlacedDiagram& placed, const PlacedAgent& a) {
+  const auto& numbers = placed.mapping->agents[static_cast<std::size_t>(a.mapping)].overhead.numbers;
+  const auto is_plain = [](const Guard& guard) {
+    return guard.all.empty() && guard.masks.empty() && guard.axes.empty();
+  };
+  if (numbers.size() < 2 || !is_plain(numbers.front().first)) return a.overhead;
+  return std::min(a.overhead, Count(numbers.back().second.literal));
+}
+
+/// What a thread needs: its part of the variables and what none explains, of which some may be spilled; or what its
+/// compiler has said: arrays that found no place there lie in local memory.
+Count needed(const PlacedDiagram& placed, const PlacedAgent& a, Count bytes) {
+  if (a.compiled) return *a.registers;
+  const Count arrays = arrays_of(a, bytes), all = arrays + a.overhead, limit = limit_of(placed, a);
+  if (all <= limit) return all;
+  const Count kept = kept_overhead(placed, a);
+  return kept == a.overhead ? all : std::max(arrays + kept, limit);
+}
+
+/// Bytes of the variables in one agent's registers.
+Count register_bytes_of(const PlacedDiagram& placed, int agent) {
   const PlacedAgent& a = placed.agents[static_cast<std::size_t>(agent)];
-  const Limits& limits = placed.machine->limits;
   const auto level = placed.machine->find_level("registers");
   Count bytes;
   for (std::size_t v = 0; v < placed.variables.size() && level; ++v) {
@@ -59,13 +83,25 @@ RegisterNeed register_need(const PlacedDiagram& placed, int agent) {
     }
     bytes += variable.scope == Scope::block ? ceil_div(most, std::max(a.instances, Count(1))) : most;
   }
-  RegisterNeed out;
-  out.agent = agent;
-  out.need = needed(a, bytes);
-  const Count share =
-      floor_to(limits.registers_per_block / std::max(placed.threads, Count(1)), limits.register_granule_per_thread);
-  out.limit = std::min(a.registers ? *a.registers : share, limits.registers_per_thread);
-  return out;
+  return bytes;
+}
+
+}  // namespace
+
+RegisterNeed register_need(const PlacedDiagram& placed, int agent) {
+  const PlacedAgent& a = placed.agents[static_cast<std::size_t>(agent)];
+  return {agent, needed(placed, a, register_bytes_of(placed, agent)), limit_of(placed, a)};
+}
+
+Bytes spilled_bytes(const PlacedDiagram& placed) {
+  Count most;
+  for (std::size_t i = 0; i < placed.agents.size(); ++i) {
+    const PlacedAgent& a = placed.agents[i];
+    const Count arrays = arrays_of(a, register_bytes_of(placed, static_cast<int>(i))), limit = limit_of(placed, a);
+    const bool spills = !a.compiled && arrays + kept_overhead(placed, a) <= limit && arrays + a.overhead > limit;
+    if (spills) most = std::max(most, arrays + a.overhead - limit);
+  }
+  return Bytes(most * register_bytes);
 }
 
 RegisterNeed register_need(const PlacedDiagram& placed) {
@@ -163,14 +199,10 @@ Count Footprint::register_bytes_of(const PlacedDiagram& placed, std::size_t agen
 }
 
 RegisterNeed Footprint::register_need(const PlacedDiagram& placed) const {
-  const Limits& limits = placed.machine->limits;
-  const Count share =
-      floor_to(limits.registers_per_block / std::max(placed.threads, Count(1)), limits.register_granule_per_thread);
   RegisterNeed worst;
   for (std::size_t i = 0; i < placed.agents.size(); ++i) {
     const PlacedAgent& a = placed.agents[i];
-    RegisterNeed one{static_cast<int>(i), needed(a, register_bytes_of(placed, i)),
-                     std::min(a.registers ? *a.registers : share, limits.registers_per_thread)};
+    const RegisterNeed one{static_cast<int>(i), needed(placed, a, register_bytes_of(placed, i)), limit_of(placed, a)};
     if (worst.agent < 0 || one.need * worst.limit > worst.need * one.limit) worst = one;
   }
   return worst;
@@ -198,7 +230,7 @@ Plan plan_of(const PlacedDiagram& placed, Count barriers, Bytes shared, const Re
 
 Plan Footprint::plan(const PlacedDiagram& placed) const {
   const RegisterNeed worst = register_need(placed);
-  const auto need = [&](std::size_t a) { return needed(placed.agents[a], register_bytes_of(placed, a)); };
+  const auto need = [&](std::size_t a) { return needed(placed, placed.agents[a], register_bytes_of(placed, a)); };
   const Count launch = agents_ask(placed) ? registers_asked_for(placed, need) : std::min(worst.need, worst.limit);
   return plan_of(placed, barrier_count(placed), shared_bytes(placed), worst,
                  round_up(launch, placed.machine->limits.register_granule_per_thread));

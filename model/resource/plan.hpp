@@ -37,6 +37,10 @@ struct RegisterNeed {
 /// (24 x 128 + 240 x 256 = 168 x 384); else the need, at most the limit.
 [[nodiscard]] Count launch_registers(const PlacedDiagram& placed);
 
+/// Bytes of local memory a thread, into which its compiler spills what does not find room among registers, by the
+/// agent's rule (Overhead). Of a compiled tile its table counts them.
+[[nodiscard]] Bytes spilled_bytes(const PlacedDiagram& placed);
+
 /// How many blocks of a kernel one node holds at a time, and what stops the next one.
 struct Occupancy {
   Count blocks;

@@ -15,6 +15,12 @@ that release (triton==3.0.0 setuptools):
 A tile that this release's compiler does not get through (64 rows with 8 warps) has the first one's row: the mapping
 refuses it by name.
 
+With --outside: registers and stack alone, of tiles of which the tables have no row. tests/law/triton_outside.csv holds the
+rule to them that judges such tiles:
+
+    /somewhere/bin/python script/peers/compile.py attention 90 --outside > tests/law/triton_outside.csv
+    /somewhere/bin/python script/peers/compile.py matmul 90 --outside > tests/law/triton_matmul_outside.csv
+
 A row is a tile: registers of a thread, bytes of its stack (spills), shared memory of a block, and the instructions of a
 warp in one iteration by unit. lead: from the barrier behind which a chunk is there to the first product; s_: the rest up
 to the first operation's last product; p_: until the second operation's first one; o_: from there on. A
@@ -48,6 +54,8 @@ UNITS = ["special", "fp32", "alu", "conversion", "shuffle", "copy", "local", "ot
 ATTENTION = {"q": [128, 64], "x": [128, 64, 32], "warps": [8, 4], "stages": [3, 2, 4]}
 HEADS = {90: [64, 128, 256], 80: [64, 128], 86: [64, 128], 89: [64, 128]}
 MATMUL = {"a": [128, 64], "c": [256, 128, 64], "warps": [8, 4], "stages": [3, 2, 4, 5, 6]}
+OUTSIDE = {"attention": {"q": [256, 128, 64], "x": [256, 128, 64, 32, 16], "warps": [8, 4], "stages": [2]},
+           "matmul": {"a": [256, 128, 64], "c": [256, 128, 64, 32], "warps": [8, 4], "stages": [3]}}
 MATMUL_DEPTH, GROUP_M = 64, 8
 RELEASE = "v" + ".".join(triton.__version__.split(".")[:2])
 RELEASES = {("attention", 90)}  # the tables with a column for it
@@ -156,6 +164,21 @@ def attempt(make, *arguments):
             return {}
 
 
+def outside(kernel, arch, dtype):
+    """Registers and stack of tiles of OUTSIDE that the table of the kernel lacks."""
+    known = ATTENTION if kernel == "attention" else MATMUL
+    for tile in tiles(OUTSIDE[kernel]):
+        if all(value in known[name] for name, value in tile.items()):
+            continue
+        for d in HEADS[arch] if kernel == "attention" else [0]:
+            compiled = attention(arch, tile, d, "none", dtype) if d else matmul(arch, tile, dtype)
+            with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+                file.write(compiled.asm["cubin"])
+                file.flush()
+                registers, stack = sass.resources(CUOBJDUMP, file.name)
+            yield {**tile, **({"d": d} if d else {})}, {"registers": registers, "stack": stack}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("kernel", choices=["attention", "matmul"])
@@ -163,9 +186,12 @@ def main():
     parser.add_argument("--dtype", default="bf16", choices=["bf16", "fp16"])
     parser.add_argument("--limit", type=int, help="so many tiles, to try")
     parser.add_argument("--below", help="the table of another release, which gets these rows too")
+    parser.add_argument("--outside", action="store_true", help="tiles that the tables lack, registers alone")
     asked = parser.parse_args()
     made = []
-    for key, row in rows(asked.kernel, asked.arch, asked.dtype, asked.limit):
+    found = outside(asked.kernel, asked.arch, asked.dtype) if asked.outside else rows(
+        asked.kernel, asked.arch, asked.dtype, asked.limit)
+    for key, row in found:
         made.append((key, row))
         print(key, row.get("registers"), row.get("stack"), file=sys.stderr, flush=True)
     write(asked, made)
@@ -179,13 +205,17 @@ def write(asked, made):
     about = [f"# compiler: Triton {triton.__version__}, {ptxas.strip().splitlines()[-1]}, sm_{asked.arch}, {asked.dtype}",
              f"# date: {datetime.date.today()}",
              f"# revision: {revision}",
-             f"# command: script/peers/compile.py {asked.kernel} {asked.arch}",
-             f"# loops and sections found: {', '.join(sorted(kinds))}"]
+             f"# command: script/peers/compile.py {asked.kernel} {asked.arch}{' --outside' if asked.outside else ''}"]
+    about += [f"# loops and sections found: {', '.join(sorted(kinds))}"] if kinds else []
     head = [*made[0][0], *numbers]
     lines = [[str(v) for v in [*key.values(), *(row.get(name, 0) for name in numbers)]] if row else [*map(str, key.values())]
              for key, row in made]
     if asked.below:
         add_below(asked.below, about, head, lines, len(made[0][0]))
+        return
+    if asked.outside:
+        print("# What Triton's compiler makes of tiles of which its table has no row. Made, not edited.")
+        print("\n".join([*about, *map(",".join, [head, *lines])]))
         return
     print("# What Triton's compiler makes of each tile: registers of a thread, bytes of its stack, shared memory of a")
     print("# block, and a warp's instructions in one iteration by unit (script/peers/compile.py). Made, not edited.")

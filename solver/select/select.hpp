@@ -92,7 +92,8 @@ class Selector {
 /// As Selector::noticed, from a table that was met before or is kept in the store; nothing where none is.
 [[nodiscard]] std::optional<Prediction> noticed(const Question& question, const Tile& tile, Tables& tables);
 
-/// The constraint that kept the most tiles out, the first of them in order where several tie; "" where none did.
+/// The last constraint, in their order, that kept tiles out: those tiles keep all before it, so that nothing would fit
+/// without more of what it asks for. "" where none did.
 [[nodiscard]] std::string nearest_constraint(const Rejections& rejections);
 
 /// Every legal tile with its prediction, best first: the twin that Selector is tested against, and what a sweep draws

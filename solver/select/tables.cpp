@@ -124,9 +124,7 @@ std::optional<Prediction> noticed(const Question& question, const Tile& tile, Ta
 }
 
 std::string nearest_constraint(const Rejections& rejections) {
-  const auto most = std::max_element(rejections.rejected.begin(), rejections.rejected.end(),
-                                     [](const auto& a, const auto& b) { return a.second < b.second; });
-  return most == rejections.rejected.end() ? std::string() : most->first;
+  return rejections.rejected.empty() ? std::string() : rejections.rejected.back().first;
 }
 
 }  // namespace napkin

@@ -50,12 +50,38 @@ TEST_CASE("errors blame the right thing") {
                      "--overhead: no vector work of 'Z' in an iteration: one of S, P");
 }
 
+TEST_CASE("types that a machine multiplies are all named, and what is called fp4 is known") {
+  const std::string question = " attention --shape h=16,q=4096,x=4096,d=128 --kernel flash_attention_3_fp8 --dtype ";
+  check_refused(napkin("query" + question + "e4m3 --gpu a100-sxm-80"), "--dtype with one of bf16, f16, ");
+  CHECK(napkin("query matmul --gpu b200 --shape a=4096,b=4096,c=4096 --dtype fp4").code == 0);
+  CHECK(has(napkin("query --help").out, "e2m1"));
+  check_refused(napkin("timeline attention --gpu hgx-h100-8 --shape h=8,q=4096,x=4096,d=128"),
+                "query or select, which ask several GPUs, or one of them: h100-sxm");
+}
+
+TEST_CASE("what keeps a tile out is named, whatever the knobs are that the user leaves open") {
+  const std::string wide =
+      "attention --gpu rtx-4090 --kernel flash_attention_2 --dtype f16 --shape h=16,q=4096,x=4096,d=256";
+  const auto query = napkin("query " + wide + " --tile q=128,x=64,warps=8,stages=1");
+  CHECK(has(std::regex_replace(query.out, std::regex("\n +"), " "),
+            "with q_in=shared: needs 131,072 B of shared memory"));
+  const auto select =
+      napkin("select attention --gpu h100-sxm --kernel flash_decoding --shape h=16,q=4096,x=4096,d=512");
+  CHECK(select.code == 1);
+  CHECK(has(select.out, "nothing fits: registers keeps out the last "));
+}
+
 TEST_CASE("a value for which a mapping does not say how its kernel works: that kernel refuses, others answer") {
   const std::string question = " attention --gpu h200-sxm --shape h=16,q=4096,x=4096,d=128 --tile stages=5";
   for (const char* command : {"query", "select"})
     check_refused(napkin(command + question + " --kernel attention_sm80"),
                   "--tile: stages=5: nobody has said how attention_sm80 works then: one of 1, 2, 3");
   CHECK(cli::answer("select" + question)["kernel"] == "attention_sm90");
+  const std::string product = "query matmul --gpu h100-sxm --kernel triton_matmul --shape a=4096,b=4096,c=4096 --tile ";
+  for (const char* warps : {"2", "16"})
+    check_refused(
+        napkin(product + "a=128,c=128,b=64,stages=3,warps=" + warps),
+        std::string("--tile: warps=") + warps + ": nobody has said how triton_matmul works then: one of 8, 4");
 }
 
 TEST_CASE("compare says that nothing fits where kernels are known") {

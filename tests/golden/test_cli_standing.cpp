@@ -86,6 +86,56 @@ TEST_CASE("without one of its numbers the H200 has a bound that names it; withou
   CHECK(lists(assumed["standing"]["left_out"], "constants.energy_device"));
 }
 
+TEST_CASE(
+    "no band is borrowed: a kernel not compared there, a mapping or a machine of one's own, a tile without a row") {
+  const cli::Folder folder;
+  const std::string source = NAPKIN_SOURCE_DIR;
+  const std::string mapping =
+      folder.file("triton.yaml", cli::contents(source + "/kernels/attention/mappings/flash_attention_3.yaml"));
+  std::filesystem::create_directories(folder / "architectures");
+  (void)folder.file("architectures/sm_90.yaml", cli::contents(source + "/hardware_profiles/architectures/sm_90.yaml"));
+  const std::string machine = folder.file("h200-sxm.yaml", cli::contents(source + "/hardware_profiles/h200-sxm.yaml"));
+  struct Unlike {
+    std::string question, says;
+  };
+  for (const Unlike& one : {Unlike{"attention --gpu b200 --kernel attention_sm80" + shape,
+                                   "nothing of attention_sm80 on sm_100 was compared"},
+                            {"attention --gpu h200-sxm --kernel " + mapping + shape, "a mapping of your own"},
+                            {"attention --gpu " + machine + shape, "a machine of your own"},
+                            {"matmul --gpu h100-sxm --kernel triton_matmul --shape a=4096,b=4096,c=4096 --tile a=192",
+                             "no tile with a=192 was compiled"}}) {
+    CAPTURE(one.question);
+    const auto run = napkin("query " + one.question + " --json");
+    const Json standing = run.json()["predicted"]["standing"];
+    CHECK(standing["band"].is_null());
+    CHECK(standing["unsure"].get<std::string>().find(one.says) != std::string::npos);
+    CHECK(napkin("query " + one.question).out.find("so that no band") != std::string::npos);
+  }
+}
+
+TEST_CASE("a class whose errors have one sign says so") {
+  const std::string question = "query attention --kernel flash_attention_2 --dtype f16 --causal" + shape;
+  const Json band = predicted(question + " --gpu a100-sxm-80")["standing"]["band"];
+  REQUIRE(band["bias"].get<double>() >= 0.9 * band["error"].get<double>());
+  CHECK(napkin(question + " --gpu a100-sxm-80").out.find("nearly all") != std::string::npos);
+  CHECK(napkin(question + " --gpu rtx-3090").out.find("nearly all") == std::string::npos);
+}
+
+TEST_CASE("a profile without a power limit says that it knows none") {
+  const cli::Folder folder;
+  const std::string source = std::string(NAPKIN_SOURCE_DIR) + "/hardware_profiles/";
+  std::filesystem::create_directories(folder / "architectures");
+  (void)folder.file("architectures/sm_90.yaml", cli::contents(source + "architectures/sm_90.yaml"));
+  std::string text = cli::contents(source + "h200-sxm.yaml");
+  const std::size_t from = text.find("\npower:"), to = text.find("\n\n", from);
+  REQUIRE(from != std::string::npos);
+  const std::string open = folder.file("open.yaml", text.erase(from, to - from));
+  CHECK(napkin("query matmul --gpu " + open + " --shape a=8192,b=8192,c=8192").out.find("no power limit is known") !=
+        std::string::npos);
+  CHECK(napkin("query matmul --gpu h200-sxm --shape a=8192,b=8192,c=8192").out.find("no power limit") ==
+        std::string::npos);
+}
+
 TEST_CASE("compare shows how sure each row is, and warns where bounds stand beside predictions") {
   const auto one = napkin("compare attention --gpus h200-sxm,h100-sxm --json" + shape);
   CHECK(one.json()["one_standing"] == true);

@@ -110,7 +110,7 @@ std::vector<Expert> ampere_rows() {
       {fa2, ga102, bf16, 128, 128, ampere(128, 128, 8, 1, "registers"), "FA3 sm86 d=128"},
       {fa2, ga102, bf16, 192, 192, ampere(128, 96, 8, 1, "registers"), "FA3 sm86 d=192"},
       {fa2, ga102, bf16, 256, 256, ampere(64, 64, 4), "FA2 sm86 d=256"},
-      {fa2, ga102, bf16, 256, 256, ampere(128, 64, 8, 1, "registers"), "FA3 sm86 d=256"},
+      {fa2, ga102, bf16, 256, 256, ampere(128, 64, 8, 1, "registers"), "FA3 sm86 d=256", 32},
   };
 }
 

@@ -141,6 +141,58 @@ TEST_CASE("every tile: registers, shared memory and products are the compiler's,
   }
 }
 
+namespace {
+
+/// Registers that the arrays of a tile take, a thread.
+std::int64_t arrays_of(const PlacedDiagram& placed) {
+  PlacedDiagram plain = placed;
+  plain.agents[0].compiled = false;
+  plain.agents[0].registers.reset();
+  return (register_need(plain).need - plain.agents[0].overhead).get();
+}
+
+}  // namespace
+
+TEST_CASE("a tile without a row: the rule's overhead is what the rows without spills take in the median") {
+  for (const Peer& peer : peers) {
+    std::vector<std::int64_t> beyond;
+    std::map<std::string, std::unique_ptr<Mapped>> questions;
+    for (const Row& row : rows_of(peer.table)) {
+      if (number(row, "stack") > 0) continue;
+      std::unique_ptr<Mapped>& mapped = questions[row.contains("d") ? row.at("d") + row.at("mask") : ""];
+      if (!mapped) mapped = asked(peer, row);
+      beyond.push_back(number(row, "registers") - arrays_of(mapped->place(knobs_of(row))));
+    }
+    std::sort(beyond.begin(), beyond.end());
+    CAPTURE(peer.mapping);
+    CHECK(load_mapping(peer.mapping, "test").agents[0].overhead.numbers.front().second.literal ==
+          beyond[beyond.size() / 2]);
+  }
+}
+
+TEST_CASE("tiles without a row, compiled: the rule refuses all that spill, and else only what is nearly full") {
+  const std::vector<Peer> outside = {
+      {"attention", "triton", "h200-sxm", "../tests/law/triton_outside.csv", 0},
+      {"matmul", "triton_matmul", "h200-sxm", "../tests/law/triton_matmul_outside.csv", 0}};
+  for (const Peer& peer : outside) {
+    int spilled = 0;
+    for (Row row : rows_of(peer.table)) {
+      row["mask"] = "none";
+      const std::unique_ptr<Mapped> mapped = asked(peer, row);
+      const PlacedDiagram placed = mapped->place(knobs_of(row));
+      const std::vector<Violation> found = violations(placed, plan(placed));
+      const bool refused =
+          std::any_of(found.begin(), found.end(), [](const Violation& one) { return one.constraint == "registers"; });
+      CAPTURE(peer.mapping);
+      CAPTURE(number(row, "registers"));
+      spilled += number(row, "stack") > 0 ? 1 : 0;
+      if (number(row, "stack") > 0) CHECK(refused);
+      if (number(row, "registers") < 240) CHECK_FALSE(refused);
+    }
+    CHECK(spilled >= 3);
+  }
+}
+
 TEST_CASE("counts that the mapping has by sizes are those of the table") {
   for (const Peer& peer : peers) {
     if (std::string(peer.algorithm) != "attention") continue;

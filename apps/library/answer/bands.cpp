@@ -1,6 +1,7 @@
 #include "napkin/bands.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -35,15 +36,20 @@ ClassError class_of(const nlohmann::json& row) {
 std::optional<Band> together(const std::function<bool(const ClassError&)>& chosen, std::string of) {
   Band out;
   int classes = 0;
+  double bias = 0;
+  bool biased = true;  // known of all
   for (const ClassError& each : class_errors()) {
     if (!chosen(each)) continue;
     out.error += each.mean * static_cast<double>(each.rows);
     out.rows += each.rows;
     out.recorded = !each.gpu.empty();
     out.ninety = ++classes == 1 ? each.ninety : std::nullopt;
+    if (!each.bias) biased = false;
+    bias += each.bias.value_or(0) * static_cast<double>(each.rows);
   }
   if (out.rows == 0) return std::nullopt;
   out.error /= static_cast<double>(out.rows);
+  if (biased) out.bias = bias / static_cast<double>(out.rows);
   out.of = std::move(of);
   return out;
 }
@@ -78,19 +84,21 @@ double Band::nine_of_ten() const {
   return ninety.value_or(decile_over_mean * error);
 }
 
-std::optional<Band> band_of(const Machine& machine, const std::string& algorithm, const std::string& kernel,
-                            bool by_graph) {
-  const auto here = [&](const ClassError& each) { return each.gpu == machine.name && each.by_graph == by_graph; };
-  const auto published = [&](const ClassError& each) {
-    return each.gpu.empty() && each.architecture == machine.architecture && each.by_graph == by_graph;
+bool Band::one_sided() const {
+  constexpr double nearly_all = 0.9;  // of the mean error
+  return bias && std::abs(*bias) >= nearly_all * error;
+}
+
+std::optional<Band> band_of(const Machine& machine, const std::string& kernel, bool by_graph) {
+  const auto of_kernel = [&](const ClassError& each) { return each.kernel == kernel && each.by_graph == by_graph; };
+  const auto here = [&](const ClassError& each) { return of_kernel(each) && each.gpu == machine.name; };
+  if (auto found = together(here, kernel + " on " + machine.name)) return found;
+  const auto there = [&](const ClassError& each) {
+    return of_kernel(each) && each.architecture == machine.architecture;
   };
-  const std::string on = " on " + machine.architecture;
-  const auto here_kernel = [&](const ClassError& each) { return here(each) && each.kernel == kernel; };
-  if (auto found = together(here_kernel, kernel + " on " + machine.name)) return found;
-  const auto of_kernel = [&](const ClassError& each) { return published(each) && each.kernel == kernel; };
-  if (auto found = together(of_kernel, kernel + on)) return found;
-  const auto of_algorithm = [&](const ClassError& each) { return published(each) && each.algorithm == algorithm; };
-  return together(of_algorithm, algorithm + on);
+  const auto published = [&](const ClassError& each) { return there(each) && each.gpu.empty(); };
+  if (auto found = together(published, kernel + " on " + machine.architecture)) return found;
+  return together(there, kernel + " on " + machine.architecture);
 }
 
 std::optional<Band> band_of(const Machine& machine) {

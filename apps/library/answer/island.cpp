@@ -22,6 +22,8 @@ StandingAnswer standing_of(const Way& way, const Island& island, const Machine& 
   StandingAnswer out;
   if (launch != nullptr) out = *launch;
   out.band.reset();
+  out.least.reset();
+  out.unsure = "nothing on several GPUs was compared with a measurement";
   out.left_out.emplace_back("what copies and kernels take of each other's memory bandwidth and SMs");
   const auto order = [](std::string_view basis) {
     int place = 0;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "apps/library/question/catalog.hpp"
+#include "model/clock/roofline/assumed_clock.hpp"
 #include "model/machine/load.hpp"
 
 namespace napkin {
@@ -103,7 +104,11 @@ double device_bandwidth(const Machine& machine) {
 class Asking {
  public:
   Asking(const Session& session, const IslandQuestion& question, Way& way)
-      : session_(session), question_(question), way_(way), bandwidth_(device_bandwidth(*question.machine)) {}
+      : session_(session),
+        question_(question),
+        way_(way),
+        bandwidth_(device_bandwidth(*question.machine)),
+        launch_(launch_overhead(*question.machine).value) {}
 
   /// "": all launches fit; else why one does not.
   std::string ask_all() {
@@ -135,7 +140,10 @@ class Asking {
   }
 
  private:
-  [[nodiscard]] double seconds(Bytes bytes) const { return real(bytes.value) / bandwidth_; }
+  /// Of a launch that moves so many bytes through device memory; none where there is nothing to move.
+  [[nodiscard]] double seconds(Bytes bytes) const {
+    return bytes.value > Count(0) ? launch_ + real(bytes.value) / bandwidth_ : 0;
+  }
   const AskedLaunch& known(const DeviceLaunch& launch, bool first) {
     for (AskedLaunch& one : way_.launches) {
       if (!(one.launch == launch)) continue;
@@ -154,7 +162,7 @@ class Asking {
   const Session& session_;
   const IslandQuestion& question_;
   Way& way_;
-  double bandwidth_;
+  double bandwidth_, launch_;
 };
 
 /// The way with its time; why it cannot be, else.

@@ -95,12 +95,27 @@ void make_cut(const Request& request, QueryAnswer& answer) {
   answer.occupancy.reset();
 }
 
+/// "with q_in=shared: needs 131,072 B of shared memory a block, there are 101,376": what keeps out the values of knobs
+/// that the user has not named.
+void add_other_settings(const Request& request, const SelectedTile& selected, QueryAnswer& answer) {
+  const Mapping& mapping = *selected.layout->mapping;
+  for (const OtherSetting& other : other_settings(request, *selected.layout, selected.tile)) {
+    const Knob& knob = mapping.knobs[static_cast<std::size_t>(other.knob)];
+    const std::string value =
+        knob.words.empty() ? std::to_string(other.value) : knob.words[static_cast<std::size_t>(other.value)];
+    std::vector<std::string> words;
+    for (const Violation& one : other.violations) words.push_back(words_of(one, request, mapping));
+    answer.notes.push_back("with " + knob.name + "=" + value + ": " + joined(words, "; "));
+  }
+}
+
 }  // namespace
 
 QueryAnswer query_answer(const Request& request) {
   return at_shape([&] {
     const SelectedTile selected = select_tile(request);
     QueryAnswer answer = answer_of(request, *selected.layout, selected.tile);
+    if (!selected.fits && !request.ask.tile.empty() && !answer.legal) add_other_settings(request, selected, answer);
     if (!selected.fits && may_be_cut(request)) make_cut(request, answer);
     return answer;
   });

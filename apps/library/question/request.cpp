@@ -35,7 +35,7 @@ std::shared_ptr<const Machine> machine_of(const Ask& ask, Catalog& catalog) {
   if (is_island(ask.gpu)) {
     const std::string gpu = load_island(ask.gpu, "--gpu").gpu;
     throw Error("--gpu", ask.gpu + " is an island of GPUs",
-                "napkin query, napkin select or napkin.island, or one of its GPUs: " + gpu);
+                "query or select, which ask several GPUs, or one of them: " + gpu);
   }
   if (!ask.split.empty())
     throw Error("--split", "is of several GPUs, and " + ask.gpu + " is one", one_of("", builtin_islands()));

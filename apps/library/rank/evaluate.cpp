@@ -6,6 +6,8 @@
 #include "apps/library/question/words.hpp"
 #include "model/clock/launch/other_launches.hpp"
 #include "model/clock/roofline/combine_cost.hpp"
+#include "model/mapping/table_rows.hpp"
+#include "model/resource/plan.hpp"
 
 namespace napkin {
 namespace {
@@ -143,9 +145,18 @@ std::vector<std::string> launch_notes(const PlacedDiagram& placed) {
     each.push_back(fmt::format("{} reads {:.4g} MB and writes {:.4g} MB", one.name, 1e-6 * real(one.read.value),
                                1e-6 * real(one.written.value)));
   }
-  if (each.empty()) return {};
-  return {fmt::format("{:.4g} us of the time are other launches, whose bytes are not among the levels': {}", 1e6 * sum,
-                      fmt::join(each, ", "))};
+  std::vector<std::string> notes;
+  if (!each.empty())
+    notes.push_back(fmt::format("{:.4g} us of the time are other launches, whose bytes are not among the levels': {}",
+                                1e6 * sum, fmt::join(each, ", ")));
+  if (const Bytes spilled = spilled_bytes(placed); spilled.value > Count(0))
+    notes.push_back(fmt::format("its compiler spills: {} B of a thread lie in local memory", spilled.value.get()));
+  if (const auto settings = settings_without_row(*placed.mapping, placed.tile); !settings.empty())
+    notes.push_back(
+        fmt::format("no table of {} has a row of {}: registers are its arrays' and a rule's, instructions "
+                    "those of the nearest rows",
+                    placed.mapping->name, fmt::join(settings, " or ")));
+  return notes;
 }
 
 PredictedAnswer answer_of(const Prediction& prediction) {

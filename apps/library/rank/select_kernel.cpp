@@ -48,7 +48,13 @@ std::string Ranking::unsearched() const {
 }
 
 std::string Ranking::nothing_fits() const {
-  return "nothing fits: " + nearest_constraint(count_rejections()) + " keeps the most tiles out" + unsearched();
+  const Rejections counted = count_rejections();
+  if (counted.rejected.empty()) return "nothing fits: there is no tile" + unsearched();
+  const auto& [last, tiles] = counted.rejected.back();
+  const Count all = selection_.candidates;
+  if (tiles == all) return "nothing fits: " + last + " keeps out all tiles" + unsearched();
+  return fmt::format("nothing fits: {} keeps out the last {} of {} tiles{}", last, tiles.get(), all.get(),
+                     unsearched());
 }
 
 Prediction predicted(const Request& request, const Layout& layout, const Placement& placement) {

@@ -29,7 +29,8 @@ class Ranking {
   /// Why the best tile is the best; "" where nothing fits.
   [[nodiscard]] std::string explain() const;
   [[nodiscard]] Rejections count_rejections() const;
-  /// "nothing fits: shared memory keeps the most tiles out", and which knob that no search turns would make one fit.
+  /// "nothing fits: registers keeps out the last 12 of 320 tiles", which keep all rules before it, and which knob that
+  /// no search turns would make one fit.
   [[nodiscard]] std::string nothing_fits() const;
 
  private:

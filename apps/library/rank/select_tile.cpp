@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
 
 #include "apps/library/rank/evaluate.hpp"
 #include "apps/library/rank/optimum.hpp"
@@ -78,6 +82,38 @@ Tile least_illegal(const Request& request, const Layout& layout) {
     }
   }
   return tile;
+}
+
+std::vector<OtherSetting> other_settings(const Request& request, const Layout& layout, const Tile& tile) {
+  const Placer placer = placer_of(request, layout);
+  const auto names = [](const std::vector<Violation>& all) {
+    std::set<std::string> out;
+    for (const Violation& one : all) out.insert(one.constraint);
+    return out;
+  };
+  const std::set<std::string> shown = names(place(placer, tile).violations);
+  std::vector<OtherSetting> out;
+  for (std::size_t knob = 0; knob < tile.values.size(); ++knob) {
+    if (is_fixed(layout, knob) || !layout.mapping->knobs[knob].searched) continue;
+    Distance best;
+    std::optional<OtherSetting> nearest;
+    for (const std::int64_t value : layout.mapping->knobs[knob].domain) {
+      Tile other = tile;
+      other.values[knob] = value;
+      const Distance distance = distance_of(placer, other);
+      if (!(distance < best)) continue;
+      std::vector<Violation> broken = place(placer, other).violations;
+      const std::set<std::string> now = names(broken);
+      const auto has = [](const auto& all, const auto& some) {
+        return std::includes(all.begin(), all.end(), some.begin(), some.end());
+      };
+      if (has(shown, now) || has(now, shown)) continue;
+      best = distance;
+      nearest = {static_cast<KnobId>(knob), value, std::move(broken)};
+    }
+    if (nearest) out.push_back(std::move(*nearest));
+  }
+  return out;
 }
 
 Tile abstract_tile(const Request& request, const Layout& layout) {

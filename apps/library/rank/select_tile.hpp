@@ -2,7 +2,10 @@
 // select_tile returns the one tile that a query is about: the user's knobs, and for the others the values that select
 // selects. `--tile x=128` leaves q, stages and the rest to select. Internal to apps/.
 
+#include <cstdint>
+#include <vector>
 #include "apps/library/question/request.hpp"
+#include "solver/space/constraints.hpp"
 
 namespace napkin {
 
@@ -17,6 +20,17 @@ struct SelectedTile {
 /// A tile with the user's knobs for a request that no legal tile answers: of the other knobs, values that violate the
 /// fewest constraints, found knob by knob from the preferred ones.
 [[nodiscard]] Tile least_illegal(const Request& request, const Layout& layout);
+
+/// Another value of a knob that the user has not named, and what it violates.
+struct OtherSetting {
+  KnobId knob = 0;
+  std::int64_t value = 0;
+  std::vector<Violation> violations;
+};
+/// Of a tile that is not legal: by knob that the user has not named the value that comes nearest to legal, of those
+/// that keep a constraint which the tile violates and violate another. With q_in=shared the registers fit, and shared
+/// memory does not.
+[[nodiscard]] std::vector<OtherSetting> other_settings(const Request& request, const Layout& layout, const Tile& tile);
 
 /// On the abstract machine: the user's sizes; axes of size 1 by default have groups of 1, the stream chunks of 1, and
 /// the others the exact optimum given the rest.

@@ -167,13 +167,13 @@ std::string clock_words(const ReportAnswer& answer) {
 }
 
 std::string band_words(const StandingAnswer& standing, const std::string& range) {
-  if (!standing.band)
-    return "Nobody has recorded or published enough runs of this kernel on this architecture to say how far off such a "
-           "prediction is.";
+  if (!standing.band) return "No band is known: " + html::text(standing.unsure) + ".";
   const Band& band = *standing.band;
   std::string text =
       fmt::format("Over {} {} runs of {} the mean error was {}.", count_text(band.rows),
                   band.recorded ? "recorded" : "published", html::text(band.of), html::share(band.error, 1));
+  if (band.one_sided())
+    text += *band.bias > 0 ? " Nearly all were slower than predicted." : " Nearly all were faster than predicted.";
   if (range.empty()) return text;
   return text +
          (band.ninety ? " Nine of ten such predictions lie from "

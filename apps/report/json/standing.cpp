@@ -20,10 +20,12 @@ std::string few_of(const std::vector<std::string>& names) {
 
 std::string band_text(const StandingAnswer& standing) {
   const std::string clock = standing.by_graph ? "the event graph's time" : "a bound";
-  if (!standing.band) return clock + "; nothing of that class was recorded or published, so that no band is known";
+  if (!standing.band)
+    return clock + (standing.unsure.empty() ? "" : "; " + standing.unsure + ", so that no band is known");
   const Band& band = *standing.band;
   std::string text = fmt::format("{}; {} {} of {} are {:.1f} % from it in the mean", clock, count_text(band.rows),
                                  band.recorded ? "recorded times" : "published speeds", band.of, 100 * band.error);
+  if (band.one_sided()) text += *band.bias > 0 ? ", nearly all slower" : ", nearly all faster";
   if (band.ninety) text += fmt::format(", nine of ten within {:.0f} %", 100 * *band.ninety);
   return standing.by_graph ? fmt::format("+-{:.1f} %, {}", 100 * band.error, text) : text;
 }
@@ -65,11 +67,9 @@ std::string cell_of(const StandingAnswer& standing) {
 
 Json json_of(const std::optional<Band>& band) {
   if (!band) return nullptr;
-  return {{"error", json_of(band->error)},
-          {"ninety", json_of(band->ninety)},
-          {"rows", band->rows},
-          {"recorded", band->recorded},
-          {"of", band->of}};
+  return {{"error", json_of(band->error)}, {"ninety", json_of(band->ninety)},
+          {"bias", json_of(band->bias)},   {"rows", band->rows},
+          {"recorded", band->recorded},    {"of", band->of}};
 }
 
 Json json_of(const StandingAnswer& standing) {
@@ -79,7 +79,8 @@ Json json_of(const StandingAnswer& standing) {
           {"missing", standing.missing},
           {"left_out", standing.left_out},
           {"why", standing.why.empty() ? Json(nullptr) : Json(standing.why)},
-          {"band", json_of(standing.band)}};
+          {"band", json_of(standing.band)},
+          {"unsure", standing.unsure.empty() ? Json(nullptr) : Json(standing.unsure)}};
 }
 
 }  // namespace napkin::report

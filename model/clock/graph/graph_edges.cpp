@@ -25,6 +25,12 @@ int GraphBuilder::id(const EdgeMapping& edge, const std::string& name) const {
   for (const auto& [output, last] : last_of_) {
     if (output == name) return last;
   }
+  const auto& all = p_.mapping->operations;
+  const bool computes =
+      std::any_of(all.begin(), all.end(), [&](const OperationMapping& one) { return one.output == name; });
+  if (computes)
+    throw Error(edge.location, "edges", "'" + name + "' takes no time with these knobs: it has no work",
+                "work of " + name + ", or a guard on the edge");
   throw Error(edge.location, "edges", "'" + name + "' does not exist with these knobs", "a guard on the edge");
 }
 

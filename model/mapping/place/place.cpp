@@ -3,6 +3,7 @@
 
 #include "model/diagram/reindex.hpp"
 #include "model/mapping/compile/compiled.hpp"
+#include "model/mapping/table_rows.hpp"
 
 namespace napkin {
 namespace {
@@ -126,7 +127,8 @@ void Placer::Compiled::place_agents(const Tile& tile, PlacedDiagram& into) const
     agent.threads = c.threads.of(tile);
     agent.registers.reset();
     if (!c.registers.empty()) agent.registers = number_of(c.registers, tile, 0);
-    agent.compiled = c.compiled;
+    agent.compiled = c.compiled && has_row(*c.registers.front().second.table, *mapping_, tile);
+    if (c.compiled && !agent.compiled) agent.registers.reset();  // by rule, as where there is no table
     agent.overhead = number_of(c.overhead, tile, 0);
     agent.extent.assign(block.extent.begin(), block.extent.end());
     if (stream_ >= 0) agent.extent[at(stream_)] = block.chunk;

@@ -308,8 +308,10 @@ void check(const Mapping& mapping, const Diagram& diagram) {
     const auto mapped = [&](const OperationMapping& o) { return computes(diagram, op, o.output); };
     const std::string& output = diagram.arrays[static_cast<std::size_t>(op.outputs[0])].name;
     if (!mapping.computed_apart(output) && std::none_of(mapping.operations.begin(), mapping.operations.end(), mapped)) {
-      throw Error(mapping.file, "operation '" + output + "' of " + diagram.name + " is not mapped",
-                  "operations: {" + output + ": ...}");
+      const std::string what = "operation '" + output + "' of " + diagram.name + " is not mapped",
+                        right = "operations: {" + output + ": ...}";
+      if (mapping.operations.empty()) throw Error(mapping.file, what, right);
+      throw Error(mapping.operations.front().location, "operations", what, right);
     }
   }
 }
@@ -318,12 +320,12 @@ namespace {
 
 /// "--dtype with one of f16, e4m3"
 std::string types_of(const Machine& machine) {
-  std::string types;
+  std::vector<std::string> types;
   for (const TensorInstruction& each : machine.tensor) {
     const std::string name(name_of(each.type));
-    if (types.find(name) == std::string::npos) types += (types.empty() ? "" : ", ") + name;
+    if (!lists(types, name)) types.push_back(name);
   }
-  return types.empty() ? "a machine with a tensor unit" : "--dtype with one of " + types;
+  return types.empty() ? "a machine with a tensor unit" : "--dtype with one of " + joined(types);
 }
 
 }  // namespace

@@ -59,7 +59,29 @@ Value Reader::table_value(const yaml::Node& node) {
   return out;
 }
 
+namespace {
+
+/// Whether it is a list of plain numbers, `[84, 63]`.
+bool is_plain_list(const yaml::Node& node) {
+  if (!node.is_sequence()) return false;
+  const auto items = node.items();
+  return items.begin() != items.end() && !(*items.begin()).is_map();
+}
+
+}  // namespace
+
 Overhead Reader::overhead(const yaml::Node& node) {
+  if (is_plain_list(node)) {
+    Overhead out;
+    for (const yaml::Node& item : node.items()) {
+      Value one;
+      one.literal = item.integer(0, out.numbers.empty() ? most_count : out.numbers.back().second.literal);
+      out.numbers.emplace_back(Guard{}, one);
+    }
+    if (out.numbers.size() > 2)
+      node.fail("more than two numbers", "[what the compiler takes, what it keeps if it spills]");
+    return out;
+  }
   if (!node.is_map()) return {values(node, 0, true), nullptr};
   node.allow({"table"});
   return {{}, table(node.at("table"))};

@@ -85,7 +85,6 @@ TEST_CASE("the C++ header compiles alone, as C++17 and C++20, and holds every nu
   REQUIRE(staged != c.mapping.variables.end());
   folder.write("main.cpp", "#define ALIAS " + staged->alias + R"(
 #include "tile.hpp"
-#include "tile.hpp"
 using T = napkin_tile::AttentionSm90;
 static_assert(T::q == 128 && T::x == 176 && T::warpgroups == 2 && T::stages == 2 && T::cluster == 1);
 static_assert(T::p_in == T::PIn::registers && T::overlap && T::pingpong && T::order == T::Order::persistent);

@@ -288,4 +288,25 @@ TEST_CASE("occupancy is the toolkit's own") {
 TEST_CASE("occupancy is the toolkit's own") { MESSAGE("SKIP: no cuda_occupancy.h on this machine"); }
 #endif
 
+TEST_CASE("FlashAttention-2's registers are its compiler's, and its authors' own tile spills a few") {
+  const auto planned = [](const char* q, const char* x, const char* warps, std::int64_t d) {
+    const test::LaidOut question("flash_attention_2", "a100-sxm-80", {{"h", 16}, {"q", 4096}, {"x", 4096}, {"d", d}},
+                                 DType::f16);
+    const PlacedDiagram placed =
+        question.place({{"q", q}, {"x", x}, {"warps", warps}, {"stages", "1"}, {"q_in", "shared"}});
+    return std::pair(plan(placed), spilled_bytes(placed).value.get());
+  };
+  // ptxas of its authors' build: 180 registers; 255 and some spills (Dao-AILab/flash-attention, issues 340 and 1630).
+  const auto [plain, none] = planned("64", "64", "4", 128);
+  CHECK(plain.registers_per_thread == Count(180));
+  CHECK(plain.blocks_per_sm == Count(2));
+  CHECK(plain.limited_by == "registers");
+  CHECK(none == 0);
+  const auto [spilling, some] = planned("128", "64", "4", 128);
+  CHECK(spilling.registers_per_thread == Count(255));
+  CHECK(some == 4 * (64 + 128 + 84 - 255));
+  CHECK(planned("128", "48", "4", 128).first.registers_per_thread == Count(255));
+  CHECK(planned("128", "96", "4", 128).first.registers_per_thread > Count(255));
+}
+
 }  // namespace test_plan

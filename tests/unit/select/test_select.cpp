@@ -164,7 +164,7 @@ TEST_CASE("nothing fits: no tile, and the nearest constraint") {
   CHECK(asked.selection.ranked.empty());
   const Rejections counted = asked.selector.count_rejections();
   CHECK(counted.legal == Count(0));
-  CHECK(nearest_constraint(counted) == "rows");  // most candidates fail there; all others fail for memory
+  CHECK(nearest_constraint(counted) == "shared memory");  // most candidates fail for rows, the others there
   CHECK(asked.selector.explain(asked.selection).empty());
   CHECK_FALSE(asked.selection.runner_up);
 }

@@ -133,7 +133,9 @@ struct StandingAnswer {
   std::vector<std::string> missing;   ///< of a bound: the numbers that would make it a prediction
   std::vector<std::string> left_out;  ///< numbers that the machine lacks, whose effect the time is without
   std::string why;                    ///< of a bound: what else than numbers it lacks; "": nothing
-  std::optional<Band> band;           ///< none: nothing of that class was recorded or published
+  std::optional<Band> band;           ///< how far off such predictions were
+  std::string unsure;                 ///< without a band: why none is known
+  std::optional<double> least;        ///< seconds that no mapping goes below
 };
 
 /// The same tile under another load of the card: in a burst beside sustained, or sustained beside a burst.

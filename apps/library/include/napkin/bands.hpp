@@ -31,16 +31,19 @@ struct Band {
   double error = 0;              ///< the mean of |predicted / found - 1|
   std::optional<double> ninety;  ///< nine of ten errors are at most this, where that is known
   std::int64_t rows = 0;
-  bool recorded = false;  ///< on that very product, by this program's kernels; else published by others
-  std::string of;         ///< "flash_attention_2 on sm_90", "attention on sm_90"
+  std::optional<double> bias;  ///< the mean of those errors with their signs, of the speed; above 0: predicted too fast
+  bool recorded = false;       ///< by this program's kernels; else published by others
+  std::string of;              ///< "flash_attention_2 on sm_90"
   /// `ninety`; where only the mean is known, that of errors which spread as a normal distribution does.
   [[nodiscard]] double nine_of_ten() const;
+  /// Whether nearly all errors have the bias' sign.
+  [[nodiscard]] bool one_sided() const;
 };
 
-/// The class that is nearest to a prediction: of the mapping on that product, of it on that architecture, of any
-/// mapping of the algorithm there. Nothing where nothing was recorded or published.
-[[nodiscard]] std::optional<Band> band_of(const Machine& machine, const std::string& algorithm,
-                                          const std::string& kernel, bool by_graph);
+/// The class that is nearest to a prediction: the mapping's on that product, else published on that architecture, else
+/// recorded there on other products. Nothing where nothing of the mapping was recorded or published there: how far off
+/// other kernels' predictions are says nothing of this one.
+[[nodiscard]] std::optional<Band> band_of(const Machine& machine, const std::string& kernel, bool by_graph);
 
 /// Of whatever the event graph has predicted on that product or architecture.
 [[nodiscard]] std::optional<Band> band_of(const Machine& machine);

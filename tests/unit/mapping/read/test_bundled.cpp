@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "model/machine/load.hpp"
 #include "model/mapping/placed.hpp"
 #include "model/mapping/read/load.hpp"
+#include "model/mapping/tile.hpp"
 
 namespace test_bundled {
 
@@ -65,6 +67,27 @@ TEST_CASE("an unknown mapping lists the known ones") {
     CHECK(std::string(e.what()).find("--kernel: unknown kernel 'attention_sm99': did you mean 'attention_sm") == 0);
   }
   CHECK_THROWS_AS((void)load_mapping("/nowhere/m.yaml", "--kernel"), Error);
+}
+
+TEST_CASE("of a knob whose every value has its own alternative, another value is refused") {
+  for (const std::string& name : builtin_mappings()) {
+    const Mapping mapping = load_mapping(name, "test");
+    for (KnobId id = 0; id < static_cast<KnobId>(mapping.knobs.size()); ++id) {
+      const Knob& knob = mapping.knobs[static_cast<std::size_t>(id)];
+      if (!knob.words.empty()) continue;
+      for (const Agent& agent : mapping.agents) {
+        for (const Guarded<Value>* all : {&agent.count, &agent.registers, &agent.overhead.numbers}) {
+          const auto asks = [&](const auto& one) {
+            return one.first.all.size() == 1 && one.first.all.front().first == id;
+          };
+          if (all->empty() || !std::all_of(all->begin(), all->end(), asks)) continue;
+          CAPTURE(name);
+          CAPTURE(knob.name);
+          CHECK_THROWS_AS(check_described(mapping, id, 977, "test"), Error);  // in no alternative
+        }
+      }
+    }
+  }
 }
 
 }  // namespace test_bundled

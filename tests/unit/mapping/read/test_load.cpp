@@ -201,6 +201,18 @@ TEST_CASE("every mistake is found, with its line") {
   }
 }
 
+TEST_CASE("an overhead of two numbers: what the compiler takes, and what it keeps where it spills") {
+  const auto overhead = [](const char* text) {
+    return parse_mapping(with("threads: 32", std::string("threads: 32, overhead: ") + text), "m.yaml")
+        .agents[0]
+        .overhead;
+  };
+  CHECK(overhead("[84, 63]").numbers.size() == 2);
+  CHECK(overhead("[84, 63]").numbers.back().second.literal == 63);
+  CHECK(refusal(with("threads: 32", "threads: 32, overhead: [63, 84]")).find("from 0 to 63") != std::string::npos);
+  CHECK(refusal(with("threads: 32", "threads: 32, overhead: [84, 63, 20]")).find("more than two") != std::string::npos);
+}
+
 TEST_CASE("an agent's overhead may depend on the problem's mask") {
   const std::string text = with("threads: 32",
                                 "threads: 32, overhead: [{when: {mask: causal, stages: 2}, value: 9}, {when: {mask: "
@@ -281,6 +293,8 @@ TEST_CASE("a duplicate name, an operation that is not mapped") {
   CHECK(refusal(with("runs_on:", "source: x.cuh\nproposed: true\nruns_on:")).find("is built") != std::string::npos);
   const std::string text = good.substr(0, good.find("operations:")) + "operations: {}\n";
   CHECK(refusal(text).find("operation 'C' of matmul is not mapped") != std::string::npos);
+  const std::string other = with("C: {agent: warp", "A: {agent: warp");  // the line on which operations begin
+  CHECK(refusal(other).find("m.yaml:") != std::string::npos);
 }
 
 TEST_CASE("architectures") {
