@@ -1,7 +1,7 @@
 #pragma once
 // A Band says how far predictions of a class have been off: 6.6 % in the mean of 83 published speeds of
 // flash_attention_2 on sm_90. Classes are of a mapping, an architecture and a clock; their errors are those of
-// tests/published/classes.json, which script/accuracy writes. Internal to apps/.
+// apps/library/judge/data/classes.json, which script/accuracy writes. Internal to apps/.
 
 #include <cstdint>
 #include <optional>
@@ -22,7 +22,7 @@ struct ClassError {
   std::optional<double> ninety;  ///< nine rows of ten are at most so far off
   std::optional<double> bias;    ///< mean of the signed errors of the speed: above 0, predictions are too fast
 };
-/// tests/published/classes.json, which script/accuracy writes.
+/// apps/library/judge/data/classes.json, which script/accuracy writes.
 [[nodiscard]] const std::vector<ClassError>& class_errors();
 /// The classes of one kernel, those of that architecture and clock first.
 [[nodiscard]] std::vector<ClassError> classes_of(const Machine& machine, const std::string& kernel, bool by_graph);

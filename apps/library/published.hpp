@@ -1,7 +1,7 @@
 #pragma once
 // A PublishedRow is what others published: "FlashAttention-2, forward, on an A100 SXM 80 GB at b = 16, h = 32, s =
-// 1024, d = 64 reached 160 TFLOP/s", and ask_published asks the model this row's question. tests/published has the
-// rows, and names.yaml there says what their words mean here. Nothing is ever fitted to them. Internal to apps/.
+// 1024, d = 64 reached 160 TFLOP/s", and ask_published asks the model this row's question. judge/data has the rows, and
+// names.yaml there says what their words mean here. Nothing is ever fitted to them. Internal to apps/.
 
 #include <cstdint>
 #include <functional>
@@ -74,7 +74,8 @@ struct PublishedAnswer {
   [[nodiscard]] double roofline_error() const { return roofline / row().tflops - 1; }
 };
 
-/// The rows and the names that the program carries.
+/// The rows that the program carries, and their path in the repository.
+inline constexpr std::string_view published_rows_path = "apps/library/judge/data/published.json";
 [[nodiscard]] std::string_view published_rows_text();
 
 /// Each row asked of the model. Keeps pointers to the rows.

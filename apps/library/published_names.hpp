@@ -1,6 +1,6 @@
 #pragma once
 // PublishedNames says what a published row's words mean: "H100 SXM5" is the profile h100-sxm, "FlashAttention-2" the
-// mapping flash_attention_2. (names.yaml in tests/published) Internal to apps/.
+// mapping flash_attention_2. (names.yaml in apps/library/judge/data) Internal to apps/.
 
 #include <optional>
 #include <string>
