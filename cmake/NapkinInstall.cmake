@@ -28,8 +28,8 @@ install(FILES ${PROJECT_BINARY_DIR}/include/napkin/napkin.hpp DESTINATION ${incl
 install(TARGETS ${targets} EXPORT napkin
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-if(TARGET tables)
-  install(DIRECTORY ${PROJECT_BINARY_DIR}/tables DESTINATION ${CMAKE_INSTALL_DATADIR}/napkin)
+if(TARGET tables)  # script/demo builds the program alone: what is not there is made by the first questions
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/tables DESTINATION ${CMAKE_INSTALL_DATADIR}/napkin OPTIONAL)
 endif()
 if(TARGET napkin)
   install(TARGETS napkin RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
