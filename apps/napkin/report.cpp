@@ -79,7 +79,7 @@ Reply run_report(const Arguments& arguments, const report::Style&) {
   static_cast<void>(arguments.need("--gpu", "a profile (napkin list gpus)"));
   const Ask ask = ask_of(arguments);
   const std::string out = arguments.need("--out", "a path for the page, such as report.html");
-  const auto rows = report::parse_published(published_rows_text(), "apps/library/judge/data/published.json");
+  const auto rows = report::parse_published(published_rows_text(), std::string(published_rows_path));
   const ReportAnswer answer = report_answer(default_session(), ask, rows);
   const std::string html = report::html_of(answer, command_line(report_command(), arguments));
   report::write_file(out, html, "--out");

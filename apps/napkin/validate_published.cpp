@@ -9,7 +9,7 @@ namespace napkin::cli {
 
 Reply published(const std::vector<std::string>& files, bool json, const report::Style& style) {
   std::vector<PublishedRow> rows;
-  if (files.empty()) rows = report::parse_published(published_rows_text(), "apps/library/judge/data/published.json");
+  if (files.empty()) rows = report::parse_published(published_rows_text(), std::string(published_rows_path));
   for (const std::string& file : files) {
     for (PublishedRow& row : report::parse_published(yaml::read_file(file), file)) rows.push_back(std::move(row));
   }

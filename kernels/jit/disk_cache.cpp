@@ -1,7 +1,6 @@
 #include "kernels/jit/disk_cache.hpp"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -65,51 +64,28 @@ std::string temporary_name(const std::string& key) {
          std::to_string(count++) + ".tmp";
 }
 
-/// Of an entry's content under its key.
-std::string digest_of(const std::string& key, std::string_view content) {
-  return hex(Sha256().add_field(key).add(content).digest());
-}
-
 }  // namespace
-
-// An entry: format, hash of key and content, newline, content.
 
 DiskCache::DiskCache(fs::path directory, std::string kind, int version)
     : directory_(std::move(directory)),
       kind_(std::move(kind)),
       format_("napkin " + kind_ + " " + std::to_string(version) + "\n") {}
 
+std::string DiskCache::head_of(const std::string& key, std::string_view content) const {
+  return format_ + hex(Sha256().add_field(key).add(content).digest()) + "\n";
+}
+
 std::optional<std::string> DiskCache::find(const std::string& key) const {
   if (directory_.empty()) return std::nullopt;
   const fs::path path = file_of(key);
   if (!is_file(path)) return std::nullopt;  // also where something else took its name: a folder, a FIFO, a device
   std::ifstream in(path, std::ios::binary);
-  if (!in) return std::nullopt;
-  std::string entry{std::istreambuf_iterator<char>(in), {}};
-  const std::size_t head = format_.size() + digest_digits + 1;
-  if (!entry.starts_with(format_) || entry.size() < head) return std::nullopt;
-  const std::string digest = entry.substr(format_.size(), digest_digits);
-  entry.erase(0, head);
-  if (digest_of(key, entry) != digest) return std::nullopt;
-  return entry;
-}
-
-std::optional<SharedBytes> DiskCache::mapped(const std::string& key) const {
-  if (directory_.empty()) return std::nullopt;
-  // Without O_NONBLOCK a pipe that stands in an entry's place would be waited for.
-  const int file = ::open(file_of(key).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0) return std::nullopt;
-  struct stat found = {};
-  const std::size_t head = format_.size() + digest_digits + 1;
-  const std::size_t size =
-      ::fstat(file, &found) == 0 && S_ISREG(found.st_mode) ? static_cast<std::size_t>(found.st_size) : 0;
-  void* const start = size >= head ? ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
-  ::close(file);
-  if (start == MAP_FAILED) return std::nullopt;
-  const std::shared_ptr<const void> owner(start, [size](void* mapped) { ::munmap(mapped, size); });
-  const std::string_view entry(static_cast<const char*>(start), size);
-  if (!entry.starts_with(format_)) return std::nullopt;
-  return SharedBytes(owner, entry.substr(head));
+  std::string head(format_.size() + digest_digits + 1, '\0');
+  if (!in.read(head.data(), static_cast<std::streamsize>(head.size())) || !head.starts_with(format_))
+    return std::nullopt;
+  std::string content{std::istreambuf_iterator<char>(in), {}};
+  if (head != head_of(key, content)) return std::nullopt;
+  return content;
 }
 
 std::string DiskCache::store(const std::string& key, std::string_view content) const {
@@ -121,8 +97,7 @@ std::string DiskCache::store(const std::string& key, std::string_view content) c
   fs::create_directories(directory_, error);
   if (error) return refused(error.value());
   Temporary file(directory_ / temporary_name(key));
-  if (!file.write(format_ + digest_of(key, content) + "\n" + std::string(content)) || !file.rename(file_of(key)))
-    return refused(errno);
+  if (!file.write(head_of(key, content) + std::string(content)) || !file.rename(file_of(key))) return refused(errno);
   const int directory = ::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory >= 0) {
     ::fsync(directory);

@@ -1,13 +1,11 @@
 #pragma once
 // A DiskCache keeps bytes on disk by key, for any number of processes at once: an entry is written to a file of its own
-// and renamed into place. A damaged entry counts as none.
+// and renamed into place. An entry that is damaged, or of another key or version, counts as none.
 
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
-
-#include "model/base/byte_stream.hpp"
 
 namespace napkin {
 
@@ -19,14 +17,15 @@ class DiskCache {
 
   /// The entry, or nothing where there is none or it is damaged.
   [[nodiscard]] std::optional<std::string> find(const std::string& key) const;
-  /// The entry as a mapped file, without looking for damage: of content that carries its own sums of checks.
-  [[nodiscard]] std::optional<SharedBytes> mapped(const std::string& key) const;
   /// Returns "" or why the entry could not be written. Never throws for that: what was kept can be made again.
   [[nodiscard]] std::string store(const std::string& key, std::string_view content) const;
 
   [[nodiscard]] std::filesystem::path file_of(const std::string& key) const { return directory_ / (key + "." + kind_); }
 
  private:
+  /// What an entry's file begins with: the format, and a hash of the key and of all that follows.
+  [[nodiscard]] std::string head_of(const std::string& key, std::string_view content) const;
+
   std::filesystem::path directory_;
   std::string kind_, format_;
 };

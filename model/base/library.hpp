@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,12 +29,13 @@ constexpr std::string_view yaml_suffix = ".yaml";
   return path.substr(0, path.size() - yaml_suffix.size());
 }
 
-/// The embedded file of that path; an empty one where there is none.
+/// Returns the embedded file of that path. Throws std::logic_error where the build embedded none.
 [[nodiscard]] inline EmbeddedFile embedded_file(std::string_view path) {
   for (const EmbeddedFile& file : embedded_files()) {
     if (file.path == path) return file;
   }
-  return {};
+  throw std::logic_error("'" + std::string(path) +
+                         "' is not in the program: name it in napkin_embed of CMakeLists.txt");
 }
 
 /// Of every embedded file what name_of(path) says, where that is not empty; sorted.

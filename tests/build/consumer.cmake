@@ -1,8 +1,8 @@
 # cmake -D BUILD=napkin's build tree -D SOURCE=napkin's source -D WORK=scratch folder -D CXX=compiler -D FLAGS=flags
 #       -D GENERATOR=name -P consumer.cmake
 #
-# Installs Napkin, moves the installation away, and configures, builds and runs the example consumer against it; then
-# configures the consumer with Napkin as a subproject.
+# Installs what script/demo builds, moves the installation away, and configures, builds and runs the example consumer and
+# the programs of README.md and docs/cpp.md against it; then configures the consumer with Napkin as a subproject.
 cmake_minimum_required(VERSION 3.25)
 
 function(run)
@@ -14,9 +14,51 @@ function(run)
   set(out "${out}" PARENT_SCOPE)
 endfunction()
 
+# The build tree as script/demo leaves it: what configuring wrote, the target napkin and what that is made of, and
+# nothing else (no tables). What the install script names beyond that is missing there, as it is for a user.
+function(mirror_demo tree)
+  execute_process(COMMAND ninja -C ${BUILD} -t inputs napkin RESULT_VARIABLE code OUTPUT_VARIABLE inputs)
+  if(NOT code EQUAL 0)
+    message(FATAL_ERROR "ninja does not say what napkin is made of")
+  endif()
+  string(REGEX MATCHALL "[^\n]+\\.(a|so)\n" libraries "${inputs}")
+  foreach(file IN LISTS libraries ITEMS napkin)
+    string(STRIP ${file} file)
+    cmake_path(IS_ABSOLUTE file elsewhere)
+    if(NOT elsewhere)
+      get_filename_component(folder ${tree}/${file} DIRECTORY)
+      file(MAKE_DIRECTORY ${folder})
+      file(CREATE_LINK ${BUILD}/${file} ${tree}/${file} COPY_ON_ERROR)
+    endif()
+  endforeach()
+  file(COPY ${BUILD}/package ${BUILD}/include DESTINATION ${tree})
+  file(COPY ${BUILD}/CMakeFiles/Export DESTINATION ${tree}/CMakeFiles)
+  file(READ ${BUILD}/cmake_install.cmake script)
+  string(REPLACE "${BUILD}" "${tree}" script "${script}")
+  file(WRITE ${tree}/cmake_install.cmake "${script}")
+endfunction()
+
+# snippet(PAGE OUT BEFORE BEHIND): the page's first C++ as a program.
+function(snippet page out before behind)
+  file(READ ${SOURCE}/${page} text)
+  string(FIND "${text}" "```cpp\n" begin)
+  string(SUBSTRING "${text}" ${begin} -1 text)
+  string(SUBSTRING "${text}" 7 -1 text)
+  string(FIND "${text}" "\n```" end)
+  string(SUBSTRING "${text}" 0 ${end} text)
+  file(WRITE ${WORK}/pages/${out} "${before}${text}${behind}\n")
+endfunction()
+
 file(REMOVE_RECURSE ${WORK})
-run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/first)
+if(GENERATOR STREQUAL "Ninja")
+  mirror_demo(${WORK}/demo)
+  run(${CMAKE_COMMAND} -D CMAKE_INSTALL_PREFIX=${WORK}/first -D CMAKE_INSTALL_LOCAL_ONLY=ON -P ${WORK}/demo/cmake_install.cmake)
+else()
+  run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/first)
+endif()
 file(RENAME ${WORK}/first ${WORK}/prefix)
+snippet(README.md readme.cpp "#include <napkin/napkin.hpp>\nint main() {\n" "\nreturn answer->found ? 0 : 1;\n}")
+snippet(docs/cpp.md cpp.cpp "" "")
 
 # Nothing installed may point back into the tree that it was built in.
 file(GLOB_RECURSE package ${WORK}/prefix/*.cmake)
@@ -35,10 +77,13 @@ endforeach()
 
 set(consumer ${SOURCE}/tests/build/consumer)
 set(common -G ${GENERATOR} -D CMAKE_CXX_COMPILER=${CXX} "-D CMAKE_CXX_FLAGS=${FLAGS}")
-run(${CMAKE_COMMAND} -S ${consumer} -B ${WORK}/installed ${common} -D CMAKE_PREFIX_PATH=${WORK}/prefix)
+run(${CMAKE_COMMAND} -S ${consumer} -B ${WORK}/installed ${common} -D CMAKE_PREFIX_PATH=${WORK}/prefix -D PAGES=${WORK}/pages)
 run(${CMAKE_COMMAND} --build ${WORK}/installed)
-run(${WORK}/installed/consumer)
-message(STATUS "${out}")
+foreach(program consumer readme cpp)
+  run(${WORK}/installed/${program})
+  message(STATUS "${out}")
+endforeach()
+run(${WORK}/prefix/bin/napkin list gpus)
 
 run(${CMAKE_COMMAND} -S ${consumer} -B ${WORK}/subproject ${common} -D NAPKIN_SUBPROJECT=${SOURCE})
 file(STRINGS ${WORK}/subproject/CMakeCache.txt cache REGEX "^NAPKIN_(INSTALL|BUILD_TESTS|WERROR):BOOL=ON")

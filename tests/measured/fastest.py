@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes fastest.json: of every question that was measured here, the fastest tile whose result was right.
+"""Writes apps/library/judge/data/fastest.json: of every question that was measured here, the fastest tile whose result was right.
 
   fastest.py [--check]
 
@@ -11,7 +11,8 @@ import pathlib
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-OUT = HERE.parents[1] / "apps/library/judge/data/fastest.json"
+ROOT = HERE.parent.parent
+OUT = ROOT / "apps/library/judge/data/fastest.json"
 # One tile, at shapes most of which lies beyond the array: what a row of zeros costs, and not how fast a question is.
 PROBES = {"edges", "edges_h100"}
 
@@ -38,7 +39,7 @@ def fastest_rows():
                 continue
             best[key] = {"algorithm": row["algorithm"], "gpu": row["gpu"], "kernel": row["kernel"], "dtype": row["dtype"],
                          "mask": row["mask"], "shape": row["shape"], "tile": row["tile"], "time": row["measured"]["time"],
-                         "split": row["split"], "date": row["date"][:10], "file": str(path.relative_to(HERE.parent.parent))}
+                         "split": row["split"], "date": row["date"][:10], "file": str(path.relative_to(ROOT))}
     return [best[key] for key in sorted(best)]
 
 

@@ -64,6 +64,33 @@ TEST_CASE("recorded rows hold their bounds") {
   CHECK(published == 2);
 }
 
+TEST_CASE("a replayed row has the time that query says, to the last digit") {
+  const cli::Folder folder;
+  std::string lines;
+  int rows = 0;
+  for (const char* file :
+       {"sweeps/attention_sm90_rarely.jsonl", "sweeps/matmul_sm90.jsonl", "sweeps_sm80/attention_sm80.jsonl"}) {
+    const std::vector<Json> recorded = measured::rows_of(file);
+    for (std::size_t i = 0; i < recorded.size(); i += recorded.size() / 8) {
+      Json row = recorded[i];
+      row["measured"]["time"] = measured::predicted(row)["time"];
+      row["measured"]["cycles"] = nullptr;
+      row["sweep"] = nullptr;
+      lines += row.dump() + "\n";
+      ++rows;
+    }
+  }
+  CHECK(rows >= 24);
+  const auto run = cli::napkin({"validate", "--json", "--replay", folder.file("rows.jsonl", lines)});
+  REQUIRE_MESSAGE(run.code == 0, run.err);
+  for (const auto& [kernel, splits] : run.json()["kernels"].items()) {
+    for (const auto& [split, summary] : splits.items()) {
+      CAPTURE(kernel);
+      CHECK(summary["time_error"]["worst"].get<double>() == 0);
+    }
+  }
+}
+
 TEST_CASE("a number that misses its bound is seen") {
   const Json found = {{"regret", {{"mean", 0.02}, {"best_in_top3", 0.9}, {"worst", nullptr}}}};
   const auto of = [&](const Json& regret) { return misses({{"regret", regret}}, found, "replay"); };

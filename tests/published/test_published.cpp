@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <thread>
 
 #include "apps/library/judge/published_names.hpp"
 #include "apps/report/record/published.hpp"
@@ -236,6 +237,73 @@ TEST_CASE("every row is asked or has a reason, and none is counted twice") {
     CHECK(answer.tflops > 0);
     CHECK(answer.roofline > 0);
     CHECK(answer.question.ask.gpu == answer.gpu);
+  }
+}
+
+/// An asked row as a question of the command line, where no clock or power of the source stands beside it.
+std::string question_of(const PublishedAnswer& answer) {
+  const Ask& ask = answer.question.ask;
+  std::string text = ask.algorithm + " --gpu " + answer.gpu + " --kernel " + answer.kernel + " --dtype " + ask.dtype;
+  if (ask.mask.kind == Mask::Kind::causal) text += " --causal";
+  std::string shape, tile;
+  for (const auto& [axis, size] : ask.shape) shape += (shape.empty() ? "" : ",") + axis + "=" + std::to_string(size);
+  for (const KnobValue& knob : answer.tile)
+    tile += (tile.empty() ? "" : ",") + knob.name + "=" + (knob.word.empty() ? std::to_string(knob.number) : knob.word);
+  return text + " --shape " + shape + " --tile " + tile;
+}
+
+TEST_CASE("a row is asked as query answers it: its tile is legal, and the time is query's to the last digit") {
+  std::map<std::string, int> asked;  // of each kernel on each GPU two rows
+  for (const PublishedAnswer& answer : answers()) {
+    const PublishedQuestion& question = answer.question;
+    if (!answer.asked() || answer.row().algorithms().size() > 1 || question.clock || question.power || question.held)
+      continue;
+    if (++asked[answer.gpu + answer.kernel] > 2) continue;
+    const std::string line = question_of(answer);
+    CAPTURE(line);
+    const Json json = cli::parse(cli::napkin_forked("query " + line + " --json").out);
+    CHECK(json["legal"] == true);
+    CHECK(json["predicted"]["time"].get<double>() == answer.predicted.time);
+    CHECK(json["predicted"]["bound"] == answer.predicted.bound);
+  }
+  CHECK(asked.size() > 40);
+}
+
+TEST_CASE("what has no legal tile is not asked, and counted with the constraint") {
+  const PublishedSummary summary = summarise(answers());
+  std::size_t rows = 0;
+  for (const PublishedAnswer& answer : answers()) {
+    if (answer.question.reason != "its mapping has no legal tile for it") continue;
+    ++rows;
+    CHECK(!answer.question.detail.empty());
+  }
+  REQUIRE(rows > 0);
+  const auto is = [](const NotAsked& one) { return one.reason == "its mapping has no legal tile for it"; };
+  const auto counted = std::find_if(summary.not_asked.begin(), summary.not_asked.end(), is);
+  REQUIRE(counted != summary.not_asked.end());
+  CHECK(counted->rows == rows);
+  const std::string text = report::text_of(summary, {});
+  CHECK(text.find("its mapping has no legal tile for it, ") != std::string::npos);
+  CHECK(report::json_of(summary).dump().find("registers") != std::string::npos);
+  const Folder folder;  // 512 rows of one head to a block: no card has the shared memory
+  const std::string mine = folder.file("mine.json", R"([
+    {"gpu": "rtx-3090", "kernel": "flash_attention_2", "direction": "fwd", "dtype": "fp16", "b": 4, "h": 32, "s": 4096,
+     "d": 256, "causal": false, "tile": "128x128,4w", "tflops": 71, "source": "mine"}])");
+  const Json row = cli::napkin({"validate", "--published", mine, "--json"}).json()["rows"][0];
+  CHECK(row["not_asked"] == "its mapping has no legal tile for it");
+  CHECK(row["detail"].get<std::string>().size() > 0);
+}
+
+TEST_CASE("two threads ask at once, and get what one gets") {
+  const std::vector<PublishedRow> some(rows().begin(), rows().begin() + 40);
+  std::vector<std::vector<PublishedAnswer>> asked(2);
+  std::thread other([&] { asked[0] = ask_published(some); });
+  asked[1] = ask_published(some);
+  other.join();
+  for (std::size_t i = 0; i < some.size(); ++i) {
+    CHECK(asked[0][i].tflops == asked[1][i].tflops);
+    CHECK(asked[0][i].tflops == answers()[i].tflops);
+    CHECK(asked[0][i].question.reason == answers()[i].question.reason);
   }
 }
 

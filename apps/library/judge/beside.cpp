@@ -156,7 +156,7 @@ std::vector<BesideAnswer> published_beside(const Head& head, const std::vector<P
   for (const std::size_t i : nearest(distances, rows.size())) {
     if (out.size() >= most) break;
     const PublishedAnswer answer = ask_published({rows[i]}).front();
-    if (!answer.asked() || !answer.legal) continue;
+    if (!answer.asked()) continue;
     BesideAnswer one;
     one.head = heads[i];
     one.head.kernel = answer.kernel, one.head.tile = answer.tile;

@@ -1,12 +1,12 @@
 #include "apps/library/judge/published.hpp"
 
 #include <algorithm>
-#include <map>
 
 #include "apps/library/judge/published_names.hpp"
 #include "apps/library/judge/replay.hpp"
 #include "apps/library/question/catalog.hpp"
 #include "apps/library/rank/evaluate.hpp"
+#include "apps/library/rank/select_kernel.hpp"
 #include "apps/library/rank/select_tile.hpp"
 #include "model/base/library.hpp"
 #include "model/clock/prediction.hpp"
@@ -18,7 +18,6 @@ namespace napkin {
 namespace {
 
 constexpr double tera = 1e12;
-constexpr double no_limit = 1e9;  // W, more than any card takes
 
 /// A row cannot be asked: of what kind, and more of it.
 struct Refusal {
@@ -45,89 +44,68 @@ NamedSizes shape_of(const PublishedRow& row) {
           {"dv", row.d_v.value_or(*row.d)}};
 }
 
-/// A profile, by an alias too; nullptr where there is none of that name.
-const Machine* find_machine(const std::string& name) {
-  static std::map<std::string, std::optional<Machine>> read;
-  auto known = read.find(name);
-  if (known == read.end()) {
-    const std::vector<std::string> builtin = builtin_machines();
-    const auto aliases = builtin_aliases();
-    const bool there = names_file(name) || std::find(builtin.begin(), builtin.end(), name) != builtin.end() ||
-                       std::any_of(aliases.begin(), aliases.end(), [&](const auto& a) { return a.first == name; });
-    known = read.emplace(name, there ? std::optional(load_machine(name, "gpu")) : std::nullopt).first;
+/// The profiles and mappings that the rows of one call name, each read once. Not for several threads at once.
+class Parts {
+ public:
+  /// Returns the profile, by an alias too; nullptr where there is none of that name.
+  [[nodiscard]] std::shared_ptr<const Machine> machine(const std::string& name) {
+    const bool there = names_file(name) || lists(machines_, name) ||
+                       std::any_of(aliases_.begin(), aliases_.end(), [&](const auto& a) { return a.first == name; });
+    return there ? catalog_.machine(name) : nullptr;
   }
-  return known->second ? &*known->second : nullptr;
-}
+  [[nodiscard]] bool is_mapping(const std::string& name) const { return names_file(name) || lists(mappings_, name); }
+  [[nodiscard]] std::shared_ptr<const Mapping> mapping(const std::string& name) {
+    return catalog_.mapping(name, "kernel");
+  }
 
-bool is_mapping(const std::string& name) {
-  static const std::vector<std::string> builtin = builtin_mappings();
-  return names_file(name) || std::find(builtin.begin(), builtin.end(), name) != builtin.end();
-}
+ private:
+  Catalog catalog_;
+  std::vector<std::string> machines_ = builtin_machines(), mappings_ = builtin_mappings();
+  std::vector<std::pair<std::string, std::string>> aliases_ = builtin_aliases();
+};
 
-const Mapping& mapping_named(const std::string& name) {
-  static std::map<std::string, Mapping> read;
-  const auto known = read.find(name);
-  return known != read.end() ? known->second : read.emplace(name, load_mapping(name, "kernel")).first->second;
-}
-
-std::string profile_of(const PublishedRow& row) {
+std::string profile_of(const PublishedRow& row, Parts& parts) {
   const std::string* listed = published_names().profile(row.gpu);
   const std::string& name = listed != nullptr ? *listed : row.gpu;
-  const Machine* machine = find_machine(name);
+  const std::shared_ptr<const Machine> machine = parts.machine(name);
   if (machine == nullptr) throw Refusal{"no profile of the GPU", ""};
   return names_file(name) ? name : machine->name;
 }
 
 /// A kernel of the table; else one that the row calls by a mapping's name or path.
-PublishedKernel kernel_of(const PublishedRow& row, const std::string& algorithm) {
+PublishedKernel kernel_of(const PublishedRow& row, const std::string& algorithm, Parts& parts) {
   const PublishedNames& names = published_names();
   if (const auto* no = names.no_judge(row.kernel)) throw Refusal{"no judge: " + no->why, no->named};
   const char* none = algorithm == "attention_backward" ? "no mapping of its backward pass" : "no mapping of the kernel";
   if (const PublishedKernel* listed = names.kernel(row, algorithm)) {
-    if (!std::any_of(listed->mappings.begin(), listed->mappings.end(), is_mapping)) throw Refusal{none, ""};
+    const auto known = [&](const std::string& mapping) { return parts.is_mapping(mapping); };
+    if (!std::any_of(listed->mappings.begin(), listed->mappings.end(), known)) throw Refusal{none, ""};
     return *listed;
   }
+  if (!parts.is_mapping(row.kernel) || parts.mapping(row.kernel)->algorithm != algorithm) throw Refusal{none, ""};
   PublishedKernel direct;
-  if (!is_mapping(row.kernel) || mapping_named(row.kernel).algorithm != algorithm) throw Refusal{none, ""};
   direct.algorithm = algorithm;
   direct.tile = row.product() ? std::vector<std::string>{"a", "c", "b"} : std::vector<std::string>{"q", "x"};
   direct.mappings = {row.kernel};
   return direct;
 }
 
-/// What no tile of the mapping changes.
-void check_taken(const std::vector<Violation>& violations, const PublishedRow& row) {
-  for (const Violation& v : violations) {
+/// Throws Refusal for a tile that no kernel could run: `query` would say so, and `select` would not answer it.
+void check_legal(const std::vector<Violation>& violations, const PublishedRow& row) {
+  for (const Violation& v : violations) {  // what no tile of the mapping changes
     if (v.constraint == "dtype") throw Refusal{"its mapping does not take the element type", row.dtype};
     if (v.constraint.starts_with("size of ")) throw Refusal{"its mapping does not take a size", v.constraint};
   }
+  if (!violations.empty()) throw Refusal{"its mapping has no legal tile for it", violations.front().constraint};
 }
 
-/// The clock that the driver is told to hold; what the SMs count beside products falls by as much as the highest one.
-void lock_clock(Machine& machine, double clock) {
-  const double highest = machine.clocks.maximum ? machine.clocks.maximum->value : clock;
-  const auto beside = machine.constants.find("clock_beside_tensor");
-  if (beside != machine.constants.end()) beside->second.value *= std::min(1.0, clock / highest);
-  for (auto* stated : {&machine.clocks.maximum, &machine.clocks.tensor, &machine.clocks.base}) {
-    if (*stated && (*stated)->value > clock) (*stated)->value = clock;
-  }
-}
-
-/// The clock that SMs were read to have: beside products too, and no limit is known to have bound.
-void hold_clock(Machine& machine, double clock) {
-  lock_clock(machine, clock);
-  const auto beside = machine.constants.find("clock_beside_tensor");
-  if (beside != machine.constants.end()) beside->second.value = clock;
-  if (machine.power.limit) machine.power.limit->value = no_limit;
-}
-
-Edit edit_of(const PublishedQuestion& question) {
-  if (!question.clock && !question.power && !question.held) return {};
-  return [clock = question.clock, power = question.power, held = question.held](Machine& machine) {
-    if (clock) lock_clock(machine, *clock);
-    if (power && machine.power.limit) machine.power.limit->value = *power;
-    if (held) hold_clock(machine, *held);
-  };
+/// Returns what the source states of the card while it timed.
+CardConditions conditions_of(const PublishedQuestion& question) {
+  CardConditions conditions;
+  conditions.clock = question.clock;
+  conditions.limit = question.power;
+  conditions.held = question.held;
+  return conditions;
 }
 
 /// What the source's timer saw of a call: the host's time too where calls begin on an idle stream, and never less than
@@ -136,81 +114,93 @@ double timed(const PublishedQuestion& question, Seconds launch) {
   return question.one_by_one ? question.host + launch.value : std::max(question.host, launch.value);
 }
 
-/// Asks one mapping for a tile. Throws Refusal and Error.
+/// Asks one mapping for a tile, as `query` answers it. Throws Refusal and Error.
 void ask_tile(TileText tile_text, PublishedAnswer& answer) {
   Ask& ask = answer.question.ask;
   ask.tile = std::move(tile_text);
-  const std::unique_ptr<Measurable> measurable = measurable_of(ask, edit_of(answer.question));
+  ask.conditions = conditions_of(answer.question);
+  const std::unique_ptr<Measurable> measurable = measurable_of(ask);
   const Layout& layout = *measurable->layout;
   const Tile tile = select_tile(measurable->request).tile;
   const Placement placement = place(*measurable->placer, tile);
-  check_taken(placement.violations, answer.row());
-  const Prediction prediction = predict_read_again(placement.placed, placement.plan);
+  check_legal(placement.violations, answer.row());
+  const Prediction prediction = predicted(measurable->request, layout, placement);
   answer.gpu = measurable->request.machine->name;
   answer.architecture = measurable->request.machine->architecture;
   answer.kernel = layout.mapping->name;
   answer.tile = values_of(*layout.mapping, tile);
-  answer.legal = placement.violations.empty();
   answer.predicted = answer_of(prediction);
   answer.by_graph = !prediction.iteration.empty();
   answer.seconds = timed(answer.question, prediction.time);
   answer.roofline_seconds = timed(answer.question, predict_by_roofline(placement.placed, placement.plan).time);
 }
 
-/// Asks one mapping, for the fastest of the tiles that its source's autotuner tried. Throws Refusal and Error.
-void ask_mapping(const PublishedKernel& kernel, PublishedAnswer& answer) {
-  const Machine& machine = *find_machine(answer.question.ask.gpu);
-  const std::string& mapping = answer.question.ask.kernel;
-  if (!runs_on(mapping_named(mapping), machine))
-    throw Refusal{"its mapping does not run on the GPU's architecture", mapping};
-  std::vector<TileText> tiles = published_tiles(kernel, machine.architecture, answer.row());
-  if (tiles.empty()) throw Refusal{"its tile is not in the mapping's words", answer.row().tile};
-  std::optional<PublishedAnswer> best;
-  for (TileText& tile : tiles) {
-    PublishedAnswer one = answer;
-    ask_tile(std::move(tile), one);
-    const bool better =
-        !best || (one.legal && !best->legal) || (one.legal == best->legal && one.seconds < best->seconds);
-    if (better) best = std::move(one);
+/// Keeps the fastest of the answers that `ask` gives by turns, and the first refusal.
+class Fastest {
+ public:
+  template <class Asking>
+  void offer(const PublishedAnswer& question, const Asking& asking) {
+    PublishedAnswer one = question;
+    try {
+      asking(one);
+      if (!best_ || one.seconds < best_->seconds) best_ = std::move(one);
+    } catch (const Refusal& refusal) {
+      if (!refused_) refused_ = refusal;
+    } catch (const Error& error) {
+      if (!refused_) refused_ = {"the model refuses", error.what()};
+    }
   }
-  answer = std::move(*best);
+  [[nodiscard]] bool empty() const { return !best_; }
+  /// Throws the refusal, or else `none`, where no answer was given.
+  [[nodiscard]] PublishedAnswer take(const Refusal& none) {
+    if (!best_) throw refused_.value_or(none);
+    return std::move(*best_);
+  }
+
+ private:
+  std::optional<PublishedAnswer> best_;
+  std::optional<Refusal> refused_;
+};
+
+/// Asks one mapping, for the fastest of the tiles that its source's autotuner tried. Throws Refusal and Error.
+void ask_mapping(const PublishedKernel& kernel, Parts& parts, PublishedAnswer& answer) {
+  const std::shared_ptr<const Machine> machine = parts.machine(answer.question.ask.gpu);
+  const std::string mapping = answer.question.ask.kernel;
+  if (!runs_on(*parts.mapping(mapping), *machine))
+    throw Refusal{"its mapping does not run on the GPU's architecture", mapping};
+  Fastest fastest;
+  for (const TileText& tile : published_tiles(kernel, machine->architecture, answer.row()))
+    fastest.offer(answer, [&](PublishedAnswer& one) { ask_tile(tile, one); });
+  answer = fastest.take({"its tile is not in the mapping's words", answer.row().tile});
 }
 
 /// The mappings in turn: until one can be asked, or all, of which the fastest counts.
-void ask_mappings(const PublishedKernel& kernel, PublishedAnswer& answer) {
-  std::optional<Refusal> refused;
-  std::optional<PublishedAnswer> best;
+void ask_mappings(const PublishedKernel& kernel, Parts& parts, PublishedAnswer& answer) {
+  Fastest fastest;
   for (const std::string& mapping : kernel.mappings) {
-    if (!is_mapping(mapping) || (best && !kernel.fastest)) continue;
-    PublishedAnswer one = answer;
-    one.question.ask.kernel = mapping;
-    try {
-      ask_mapping(kernel, one);
-      if (!best || one.seconds < best->seconds) best = std::move(one);
-    } catch (const Refusal& refusal) {
-      if (!refused) refused = refusal;
-    } catch (const Error& error) {
-      if (!refused) refused = {"the model refuses", error.what()};
-    }
+    if (!parts.is_mapping(mapping) || (!fastest.empty() && !kernel.fastest)) continue;
+    fastest.offer(answer, [&](PublishedAnswer& one) {
+      one.question.ask.kernel = mapping;
+      ask_mapping(kernel, parts, one);
+    });
   }
-  if (!best) throw refused.value_or(Refusal{"no mapping of the kernel", ""});
-  answer = std::move(*best);
+  answer = fastest.take({"no mapping of the kernel", ""});
 }
 
 /// All passes of a row, one behind the other.
-void ask_passes(const std::vector<PublishedKernel>& passes, PublishedAnswer& answer) {
+void ask_passes(const std::vector<PublishedKernel>& passes, Parts& parts, PublishedAnswer& answer) {
   const double flops = counted_flops(answer.row());
   std::string kernels;
   double seconds = 0, roofline = 0;
-  bool legal = true, by_graph = true;
+  bool by_graph = true;
   for (const PublishedKernel& pass : passes) {
     answer.question.ask.algorithm = pass.algorithm;
-    ask_mappings(pass, answer);
+    ask_mappings(pass, parts, answer);
     kernels += (kernels.empty() ? "" : " + ") + answer.kernel;
     seconds += answer.seconds, roofline += answer.roofline_seconds;
-    legal = legal && answer.legal, by_graph = by_graph && answer.by_graph;
+    by_graph = by_graph && answer.by_graph;
   }
-  answer.kernel = kernels, answer.legal = legal, answer.by_graph = by_graph;
+  answer.kernel = kernels, answer.by_graph = by_graph;
   answer.seconds = seconds, answer.roofline_seconds = roofline;
   answer.tflops = flops / seconds / tera, answer.roofline = flops / roofline / tera;
 }
@@ -224,21 +214,21 @@ void set_condition(PublishedQuestion& question) {
   }
 }
 
-PublishedAnswer ask_one(const PublishedRow& row) {
+PublishedAnswer ask_one(const PublishedRow& row, Parts& parts) {
   PublishedAnswer answer;
   answer.question.row = &row;
   answer.question.doubt = published_names().doubt(row);
   try {
     std::vector<PublishedKernel> passes;
-    for (const std::string& algorithm : row.algorithms()) passes.push_back(kernel_of(row, algorithm));
+    for (const std::string& algorithm : row.algorithms()) passes.push_back(kernel_of(row, algorithm, parts));
     Ask& ask = answer.question.ask;
     ask.shape = shape_of(row);
     if (!row.product() && !row.causal) throw Refusal{"its sizes or its mask are not stated", ""};
     if (row.causal == true) ask.mask.kind = Mask::Kind::causal;
     ask.dtype = published_names().dtype(row.dtype);
-    ask.gpu = profile_of(row);
+    ask.gpu = profile_of(row, parts);
     set_condition(answer.question);
-    ask_passes(passes, answer);
+    ask_passes(passes, parts, answer);
   } catch (const Refusal& refusal) {
     answer.question.reason = refusal.reason, answer.question.detail = refusal.detail;
   } catch (const Error& error) {
@@ -277,8 +267,9 @@ std::vector<PublishedAnswer> ask_published(const std::vector<PublishedRow>& rows
                                            const std::function<void(std::size_t)>& progress) {
   std::vector<PublishedAnswer> answers;
   answers.reserve(rows.size());
+  Parts parts;
   for (const PublishedRow& row : rows) {
-    answers.push_back(ask_one(row));
+    answers.push_back(ask_one(row, parts));
     if (progress) progress(answers.size());
   }
   return answers;

@@ -58,8 +58,7 @@ struct PublishedAnswer {
   PublishedQuestion question;  ///< with a reason: nothing below holds
   /// As the model calls them; kernel: of both passes "A + B". Tile and what is predicted are the last pass's then.
   std::string gpu, architecture, kernel;
-  TileValues tile;
-  bool legal = true;
+  TileValues tile;  ///< legal: a row without a legal tile is not asked
   PredictedAnswer predicted;
   bool by_graph = false;  ///< else a bound by the fullest pipe
   double seconds = 0;     ///< of a call as the source timed it: all passes, and the host's time where its timer saw it
@@ -74,10 +73,11 @@ struct PublishedAnswer {
   [[nodiscard]] double roofline_error() const { return roofline / row().tflops - 1; }
 };
 
-/// The rows and the names that the program carries.
+/// The rows that the program carries, and their path in the repository.
+inline constexpr std::string_view published_rows_path = "apps/library/judge/data/published.json";
 [[nodiscard]] std::string_view published_rows_text();
 
-/// Each row asked of the model. Keeps pointers to the rows.
+/// Asks each row of the model, as `query` answers it. Keeps pointers to the rows. Safe from several threads.
 [[nodiscard]] std::vector<PublishedAnswer> ask_published(const std::vector<PublishedRow>& rows,
                                                          const std::function<void(std::size_t)>& progress = {});
 

@@ -10,7 +10,6 @@ namespace napkin {
 namespace {
 
 constexpr std::string_view names_path = "apps/library/judge/data/names.yaml";
-constexpr std::string_view rows_path = "apps/library/judge/data/published.json";
 
 bool any_matches(const std::vector<std::string>& patterns, std::string_view text) {
   return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& p) { return matches(p, text); });
@@ -222,7 +221,7 @@ const PublishedNames& published_names() {
   return names;
 }
 
-std::string_view published_rows_text() { return embedded_file(rows_path).text; }
+std::string_view published_rows_text() { return embedded_file(published_rows_path).text; }
 
 namespace {
 

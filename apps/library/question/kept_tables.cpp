@@ -7,6 +7,7 @@
 #include <iterator>
 #include <memory>
 #include <system_error>
+#include <utility>
 
 #include "apps/library/question/catalog.hpp"
 #include "apps/library/question/revision.hpp"
@@ -77,7 +78,7 @@ Tables::Store kept_tables() {
   const auto load = [folders](const std::string& key) -> std::optional<SharedBytes> {
     const std::string digits = digits_of(key);
     for (const std::filesystem::path& folder : folders) {
-      if (auto bytes = tables_in(folder).mapped(digits)) return bytes;
+      if (auto bytes = tables_in(folder).find(digits)) return SharedBytes(std::move(*bytes));
     }
     return std::nullopt;
   };

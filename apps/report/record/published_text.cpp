@@ -167,7 +167,6 @@ Json json_of(const PublishedAnswer& answer) {
                    {"architecture", answer.architecture},
                    {"kernel", answer.kernel},
                    {"tile", json_of(answer.tile)},
-                   {"legal", answer.legal},
                    {"clock", answer.by_graph ? "graph" : "bound"},
                    {"tflops", json_of(answer.tflops)},
                    {"error", json_of(answer.error())},

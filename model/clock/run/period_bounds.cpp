@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "model/base/error.hpp"
 
@@ -59,9 +60,7 @@ class Howard {
       int& policy = policy_[at(arcs_[at(a)].from)];
       if (policy < 0 || arcs_[at(a)].clocks > arcs_[at(policy)].clocks) policy = a;
     }
-    do {
-      follow();
-    } while (turn());
+    search(vertices);
   }
 
   [[nodiscard]] double ratio() const { return ratio_; }
@@ -78,9 +77,22 @@ class Howard {
     double clocks;
   };
 
+  /// Ends where no vertex turns. A ratio that no cycle beats lets ways grow over `vertices` rounds at most: beyond,
+  /// they grow by rounding alone. Whatever the numbers, no search takes more than so many rounds for each vertex.
+  void search(int vertices) {
+    constexpr int most_rounds_a_vertex = 64;
+    const int most = most_rounds_a_vertex * (vertices + 1);
+    bool any = true;
+    for (int round = 0, still = 0; any && still <= vertices && round < most; ++round) {
+      still = follow() ? 0 : still + 1;
+      any = turn();
+    }
+  }
+
   void add(const EventEdge& e) {
     const int here = g_.instances[at(e.from)], there = g_.instances[at(e.to)];
     const double clocks = passes(g_.node(e.from), e);
+    if (!std::isfinite(clocks)) throw Error("edges", "a wait without end", "finite times in machine and mapping");
     for (int from = first_[at(e.from)], i = 0; i < here; ++i) {
       if (here == there && !e.barrier) {
         const int to = i + e.agents;
@@ -91,17 +103,19 @@ class Howard {
     }
   }
 
-  /// Takes the best of the cycles that the policies run into, where it beats the best so far.
-  void follow() {
+  /// Takes the best of the cycles that the policies run into, where it beats the best so far; returns whether one did.
+  bool follow() {
+    bool better = false;
     std::fill(met_.begin(), met_.end(), 0);
     for (int start = 0; start < static_cast<int>(policy_.size()); ++start) {
       int v = start;
       for (; policy_[at(v)] >= 0 && met_[at(v)] == 0; v = next(v)) met_[at(v)] = start + 1;
-      if (policy_[at(v)] >= 0 && met_[at(v)] == start + 1) take(v);
+      if (policy_[at(v)] >= 0 && met_[at(v)] == start + 1) better = take(v) || better;
     }
+    return better;
   }
 
-  void take(int on_cycle) {
+  bool take(int on_cycle) {
     double clocks = 0;
     int tokens = 0, v = on_cycle;
     do {
@@ -110,13 +124,14 @@ class Howard {
       v = next(v);
     } while (v != on_cycle);
     if (tokens <= 0) throw Error("edges", "a cycle of waits without tokens", "tokens on an edge of every cycle");
-    if (!critical_.empty() && clocks / tokens <= ratio_) return;
+    if (!critical_.empty() && clocks / tokens <= ratio_) return false;
     ratio_ = clocks / tokens;
     critical_.clear();
     do {
       critical_.push_back(v);
       v = next(v);
     } while (v != on_cycle);
+    return true;
   }
 
   /// Whether a vertex has an arc that leads to a longer way, in clocks less the ratio for every token.
@@ -124,8 +139,9 @@ class Howard {
     bool any = false;
     for (int a = 0; a < static_cast<int>(arcs_.size()); ++a) {
       const Arc& arc = arcs_[at(a)];
-      const double way = arc.clocks - ratio_ * arc.tokens + way_[at(arc.to)];
-      if (way <= way_[at(arc.from)] + tolerance) continue;
+      const double owed = ratio_ * arc.tokens, onward = way_[at(arc.to)], way = arc.clocks - owed + onward;
+      const double rounding = relative_tolerance * (arc.clocks + owed + std::abs(onward));
+      if (way <= way_[at(arc.from)] + std::max(tolerance, rounding)) continue;
       way_[at(arc.from)] = way;
       policy_[at(arc.from)] = a;
       any = true;
@@ -142,7 +158,8 @@ class Howard {
     return g_.instances[node] > 1 ? fmt::format("{}[{}]", name, vertex - first_[node]) : name;
   }
 
-  static constexpr double tolerance = 1e-7;  // clocks
+  static constexpr double tolerance = 1e-7;            // clocks
+  static constexpr double relative_tolerance = 1e-12;  // ways that differ by rounding alone would turn for ever
 
   const EventGraph& g_;
   std::vector<int> first_;  // by node: its first vertex

@@ -9,10 +9,12 @@
 
 #include <random>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "model/base/embedded.hpp"
+#include "model/base/library.hpp"
 #include "model/base/yaml.hpp"
 
 namespace test_yaml_bytes {
@@ -118,6 +120,13 @@ std::vector<EmbeddedFile> bundled() {
 }
 
 }  // namespace
+
+TEST_CASE("a file that is not embedded is a defect that is told, and no empty text") {
+  CHECK_THROWS_WITH_AS((void)napkin::embedded_file("no/such.json"),
+                       "'no/such.json' is not in the program: name it in napkin_embed of CMakeLists.txt",
+                       std::logic_error);
+  for (const EmbeddedFile& file : embedded_files()) CHECK(napkin::embedded_file(file.path).text == file.text);
+}
 
 TEST_CASE("the bundled files: each value is what yaml-cpp reads at that place") {
   REQUIRE(bundled().size() > 60);

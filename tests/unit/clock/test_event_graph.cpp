@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <random>
 #include <set>
 #include <tuple>
@@ -168,6 +169,30 @@ TEST_CASE("cycle ratio: Howard's algorithm and every cycle one by one agree") {
     CHECK(cycle_ratio(s.graph).clocks == doctest::Approx(enumerated_ratio(s.graph)).epsilon(1e-9));
     // Nothing is shared, so nothing is contended: the run reaches the ratio.
     CHECK(period(s.graph).clocks == doctest::Approx(cycle_ratio(s.graph).clocks).epsilon(0.02));
+  }
+}
+
+TEST_CASE("cycle ratio: the search ends whatever the numbers, within rounding of the longest cycle") {
+  std::mt19937 random(9);
+  const auto below = [&](int most) { return static_cast<int>(random() % static_cast<unsigned>(most)); };
+  for (int round = 0; round < 400; ++round) {
+    CAPTURE(round);
+    Small s;
+    const int nodes = 2 + below(5);
+    const double scale =
+        std::pow(10.0, below(200) - 100);  // rounding is far beyond any tolerance in clocks, or below it
+    for (int n = 0; n < nodes; ++n) s.add(std::string(1, static_cast<char>('a' + n)), scale * (1 + below(1000)) / 7);
+    for (int n = 0; n < nodes; ++n) s.edge(n, (n + 1) % nodes, n + 1 < nodes ? 0 : 1 + below(7));
+    for (int extra = 0; extra < 6; ++extra) s.edge(below(nodes), below(nodes), 1 + below(7));
+    // Where all numbers are as small as the tolerance, any cycle will do.
+    if (scale >= 1) CHECK(cycle_ratio(s.graph).clocks == doctest::Approx(enumerated_ratio(s.graph)).epsilon(1e-6));
+    CHECK(cycle_clocks(s.graph) <= enumerated_ratio(s.graph) * (1 + 1e-9));
+  }
+  for (const double clocks : {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
+    Small s;
+    s.edge(s.add("a", clocks), s.add("b", 1));
+    s.edge(1, 0, 1);
+    CHECK_THROWS_AS((void)cycle_ratio(s.graph), Error);
   }
 }
 

@@ -80,7 +80,6 @@ TEST_CASE("a damaged entry counts as none and is replaced") {
     CHECK_FALSE(cache.find(key));
   }
   for (std::size_t at = 0; at < whole.size(); at += at < 400 ? 1 : 9973) {
-    if (at == 80) continue;  // the line end behind the hash is no part of the entry
     std::string flipped = whole;
     flipped[at] = static_cast<char>(flipped[at] ^ 4);
     write(cache.file_of(key), flipped);
