@@ -260,6 +260,14 @@ struct Launch {
   [[nodiscard]] bool streams() const { return !reads.empty() || !writes.empty(); }
 };
 
+/// Heads of a group that a kernel takes for further queries of one head: with one query each, the eight heads of a
+/// group of flash_decoding are eight queries.
+struct Packs {
+  std::string axis, into;  ///< g, q: entries of the first become entries of the second
+  std::int64_t up_to = 0;  ///< entries of `into` up to which it does; 0: any number
+  Location location;
+};
+
 struct Mapping {
   std::string name, about, algorithm;
   std::vector<std::string> runs_on;  ///< architectures, "sm_90"; "sm_80+" means that and every later NVIDIA one
@@ -280,13 +288,18 @@ struct Mapping {
   std::optional<CombineMapping> combine;
   std::vector<Relation> relations;
   std::vector<std::pair<std::string, std::vector<std::int64_t>>>
-      head_sizes;                     ///< axis -> sizes that the kernel supports; empty: any
+      head_sizes;                   ///< axis -> sizes that the kernel supports; empty: any
+  std::vector<std::string> padded;  ///< axes of head_sizes that it pads to the next size, with zeros
+  std::vector<Packs> packs;
   std::string emit;                   ///< own form of the emitter: "fa3", "triton", ""
   bool exact_groups = false;          ///< a group is never larger than its axis (the ideal mapping); kernels pad
   std::string file;                   ///< where it was read from, for messages
   std::vector<Reference> references;  ///< names that only the diagram or the machine can vouch for
 
   [[nodiscard]] std::optional<KnobId> find_knob(std::string_view knob_name) const;
+  /// The size that the kernel is made for, of an axis with that size: the same, or the next one that it pads to.
+  /// Nothing where it supports none.
+  [[nodiscard]] std::optional<std::int64_t> size_for(std::string_view axis, std::int64_t size) const;
   /// Whether a launch that streams computes the operation, by its output.
   [[nodiscard]] bool computed_apart(std::string_view output) const;
   [[nodiscard]] std::optional<KnobId> order_knob() const;  ///< whose words say how the launch's tiles are taken

@@ -125,7 +125,7 @@ struct FlashTile {
 };
 
 FlashTile flash_tile(const Mapping& mapping, const Tile& tile, std::string_view form) {
-  if (mapping.emit != "fa3")
+  if (mapping.emit != "fa3" && mapping.emit != form)
     throw Error(fmt::format("--emit {}", form), fmt::format("mapping {} has no FlashAttention-3 form", mapping.name),
                 "a mapping whose 'emit' is fa3");
   // kBlockM counts rows: queries times the query heads packed into the tile (PackGQA).
@@ -189,9 +189,11 @@ std::string emit_fa4(const Mapping& mapping, const std::vector<Tile>& tiles, con
   const auto word_of = [](bool value) { return value ? "True" : "False"; };
   for (const Tile& tile : tiles) {
     const FlashTile own = flash_tile(mapping, tile, "fa4");
+    // On Blackwell a tile is a softmax warpgroup's; how many a block has is q_stage.
+    const std::int64_t tiles_of_block = mapping.emit == "fa4" ? number_of(mapping, tile, "warpgroups") : 1;
     std::string line =
         fmt::format("    FwdConfig(m_block_size={}, n_block_size={}, mma_pv_is_rs={}, intra_wg_overlap={}),\n",
-                    own.rows, own.columns, word_of(own.p_in_registers), word_of(own.overlap));
+                    own.rows / tiles_of_block, own.columns, word_of(own.p_in_registers), word_of(own.overlap));
     if (!named(lines, line)) lines.push_back(std::move(line));
   }
   return fmt::format("{}[\n{}]\n", about.empty() ? "" : "# " + about + "\n", fmt::join(lines, ""));

@@ -90,21 +90,21 @@ void add_device_memory(std::vector<TileRule>& rules, const Streamed& streamed, c
 
 void add_supported_sizes(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping,
                          const Problem& problem) {
-  const Resolver resolve(streamed, problem);
+  const Resolver resolve(streamed, mapping, problem);
   for (const auto& [axis, supported] : mapping.head_sizes) {
     if (supported.empty()) continue;
     const std::int64_t size = resolve.size(axis).get();
     const std::int64_t nearest = *std::min_element(
         supported.begin(), supported.end(), [&](auto a, auto b) { return std::abs(a - size) < std::abs(b - size); });
-    const bool same = nearest == size;
+    const bool taken = mapping.size_for(axis, size).has_value();
     rules.push_back(
-        constant("size of " + axis, same ? std::nullopt : std::optional(Excess{real(size), real(nearest)})));
+        constant("size of " + axis, taken ? std::nullopt : std::optional(Excess{real(size), real(nearest)})));
   }
 }
 
 void add_packing(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping,
                  const Problem& problem) {
-  const Resolver resolve(streamed, problem);
+  const Resolver resolve(streamed, mapping, problem);
   std::vector<std::string> done;
   for (const Agent& agent : mapping.agents) {
     const std::vector<Value> sizes = split_sizes(mapping, agent);
@@ -124,11 +124,11 @@ void add_packing(std::vector<TileRule>& rules, const Streamed& streamed, const M
 namespace {
 
 /// Whether the guard holds of the problem: its mask, and the sizes of axes held whole.
-bool is_meant(const Guard& guard, const Diagram& diagram, const Problem& problem) {
+bool is_meant(const Guard& guard, const Mapping& mapping, const Diagram& diagram, const Problem& problem) {
   const auto& masks = guard.masks;
   if (!masks.empty() && std::find(masks.begin(), masks.end(), problem.mask.kind) == masks.end()) return false;
   return std::all_of(guard.axes.begin(), guard.axes.end(), [&](const auto& term) {
-    const std::int64_t size = problem.sizes[static_cast<std::size_t>(diagram.axis(term.first))].get();
+    const std::int64_t size = held_size(mapping, diagram, problem, diagram.axis(term.first)).get();
     return std::find(term.second.begin(), term.second.end(), size) != term.second.end();
   });
 }
@@ -137,9 +137,9 @@ bool is_meant(const Guard& guard, const Diagram& diagram, const Problem& problem
 
 void add_relations(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping,
                    const Problem& problem) {
-  const Resolver resolve(streamed, problem);
+  const Resolver resolve(streamed, mapping, problem);
   for (const Relation& relation : mapping.relations) {
-    if (!is_meant(relation.when, streamed.diagram, problem)) continue;
+    if (!is_meant(relation.when, mapping, streamed.diagram, problem)) continue;
     const KnobSet knobs = knobs_of(relation.left) | knobs_of(relation.right) | napkin::knobs_of(relation.when);
     rules.push_back({relation.name, knobs,
                      [left = resolve.terms(relation.left), right = resolve.terms(relation.right), when = relation.when,
@@ -155,7 +155,7 @@ void add_granularity(std::vector<TileRule>& rules, const Streamed& streamed, con
                      const Machine& machine, const Problem& problem) {
   const LevelMapping* block = block_level_of(mapping);
   if (!block) return;
-  const Resolver resolve(streamed, problem);
+  const Resolver resolve(streamed, mapping, problem);
   for (const Granularity& granularity : granularities(streamed, mapping, machine, problem)) {
     const std::string& axis = streamed.diagram.axes[static_cast<std::size_t>(granularity.axis)].name;
     const auto size = size_of_axis(mapping, *block, axis);
@@ -170,7 +170,7 @@ void add_granularity(std::vector<TileRule>& rules, const Streamed& streamed, con
 
 void add_agent_rows(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping,
                     const Problem& problem) {
-  const Resolver resolve(streamed, problem);
+  const Resolver resolve(streamed, mapping, problem);
   for (const Agent& agent : mapping.agents) {
     if (agent.splits.empty()) continue;
     const std::vector<Value> sizes = split_sizes(mapping, agent);
@@ -195,7 +195,7 @@ void add_agent_rows(std::vector<TileRule>& rules, const Streamed& streamed, cons
 void add_threads(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping, const Machine& machine,
                  const Problem& problem) {
   if (!machine.limits.known || mapping.agents.empty()) return;
-  const Resolver resolve(streamed, problem);
+  const Resolver resolve(streamed, mapping, problem);
   std::vector<std::pair<Guarded<Term>, Term>> agents;
   KnobSet knobs = 0;
   for (const Agent& agent : mapping.agents) {
@@ -231,7 +231,7 @@ bool visits_differ(const Streamed& streamed, const Mapping& mapping, const Probl
 
 void add_cluster(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping, const Machine& machine,
                  const Problem& problem) {
-  const Resolver resolve(streamed, problem);
+  const Resolver resolve(streamed, mapping, problem);
   const LevelMapping* block = block_level_of(mapping);
   for (const LevelMapping& level : mapping.levels) {
     if (!level.nodes) continue;
@@ -272,7 +272,7 @@ void add_combine(std::vector<TileRule>& rules, const Streamed& streamed, const M
     Count size;
     Term extent, nodes;
   };
-  const Resolver resolve(streamed, problem);
+  const Resolver resolve(streamed, mapping, problem);
   const Term one{1, -1};
   std::vector<Cut> cuts;
   KnobSet knobs = 0;

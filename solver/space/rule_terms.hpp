@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/mapping/asked.hpp"
 #include "model/mapping/mapping.hpp"
 #include "solver/space/constraints.hpp"
 
@@ -24,8 +25,8 @@ struct Term {
 /// Makes terms of a mapping's values at one problem.
 class Resolver {
  public:
-  Resolver(const Streamed& streamed, const Problem& problem)
-      : streamed_(streamed), diagram_(streamed.diagram), problem_(problem) {}
+  Resolver(const Streamed& streamed, const Mapping& mapping, const Problem& problem)
+      : streamed_(streamed), diagram_(streamed.diagram), mapping_(mapping), problem_(problem) {}
 
   [[nodiscard]] Count size(const std::string& axis) const {
     const AxisId id = diagram_.axis(axis);
@@ -36,7 +37,9 @@ class Resolver {
   [[nodiscard]] bool read_lengths() const { return std::exchange(lengths_, false); }
   [[nodiscard]] Term term(const Value& value) const {
     if (value.kind == Value::Kind::knob) return {value.more, value.knob};
-    return {value.kind == Value::Kind::axis ? size(value.axis).get() : value.literal, -1};
+    if (value.kind != Value::Kind::axis) return {value.literal, -1};
+    (void)size(value.axis);  // whether it reads lengths
+    return {held_size(mapping_, diagram_, problem_, diagram_.axis(value.axis)).get(), -1};
   }
   [[nodiscard]] std::vector<Term> terms(const std::vector<Value>& values) const {
     std::vector<Term> out;
@@ -52,6 +55,7 @@ class Resolver {
  private:
   const Streamed& streamed_;
   const Diagram& diagram_;
+  const Mapping& mapping_;
   const Problem& problem_;
   mutable bool lengths_ = false;
 };

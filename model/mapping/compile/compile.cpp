@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "model/diagram/reindex.hpp"
+#include "model/mapping/asked.hpp"
 #include "model/mapping/compile/compiled.hpp"
 #include "model/mapping/read/load.hpp"
 
@@ -62,7 +63,7 @@ Number64 Placer::Compiled::number(const Value& value) const {
   if (value.kind == Value::Kind::literal) out.literal = value.literal;
   if (value.kind == Value::Kind::axis) {
     out.axis = streamed_->diagram.axis(value.axis);
-    out.literal = problem_->sizes[at(out.axis)].get();
+    out.literal = held_size(*mapping_, streamed_->diagram, *problem_, out.axis).get();
   }
   if (value.kind == Value::Kind::table) {
     out.table = value.table.get();
@@ -76,14 +77,15 @@ Number64 Placer::Compiled::number(const Value& value) const {
 std::size_t Placer::Compiled::base_of(const RegisterTable& table) const {
   std::vector<std::int64_t> sizes;
   for (const std::string& axis : table.axes())
-    sizes.push_back(problem_->sizes[at(streamed_->diagram.axis(axis))].get());
+    sizes.push_back(held_size(*mapping_, streamed_->diagram, *problem_, streamed_->diagram.axis(axis)).get());
   return table.base(problem_->mask.kind, sizes);
 }
 
 bool Placer::Compiled::is_meant(const Guard& guard, const Problem& problem) const {
   if (!guard.masks.empty() && std::count(guard.masks.begin(), guard.masks.end(), problem.mask.kind) == 0) return false;
   return std::all_of(guard.axes.begin(), guard.axes.end(), [&](const auto& term) {
-    const std::int64_t size = problem.sizes[at(streamed_->diagram.axis(term.first))].get();
+    const AxisId axis = streamed_->diagram.axis(term.first);
+    const std::int64_t size = held_size(*mapping_, streamed_->diagram, problem, axis).get();
     return std::count(term.second.begin(), term.second.end(), size) > 0;
   });
 }

@@ -131,6 +131,10 @@ void Placer::Compiled::compile_level(LevelId id) {
       if (!level->parts.empty()) out.parts = number(level->parts.front().second);
       continue;
     }
+    if (position == block_ && lists(mapping_->padded, name)) {  // held whole, with zeros behind it
+      out.sizes.emplace_back(axis, number(Value{Value::Kind::axis, 0, -1, name}));
+      continue;
+    }
     if (!lists(level->group, name) && position <= block_) continue;
     if (const auto size = size_at(*level, position == block_, axis)) out.sizes.emplace_back(axis, *size);
     out.staged |= lists(level->group, name);

@@ -1,6 +1,7 @@
 // What the knobs change of a compiled mapping: constants are folded, the rest is told apart.
 #include <algorithm>
 
+#include "model/mapping/asked.hpp"
 #include "model/mapping/compile/compiled.hpp"
 
 namespace napkin {
@@ -98,7 +99,7 @@ void Placer::Compiled::rebind(const Problem& problem) {
   problem_ = &problem;
   ++binding_;
   each_number([&](Number64& number) {
-    if (number.axis >= 0) number.literal = problem.sizes[at(number.axis)].get();
+    if (number.axis >= 0) number.literal = held_size(*mapping_, streamed_->diagram, problem, number.axis).get();
     if (number.table != nullptr) number.base = base_of(*number.table);
   });
   // Which axes are constant is the mapping's business, not the sizes'.

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "model/machine/load.hpp"
+#include "model/mapping/asked.hpp"
 #include "model/mapping/read/guard_cases.hpp"
 #include "model/mapping/read/load.hpp"
 #include "model/mapping/read/read.hpp"
@@ -131,6 +132,13 @@ void check_guard(const Mapping& m, const Guard& guard, const Location& where, co
 }
 
 void check_guards(const Mapping& m) {
+  for (const std::string& axis : m.padded) {
+    for (const LevelMapping& level : m.levels) {
+      if (lists(level.group, axis) || lists(level.stream, axis))
+        throw Error(level.location, "sizes." + axis + ".pad_to",
+                    "axis '" + axis + "' is divided among blocks or chunks", "a list: of an axis held whole alone");
+    }
+  }
   for (const Relation& r : m.relations) check_guard(m, r.when, r.location, "relations." + r.name + ".when");
   for (const Agent& a : m.agents) {
     for (const auto& [guard, value] : a.overhead.numbers)
@@ -304,6 +312,7 @@ std::optional<KnobId> Mapping::order_knob() const {
 
 void check(const Mapping& mapping, const Diagram& diagram) {
   for (const Reference& r : mapping.references) check_reference(r, diagram);
+  check_packs(mapping, diagram);
   for (const Operation& op : diagram.operations) {
     const auto mapped = [&](const OperationMapping& o) { return computes(diagram, op, o.output); };
     const std::string& output = diagram.arrays[static_cast<std::size_t>(op.outputs[0])].name;

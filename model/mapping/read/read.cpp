@@ -20,9 +20,9 @@ bool lists_sizes_of(const Mapping& mapping, const std::string& axis) {
 }  // namespace
 
 Mapping Reader::read(const yaml::Node& document, const std::string& file, const FindTable& find_table) {
-  document.allow({"mapping", "about",  "algorithm", "runs_on",       "source",     "proposed",  "dtypes",
-                  "masks",   "sizes",  "emit",      "launches",      "knobs",      "relations", "agents",
-                  "levels",  "arrays", "barriers",  "section_bytes", "operations", "edges",     "combine"});
+  document.allow({"mapping", "about",    "algorithm",     "runs_on",    "source", "proposed",  "dtypes", "masks",
+                  "sizes",   "packs",    "emit",          "launches",   "knobs",  "relations", "agents", "levels",
+                  "arrays",  "barriers", "section_bytes", "operations", "edges",  "combine"});
   Mapping mapping;
   mapping.file = file;
   mapping.name = document.at("mapping").text();
@@ -35,7 +35,7 @@ Mapping Reader::read(const yaml::Node& document, const std::string& file, const 
   if (const auto* proposed = document.find("proposed")) mapping.proposed = proposed->boolean();
   if (mapping.proposed && !mapping.source.empty())
     document.at("proposed").fail("a kernel with a source is built", "no proposed, or no source");
-  if (const auto* emit = document.find("emit")) mapping.emit = emit->choice({"fa3", "triton"});
+  if (const auto* emit = document.find("emit")) mapping.emit = emit->choice({"fa3", "fa4", "triton"});
   Reader reader(mapping, find_table);
   if (const auto* dtypes = document.find("dtypes")) {
     for (const yaml::Node& item : dtypes->items()) mapping.dtypes.push_back(reader.type(item));
@@ -43,6 +43,7 @@ Mapping Reader::read(const yaml::Node& document, const std::string& file, const 
   if (const auto* masks = document.find("masks")) mapping.masks = mask_kinds(*masks);
   if (const auto* node = document.find("knobs")) reader.knobs(*node);
   if (const auto* node = document.find("sizes")) reader.sizes(*node);
+  if (const auto* node = document.find("packs")) reader.packs(*node);
   if (const auto* node = document.find("relations")) reader.relations(*node);
   if (const auto* node = document.find("agents")) reader.agents(*node);
   reader.levels(document.at("levels"));
@@ -242,7 +243,27 @@ void Reader::relations(const yaml::Node& node) {
 void Reader::sizes(const yaml::Node& node) {
   for (const auto& [axis, entry] : node.entries()) {
     m_.references.push_back({Reference::Kind::axis, axis, entry.key_location(), node.path()});
-    m_.head_sizes.emplace_back(axis, domain(entry, 1));
+    const yaml::Node* pads = entry.is_map() ? entry.find("pad_to") : nullptr;
+    if (pads != nullptr) {
+      entry.allow({"pad_to"});
+      m_.padded.push_back(axis);
+    }
+    m_.head_sizes.emplace_back(axis, domain(pads != nullptr ? *pads : entry, 1));
+  }
+}
+
+void Reader::packs(const yaml::Node& node) {
+  for (const auto& [axis, entry] : node.entries()) {
+    entry.allow({"into", "up_to"});
+    Packs out;
+    out.axis = axis;
+    out.into = entry.at("into").text();
+    out.location = entry.key_location();
+    m_.references.push_back({Reference::Kind::axis, axis, entry.key_location(), node.path()});
+    refer(Reference::Kind::axis, out.into, entry.at("into"));
+    if (out.into == axis) entry.at("into").fail("an axis into itself", "another axis");
+    if (const auto* n = entry.find("up_to")) out.up_to = n->integer(1, most);
+    m_.packs.push_back(std::move(out));
   }
 }
 

@@ -37,6 +37,7 @@ class Reader {
   void combine(const yaml::Node& node);
   void launches(const yaml::Node& node);
   void sizes(const yaml::Node& node);
+  void packs(const yaml::Node& node);
 
   [[nodiscard]] Knob knob(const std::string& name, const yaml::Node& node) const;
   [[nodiscard]] Relation relation(const yaml::Node& node);

@@ -1,0 +1,72 @@
+#include "model/mapping/asked.hpp"
+
+#include <algorithm>
+
+namespace napkin {
+namespace {
+
+/// Whether each of so many rows sees every column.
+bool sees_all(const Mask& mask, std::int64_t rows, std::int64_t columns) {
+  return mask.kind == Mask::Kind::none || visible_pairs(mask, rows, columns) == Count(rows) * columns;
+}
+
+/// Whether no row of the problem has a key hidden from it, where rows lie along that axis.
+bool hides_nothing(const Diagram& diagram, const Problem& problem, AxisId into) {
+  if (problem.mask.kind == Mask::Kind::none) return true;
+  for (const auto& [rows, columns] : mask_axes(diagram)) {
+    if (rows != into || !sees_all(problem.mask, problem.sizes[at(rows)].get(), problem.sizes[at(columns)].get()))
+      return false;
+  }
+  return std::all_of(problem.packing.sequences.begin(), problem.packing.sequences.end(),
+                     [&](const SequenceLengths& one) { return sees_all(problem.mask, one.q, one.x); });
+}
+
+void pack(const Diagram& diagram, const Packs& packs, Problem& problem) {
+  const AxisId axis = diagram.axis(packs.axis), into = diagram.axis(packs.into);
+  const Count heads = problem.sizes[at(axis)];
+  const bool many = packs.up_to > 0 && problem.sizes[at(into)] > Count(packs.up_to);
+  if (heads == Count(1) || many || !hides_nothing(diagram, problem, into)) return;
+  problem.sizes[at(into)] *= heads;
+  problem.sizes[at(axis)] = 1;
+  problem.mask = {};
+  if (problem.packing.rows != into) return;
+  for (SequenceLengths& one : problem.packing.sequences) one.q *= heads.get();
+}
+
+}  // namespace
+
+Problem asked_of(const Mapping& mapping, const Diagram& diagram, const Problem& problem) {
+  Problem out = problem;
+  for (const Packs& packs : mapping.packs) pack(diagram, packs, out);
+  return out;
+}
+
+Count held_size(const Mapping& mapping, const Diagram& diagram, const Problem& problem, AxisId axis) {
+  const Count size = problem.sizes[at(axis)];
+  return mapping.padded.empty() ? size : mapping.size_for(diagram.axes[at(axis)].name, size.get()).value_or(size.get());
+}
+
+std::optional<std::int64_t> Mapping::size_for(std::string_view axis, std::int64_t size) const {
+  const auto rule = std::find_if(head_sizes.begin(), head_sizes.end(), [&](const auto& r) { return r.first == axis; });
+  if (rule == head_sizes.end() || rule->second.empty()) return size;
+  const bool pads = lists(padded, axis);
+  std::optional<std::int64_t> next;
+  for (const std::int64_t one : rule->second) {
+    if ((pads ? one >= size : one == size) && (!next || one < *next)) next = one;
+  }
+  return next;
+}
+
+void check_packs(const Mapping& mapping, const Diagram& diagram) {
+  for (const Packs& packs : mapping.packs) {
+    const AxisId axis = diagram.axis(packs.axis), into = diagram.axis(packs.into);
+    for (const Array& array : diagram.arrays) {
+      if (array.has(axis) == array.has(into)) continue;
+      throw Error(packs.location, "packs." + packs.axis,
+                  "array '" + array.name + "' has one of " + packs.axis + " and " + packs.into + " without the other",
+                  "two axes that every array has both or neither of");
+    }
+  }
+}
+
+}  // namespace napkin

@@ -1,0 +1,77 @@
+// What a kernel is asked where it packs heads into queries or pads: by hand, and the mistakes of such a mapping.
+
+#include <doctest/doctest.h>
+
+#include "model/base/library.hpp"
+#include "model/mapping/asked.hpp"
+#include "tests/support/mistakes.hpp"
+#include "tests/unit/mapping/mapped.hpp"
+
+namespace test_asked {
+
+using namespace napkin;
+
+namespace {
+
+Mapping packing(std::int64_t up_to) {
+  Mapping mapping;
+  mapping.packs = {{"g", "q", up_to, {}}};
+  return mapping;
+}
+
+Problem problem_of(const Diagram& diagram, const testing::Given& shape, Mask mask = {}) {
+  return {resolve_sizes(diagram, shape, "--shape"), mask, DType::bf16};
+}
+
+std::string refusal(const std::string& from, const std::string& to) {
+  const std::string text(embedded_file("kernels/attention/mappings/flash_decoding.yaml").text);
+  return test::refusal_of([&] {
+    const Mapping m = parse_mapping(test::replaced(text, from, to), "flash_decoding.yaml");
+    check(m, load_diagram("attention"));
+  });
+}
+
+}  // namespace
+
+TEST_CASE("heads become queries up to so many, where no mask hides a key") {
+  const Diagram diagram = load_diagram("attention");
+  const auto size = [&](const Problem& p, const char* axis) {
+    return p.sizes[static_cast<std::size_t>(diagram.axis(axis))].get();
+  };
+  const testing::Given one{{"h", 4}, {"g", 6}, {"q", 1}, {"x", 100}, {"d", 64}};
+  testing::Given two = one;
+  two[2].second = 2;
+  const Mask causal{Mask::Kind::causal, 0, 0};
+  for (const Mask mask : {Mask{}, causal}) {
+    const Problem out = asked_of(packing(1), diagram, problem_of(diagram, one, mask));
+    CHECK(size(out, "q") == 6);
+    CHECK(size(out, "g") == 1);
+    CHECK(size(out, "h") == 4);
+    CHECK(out.mask.kind == Mask::Kind::none);
+  }
+  CHECK(size(asked_of(packing(1), diagram, problem_of(diagram, two)), "q") == 2);
+  CHECK(size(asked_of(packing(0), diagram, problem_of(diagram, two)), "q") == 12);
+  const Problem masked = asked_of(packing(0), diagram, problem_of(diagram, two, causal));
+  CHECK(size(masked, "g") == 6);
+  CHECK(masked.mask == causal);
+}
+
+TEST_CASE("packed sequences of one query each have a group's heads as queries too") {
+  const Diagram diagram = load_diagram("attention");
+  Problem problem = problem_of(diagram, {{"b", 3}, {"h", 2}, {"g", 4}, {"q", 1}, {"x", 50}, {"d", 64}});
+  problem.packing = {diagram.axis("b"), diagram.axis("q"), diagram.axis("x"), {{1, 50}, {1, 7}, {0, 9}}};
+  problem.mask.kind = Mask::Kind::causal;
+  const std::vector<SequenceLengths> expected{{4, 50}, {4, 7}, {0, 9}};
+  CHECK(asked_of(packing(1), diagram, problem).packing.sequences == expected);
+}
+
+TEST_CASE("mistakes of packs and of padded sizes are named") {
+  const std::string packs = "packs: {g: {into: q, up_to: 1}}";
+  CHECK(refusal(packs, "packs: {g: {into: k, up_to: 1}}").find("unknown axis 'k'") != std::string::npos);
+  CHECK(refusal(packs, "packs: {g: {into: g}}").find("an axis into itself") != std::string::npos);
+  CHECK(refusal(packs, "packs: {h: {into: q}}").find("has one of h and q without the other") != std::string::npos);
+  CHECK(refusal("sizes: {d:", "sizes: {x: {pad_to: [64]}, d:").find("divided among blocks or chunks") !=
+        std::string::npos);
+}
+
+}  // namespace test_asked
