@@ -18,8 +18,8 @@ struct SelectedTile {
 /// fewest constraints, found knob by knob from the preferred ones.
 [[nodiscard]] Tile least_illegal(const Request& request, const Layout& layout);
 
-/// On the abstract machine: the user's sizes; axes of size 1 by default have groups of 1, the stream chunks of 1, and
-/// the others the exact optimum given the rest.
+/// On the abstract machine: the user's sizes; the stream has chunks of 1, and the other axes the exact optimum given
+/// the rest.
 [[nodiscard]] Tile abstract_tile(const Request& request, const Layout& layout);
 
 }  // namespace napkin
