@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/mapping/parts.hpp"
+
 namespace napkin::cli {
 namespace {
 
@@ -21,24 +23,25 @@ class Colourer {
     return "";
   }
 
-  /// Axes of what the operation reads or makes that a variable holds in part.
-  [[nodiscard]] std::vector<SubLoop> sub_loops(const Statement& statement) const {
-    std::vector<SubLoop> out;
-    if (statement.kind != Statement::Kind::compute || statement.array) return out;
-    const Operation& op = d_.operations[at(*statement.operation)];
-    for (const std::vector<ArrayId>* arrays : {&op.inputs, &op.outputs}) {
-      for (const ArrayId array : *arrays) add_parts(array, op, out);
-    }
-    return out;
-  }
-
  private:
   [[nodiscard]] const std::string& level(LevelId id) const { return p_.machine->levels[at(id)].name; }
 
+  [[nodiscard]] static bool holds(const Variable& v, ArrayId array) {
+    return std::find(v.arrays.begin(), v.arrays.end(), array) != v.arrays.end();
+  }
+  /// The first that holds it; of what one iteration adds to it only where nothing else is there.
   [[nodiscard]] const Variable* variable_of(ArrayId array, bool staging) const {
+    const Variable* part = nullptr;
     for (const Variable& v : p_.variables) {
-      if (v.output_staging == staging && std::find(v.arrays.begin(), v.arrays.end(), array) != v.arrays.end())
-        return &v;
+      if (v.output_staging != staging || !holds(v, array)) continue;
+      if (!v.part) return &v;
+      if (part == nullptr) part = &v;
+    }
+    return part;
+  }
+  [[nodiscard]] const Variable* part_of(ArrayId array) const {
+    for (const Variable& v : p_.variables) {
+      if (v.part && holds(v, array)) return &v;
     }
     return nullptr;
   }
@@ -60,13 +63,16 @@ class Colourer {
   [[nodiscard]] std::string moved(ArrayId array, bool store) const {
     std::vector<std::string> path;
     if (!store) path.push_back(level(0));
+    const Variable* home = variable_of(array, false);
     for (const Crossing& c : p_.crossings) {
       if (c.array != array || c.store != store || c.auxiliary >= 0) continue;
-      if (!store && !c.fills && c.variable >= 0) continue;  // an operand's way on to who computes with it
+      const bool adds = c.variable >= 0 && p_.variables[at(c.variable)].part;
+      if (adds && home != nullptr && !home->part) continue;  // on its way to what sums it up
+      if (!store && !c.fills && c.variable >= 0) continue;   // an operand's way on to who computes with it
       if (std::find(path.begin(), path.end(), level(c.into)) == path.end()) path.push_back(level(c.into));
     }
     const Variable* v = variable_of(array, store);
-    if (v == nullptr) v = variable_of(array, false);
+    if (v == nullptr) v = home;
     if (store) path.push_back(level(0));
     std::string text = joined(path, " -> ");
     if (v == nullptr) return text;
@@ -75,37 +81,32 @@ class Colourer {
   }
 
   [[nodiscard]] std::string computed(OpId id) const {
-    for (const PlacedOperation& op : p_.operations) {
-      if (op.operation != id) continue;
-      std::string text = op.tensor && op.instruction != nullptr ? op.instruction->name
-                         : op.tensor                            ? "products"
-                                                                : "threads";
-      if (op.agent >= 0 && p_.mapping->agents.size() > 1)
-        text += " by " + p_.mapping->agents[at(p_.agents[at(op.agent)].mapping)].name;
-      std::vector<std::string> operands;
-      for (const auto& [array, from] : op.operands)
-        operands.push_back(d_.arrays[at(array)].name + " in " + level(from));
-      const std::string out = kept(d_.operations[at(id)].outputs[0]);
-      if (!operands.empty()) text += "; " + joined(operands);
-      return out.empty() ? text : text + "; " + d_.arrays[at(d_.operations[at(id)].outputs[0])].name + " " + out;
-    }
-    return "";
+    const auto found = std::find_if(p_.operations.begin(), p_.operations.end(),
+                                    [&](const PlacedOperation& op) { return op.operation == id; });
+    if (found == p_.operations.end()) return "";
+    std::string text = unit_of(*found);
+    std::vector<std::string> operands;
+    for (const auto& [array, from] : found->operands) operands.push_back(name(array) + " in " + level(from));
+    if (!operands.empty()) text += "; " + joined(operands);
+    const ArrayId made = d_.operations[at(id)].outputs[0];
+    const Variable *home = variable_of(made, false), *part = part_of(made);
+    if (part != nullptr && part != home) text += "; " + mapping_of(*part).name + " in " + place(*part);
+    const std::string out = kept(made);
+    return out.empty() ? text : text + "; " + name(made) + " " + out;
   }
 
-  void add_parts(ArrayId array, const Operation& op, std::vector<SubLoop>& out) const {
-    for (const Variable& v : p_.variables) {
-      if (std::find(v.arrays.begin(), v.arrays.end(), array) == v.arrays.end()) continue;
-      for (const auto& [name, value] : p_.mapping->variables[at(v.mapping)].sizes) {
-        const bool knob = value.kind == Value::Kind::knob;
-        if (!knob && value.kind != Value::Kind::literal) continue;
-        const AxisId axis = d_.axis(name);
-        const Count part = knob ? Count(p_.tile.values[at(value.knob)]) : Count(value.literal);
-        const Count whole = p_.streamed->stream == axis ? p_.block().chunk : p_.block().extent[at(axis)];
-        const bool known = std::any_of(out.begin(), out.end(), [&](const SubLoop& s) { return s.axis == axis; });
-        if (part >= whole || known || !(op.owns(axis) || d_.arrays[at(op.outputs[0])].has(axis))) continue;
-        out.push_back({axis, (knob ? p_.mapping->knobs[at(value.knob)].name + "=" : "") + std::to_string(part.get())});
-      }
-    }
+  [[nodiscard]] std::string unit_of(const PlacedOperation& op) const {
+    const Agent* agent = op.agent >= 0 ? &p_.mapping->agents[at(p_.agents[at(op.agent)].mapping)] : nullptr;
+    std::string text = "threads";
+    if (agent != nullptr && !agent->core.empty()) text = agent->core + " core";
+    if (op.tensor) text = op.instruction != nullptr ? op.instruction->name : "products";
+    if (agent != nullptr && p_.mapping->agents.size() > 1) text += " by " + agent->name;
+    return text;
+  }
+
+  [[nodiscard]] const std::string& name(ArrayId id) const { return d_.arrays[at(id)].name; }
+  [[nodiscard]] const VariableMapping& mapping_of(const Variable& v) const {
+    return p_.mapping->variables[at(v.mapping)];
   }
 
   const PlacedDiagram& p_;
@@ -115,9 +116,11 @@ class Colourer {
 }  // namespace
 
 Colours colours_of(const PlacedDiagram& placed) {
-  const Colourer colourer(placed);
-  return {[colourer](const Statement& statement) { return colourer.of(statement); },
-          [colourer](const Statement& statement) { return colourer.sub_loops(statement); }};
+  return [colourer = Colourer(placed)](const Statement& statement) { return colourer.of(statement); };
+}
+
+std::string coloured_program(const PlacedDiagram& placed) {
+  return print_pseudocode(*placed.streamed, program_of(*placed.streamed, parts_of(placed)), colours_of(placed));
 }
 
 }  // namespace napkin::cli

@@ -99,7 +99,7 @@ Derivation derive_for_machine(const Arguments& arguments) {
                    report::configuration_of(placed),
                    {},
                    {},
-                   print_pseudocode(*layout.streamed, colours_of(placed))};
+                   coloured_program(placed)};
     if (request.abstract()) return out;
     out.divisors = granularities(*layout.streamed, *layout.mapping, *request.machine, request.problem);
     for (const Relation& relation : layout.mapping->relations) {

@@ -1,13 +1,58 @@
 #pragma once
-// write_program makes head, loop and tail as statements: the loop of attention computes S, m, P, l and O of one chunk.
-// Internal to the folder: derive() is the door.
+// A Program is the streamed program with its smaller loops, the one value that is printed and that the interpreter
+// runs: attention in parts of 32 keys does softmax, rescaling and product of one part, then those of the next.
 
+#include <array>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "model/base/count.hpp"
 #include "model/fusion/accumulator.hpp"
 
 namespace napkin {
 
+/// An axis that a statement takes in parts: {x, 32, "u_x=32"}.
+struct Part {
+  AxisId axis = 0;
+  Count size = 1;
+  std::string name;
+  /// Of a streamed softmax: every part has a maximum and a factor of its own, so that what it rescales goes along with
+  /// it. Else the parts of a chunk share one.
+  bool renews = false;
+};
+/// The parts of a statement, the outermost loop first.
+using PartsOf = std::function<std::vector<Part>(const Statement&)>;
+
+/// A statement, a loop over the parts of an axis, or a piece of a streamed softmax whose parts share their maximum.
+struct Step {
+  enum class Kind {
+    statement,
+    loop,
+    begin,         ///< mu' = mu
+    raise,         ///< mu' = max(mu', scores of the part)
+    shift,         ///< delta = exp(mu - mu'); mu = mu'; z = delta z
+    exponentials,  ///< P = exp(scores - mu); z += their sum
+  };
+  Kind kind = Kind::statement;
+  Statement statement;
+  std::size_t place = 0;  ///< of the statement among those of its phase
+  Part part;              ///< loop
+  std::vector<Step> body;
+};
+
+struct Program {
+  std::array<std::vector<Step>, 3> phases;  ///< by Phase
+
+  [[nodiscard]] const std::vector<Step>& of(Phase phase) const { return phases[static_cast<std::size_t>(phase)]; }
+};
+
+/// The statements of `streamed`, each in loops over those of its parts that leave its result as it is: parts of an axis
+/// that it neither has nor sums up are left out, and so is a sum in parts that nothing has set to zero.
+[[nodiscard]] Program program_of(const Streamed& streamed, const PartsOf& parts = {});
+
 /// Fills operations, auxiliaries, maintained, persistent, head, loop and tail of a Streamed whose diagram and stream
-/// are set, from the analysis of its streamed axis. Without a stream everything stands in the head.
+/// are set, from the analysis of its streamed axis. Without a stream everything stands in the head. For derive().
 void write_program(Streamed& streamed, const AxisAnalysis* analysis);
 
 }  // namespace napkin

@@ -33,7 +33,8 @@ class Labels {
 
 class Pseudocode {
  public:
-  Pseudocode(const Streamed& s, const Colours& colours) : s_(s), d_(s.diagram), colours_(colours), labels_(s) {}
+  Pseudocode(const Streamed& s, const Program& program, const Colours& colours)
+      : s_(s), d_(s.diagram), program_(program), colours_(colours), labels_(s) {}
 
   std::string run() {
     std::vector<std::string> groups;
@@ -45,14 +46,14 @@ class Pseudocode {
       line("for each group of " + joined(groups) + ", in parallel:");
       ++depth_;
     }
-    phase(s_.head);
+    steps(program_.of(Phase::head));
     if (s_.stream) {
       line("for each chunk s_" + axis_name(*s_.stream) + " of " + axis_name(*s_.stream) + visited() + ":");
       ++depth_;
-      phase(s_.loop);
+      steps(program_.of(Phase::loop));
       --depth_;
     }
-    phase(s_.tail);
+    steps(program_.of(Phase::tail));
     depth_ = 0;
     for (const Combine& c : s_.combines) combine(c);
     return std::move(text_);
@@ -79,28 +80,27 @@ class Pseudocode {
     return " that the mask (" + axis_name((*s_.skips)[0]) + ", " + axis_name((*s_.skips)[1]) + ") leaves visible";
   }
 
-  void phase(const std::vector<Statement>& statements) {
-    for (const Statement& s : statements) coloured(s);
+  void steps(const std::vector<Step>& all) {
+    for (const Step& one : all) step(one);
   }
 
-  // With its sub-loops around it; the colour stands behind its first line.
-  void coloured(const Statement& s) {
-    const int depth = depth_;
-    if (colours_.sub_loops) {
-      for (const SubLoop& loop : colours_.sub_loops(s)) {
-        line("for each " + loop.part + " of " + labels_.of(loop.axis) + ":");
-        ++depth_;
-      }
+  // The colour stands behind the first line of a statement.
+  void step(const Step& one) {
+    if (one.kind == Step::Kind::loop) {
+      line("for each " + one.part.name + " of " + labels_.of(one.part.axis) + ":");
+      ++depth_;
+      steps(one.body);
+      --depth_;
+      return;
     }
-    if (colours_.of) colour_ = colours_.of(s);
-    statement(s);
+    if (colours_) colour_ = colours_(one.statement);
+    one.kind == Step::Kind::statement ? statement(one.statement) : piece(one.kind, *one.statement.operation);
     colour_.clear();
-    depth_ = depth;
   }
 
   // A product is a sum of products of parts; what the loop sums may be walked in smaller chunks too.
   std::string parts(OpId id) const {
-    if (colours_.of || (op(id).kind != OpKind::contract && op(id).kind != OpKind::sum)) return "";
+    if (colours_ || (op(id).kind != OpKind::contract && op(id).kind != OpKind::sum)) return "";
     std::vector<std::string> axes;
     for (AxisId a : op(id).own) axes.push_back("u_" + axis_name(a) + " of " + labels_.of(a));
     return "      (may go in parts " + joined(axes) + ": they add up)";
@@ -173,15 +173,33 @@ class Pseudocode {
   // eq. 4.2 and eq. 4.3, with erratum P10: the state's letters are the auxiliaries' names.
   void online_softmax(OpId id) {
     const std::string mu = auxiliary("mu", id), delta = auxiliary("delta", id), z = auxiliary("z", id);
-    const std::string argument = scaled_argument(id);
+    line(mu + "' = max(" + mu + ", " + largest(id) + ")" + masked(id));
+    line(delta + " = exp(" + mu + " - " + mu + "'); " + mu + " = " + mu + "'");
+    exponentials(id);
+    line(z + " = " + delta + " * " + z + " + " + sum(id));
+  }
+
+  // The same where parts of a chunk share their maximum.
+  void piece(Step::Kind kind, OpId id) {
+    const std::string mu = auxiliary("mu", id), delta = auxiliary("delta", id), z = auxiliary("z", id);
+    switch (kind) {
+      case Step::Kind::begin: return line(mu + "' = " + mu);
+      case Step::Kind::raise: return line(mu + "' = max(" + mu + "', " + largest(id) + ")" + masked(id));
+      case Step::Kind::shift:
+        return line(delta + " = exp(" + mu + " - " + mu + "'); " + mu + " = " + mu + "'; " + z + " *= " + delta);
+      default: exponentials(id); return line(z + " += " + sum(id));
+    }
+  }
+
+  void exponentials(OpId id) {
+    line(labels_.array(op(id).outputs[0]) + " = exp(" + scaled_argument(id) + " - " + auxiliary("mu", id) + ")");
+  }
+  std::string largest(OpId id) const { return "max" + over(id) + " of " + scaled_argument(id); }
+  std::string sum(OpId id) const { return "sum" + over(id) + " of " + name(op(id).outputs[0]); }
+  std::string over(OpId id) const {
     std::vector<std::string> own;
     for (AxisId a : op(id).own) own.push_back(axis_name(a));
-    const std::string over = " over " + joined(own, ",");
-    const std::string p = name(op(id).outputs[0]);
-    line(mu + "' = max(" + mu + ", max" + over + " of " + argument + ")" + masked(id));
-    line(delta + " = exp(" + mu + " - " + mu + "'); " + mu + " = " + mu + "'");
-    line(labels_.array(op(id).outputs[0]) + " = exp(" + argument + " - " + mu + ")");
-    line(z + " = " + delta + " * " + z + " + sum" + over + " of " + p);
+    return " over " + joined(own, ",");
   }
 
   std::string scaled_argument(OpId id) const {
@@ -213,6 +231,7 @@ class Pseudocode {
 
   const Streamed& s_;
   const Diagram& d_;
+  const Program& program_;
   const Colours& colours_;
   Labels labels_;
   std::string text_, colour_;
@@ -254,9 +273,11 @@ std::string print_labels(const Streamed& s) {
   return text + "outputs  " + joined(outputs) + "\n";
 }
 
-std::string print_pseudocode(const Streamed& streamed, const Colours& colours) {
-  return Pseudocode(streamed, colours).run();
+std::string print_pseudocode(const Streamed& streamed, const Program& program, const Colours& colours) {
+  return Pseudocode(streamed, program, colours).run();
 }
+
+std::string print_pseudocode(const Streamed& streamed) { return print_pseudocode(streamed, program_of(streamed)); }
 
 std::string print_steps(const Streamed& streamed) {
   std::string text;

@@ -102,6 +102,13 @@ void scale_window(const Streamed& s, const Problem& problem, Problem& small) {
   small.mask.right = scaled(problem.mask.right);
 }
 
+// Over all outputs.
+double farthest(const Tensors& expected, const Tensors& found) {
+  double apart = 0;
+  for (const auto& [name, tensor] : expected) apart = std::max(apart, difference(tensor, found.at(name)));
+  return apart;
+}
+
 }  // namespace
 
 std::pair<Problem, Partition> scaled_down(const Streamed& streamed, const Problem& problem, const Partition& partition,
@@ -124,7 +131,7 @@ std::pair<Problem, Partition> scaled_down(const Streamed& streamed, const Proble
 }
 
 CheckResult check(const Streamed& streamed, const Problem& problem, const Partition& partition,
-                  const CheckLimits& limits) {
+                  const CheckLimits& limits, const PartsOf& parts) {
   CheckResult result;
   std::tie(result.problem, result.partition) = scaled_down(streamed, problem, partition, limits);
   const Tensors inputs = random_inputs(streamed.diagram, result.problem.sizes, 1);
@@ -132,12 +139,14 @@ CheckResult check(const Streamed& streamed, const Problem& problem, const Partit
   RunOptions options;
   options.progress = limits.progress;
   Run run = run_streamed(streamed, result.problem, result.partition, inputs, options);
-  double top = 0, apart = 0;
-  for (const auto& [name, tensor] : unfused.outputs) {
-    top = std::max(top, largest(tensor));
-    apart = std::max(apart, difference(tensor, run.outputs.at(name)));
-  }
   result.counts = std::move(run.counts);
+  double apart = farthest(unfused.outputs, run.outputs), top = 0;
+  if (parts) {
+    options.program = program_of(streamed, parts);
+    run = run_streamed(streamed, result.problem, result.partition, inputs, options);
+    apart = std::max(apart, farthest(unfused.outputs, run.outputs));
+  }
+  for (const auto& [name, tensor] : unfused.outputs) top = std::max(top, largest(tensor));
   result.output_error = apart == 0 ? 0 : apart / std::max(top, 1e-300);
   result.outputs_agree = result.output_error <= 1e-12;
   return result;

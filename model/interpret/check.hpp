@@ -31,7 +31,8 @@ struct CheckResult {
 
 /// Runs the scaled-down question on random inputs, streamed and unfused. The caller compares `counts` with what its
 /// model predicts for `problem` and `partition`: this folder knows no prediction.
+/// With parts the program with its smaller loops runs too, and its outputs are compared as well.
 [[nodiscard]] CheckResult check(const Streamed& streamed, const Problem& problem, const Partition& partition,
-                                const CheckLimits& limits = {});
+                                const CheckLimits& limits = {}, const PartsOf& parts = {});
 
 }  // namespace napkin

@@ -1,5 +1,6 @@
-// The node that computes: head, loop and tail statement by statement.
+// The node that computes: head, loop and tail step by step.
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -41,13 +42,49 @@ class ComputingNode final : public Node<T> {
   using Node<T>::context_;
 
   void run(Phase phase) {
-    const auto& statements = context_.schedule.statements(phase);
-    for (std::size_t t = 0; t < statements.size(); ++t) {
-      execute(statements[t], phase);
-      for (ArrayId id : context_.schedule.free_after(phase, t)) this->release(id);
-      // A column is the state between two operations, with all that is loaded for the next one.
-      if (statements[t].kind == Statement::Kind::load || statements[t].kind == Statement::Kind::compute) this->column();
+    whole_ = this->now_;
+    done_.assign(context_.schedule.statements(phase).size(), false);
+    std::size_t released = 0;
+    for (const Step& one : context_.program.of(phase)) {
+      step(one, phase);
+      for (; released < done_.size() && done_[released]; ++released) {
+        for (ArrayId id : context_.schedule.free_after(phase, released)) this->release(id);
+      }
+      if (makes_a_column(one)) this->column();
     }
+  }
+
+  // A column is the state between two operations, with all that is loaded for the next one.
+  static bool makes_a_column(const Step& one) {
+    if (one.kind == Step::Kind::loop) return true;
+    return one.kind == Step::Kind::statement &&
+           (one.statement.kind == Statement::Kind::load || one.statement.kind == Statement::Kind::compute);
+  }
+
+  void step(const Step& one, Phase phase) {
+    switch (one.kind) {
+      case Step::Kind::loop: return walk_parts(one, phase);
+      case Step::Kind::statement: execute(one.statement, phase); break;
+      case Step::Kind::begin: return begin_softmax(*one.statement.operation);
+      case Step::Kind::raise: return raise_maximum(*one.statement.operation, scores_of(*one.statement.operation));
+      case Step::Kind::shift: return shift_maximum(*one.statement.operation);
+      case Step::Kind::exponentials:
+        exponentials_of(*one.statement.operation, scores_of(*one.statement.operation));
+        break;
+    }
+    done_[one.place] = true;
+  }
+
+  void walk_parts(const Step& loop, Phase phase) {
+    Span& span = this->now_[index(loop.part.axis)];
+    const Span all = span;
+    ++depth_;
+    for (std::int64_t first = all.first; first < all.last; first += loop.part.size.get()) {
+      span = {first, std::min(first + loop.part.size.get(), all.last)};
+      for (const Step& one : loop.body) step(one, phase);
+    }
+    --depth_;
+    span = all;
   }
 
   void execute(const Statement& statement, Phase phase) {
@@ -56,19 +93,62 @@ class ComputingNode final : public Node<T> {
         statement.array ? initialise_array(*statement.array) : initialise_state(*statement.operation);
         break;
       case Statement::Kind::load: this->load(*statement.array); break;
-      case Statement::Kind::store: this->store(*statement.array, this->buffer(*statement.array)); break;
-      case Statement::Kind::rescale:
-        multiply_rows(this->buffer(*statement.array), state(*statement.operation).delta);
+      case Statement::Kind::store: {
+        Block<T> part;
+        this->store(*statement.array, in_hand(this->buffer(*statement.array), part));
         break;
+      }
+      case Statement::Kind::rescale: {
+        Block<T> delta;
+        const Block<T>& factor = in_hand(state(*statement.operation).delta, delta);
+        change(this->buffer(*statement.array), [&](Block<T>& block) { multiply_rows(block, factor); });
+        break;
+      }
       case Statement::Kind::normalise: normalise(statement); break;
       case Statement::Kind::compute: compute(statement, phase); break;
     }
   }
 
+  // Parts of buffers. Inside a loop a statement sees of each buffer what lies in now().
+  // --------------------
+
+  bool is_cut(const Block<T>& block) const {
+    if (depth_ == 0) return false;
+    for (std::size_t i = 0; i < block.axes.size(); ++i) {
+      const Span& now = this->now_[index(block.axes[i])];
+      if (block.spans[i].first != now.first || block.spans[i].last != now.last) return true;
+    }
+    return false;
+  }
+  // The block, or its part, for which `keep` gives the room.
+  const Block<T>& in_hand(const Block<T>& block, Block<T>& keep) const {
+    if (!is_cut(block)) return block;
+    keep = Block<T>(block.axes, this->now_, T(0));
+    copy_common(block, keep);
+    return keep;
+  }
+  template <class F>
+  void change(Block<T>& block, F&& f) {
+    if (!is_cut(block)) return f(block);
+    Block<T> part;
+    in_hand(block, part);
+    f(part);
+    copy_common(part, block);
+  }
+  // A result into its buffer, which the first part makes.
+  void keep(ArrayId id, Block<T> result) {
+    if (depth_ == 0) {
+      this->allocate(id, std::move(result));
+      return;
+    }
+    if (!this->has(id)) this->allocate(id, Block<T>(result.axes, whole_, T(0)));
+    copy_common(result, this->buffer(id));
+  }
+
   // (mu, delta, z) of one online softmax, in the order of the auxiliaries.
   struct State {
     OpId softmax;
-    Block<T> mu, delta, z;
+    Block<T> mu, delta, z, raised;
     std::array<std::string, 3> names;
   };
 
@@ -80,7 +160,7 @@ class ComputingNode final : public Node<T> {
   }
 
   void initialise_state(OpId softmax) {
-    State s{softmax, {}, {}, {}, {}};
+    State s{softmax, {}, {}, {}, {}, {}};
     std::array<Block<T>*, 3> blocks = {&s.mu, &s.delta, &s.z};
     std::size_t k = 0;
     for (const Auxiliary& aux : this->streamed().auxiliaries) {
@@ -104,43 +184,74 @@ class ComputingNode final : public Node<T> {
     const Operation& op = context_.question.operation(id);
     if (statement.array) return compute_log_sum_exp(id, *statement.array);
     const auto accumulator = this->streamed().operations[index(id)].accumulator;
+    if (phase == Phase::loop && accumulator == AccumulatorKind::online_softmax) return online_softmax(id);
+    std::vector<Block<T>> parts(op.inputs.size());
     std::vector<const Block<T>*> inputs;
-    for (ArrayId in : op.inputs) inputs.push_back(&this->buffer(in));
-    if (phase == Phase::loop && accumulator == AccumulatorKind::online_softmax) return online_softmax(id, *inputs[0]);
+    for (std::size_t i = 0; i < op.inputs.size(); ++i) inputs.push_back(&in_hand(this->buffer(op.inputs[i]), parts[i]));
     std::vector<Block<T>> results = evaluate(context_.question, id, inputs, this->now());
     if (phase == Phase::loop && accumulator == AccumulatorKind::sum) {
       observe_part(this->array(op.outputs[0]).name, results[0]);
-      add_into(this->buffer(op.outputs[0]), results[0]);
+      change(this->buffer(op.outputs[0]), [&](Block<T>& sum) { add_into(sum, results[0]); });
     } else if (phase == Phase::loop && accumulator == AccumulatorKind::max) {
-      maximum_into(this->buffer(op.outputs[0]), results[0]);
+      change(this->buffer(op.outputs[0]), [&](Block<T>& most) { maximum_into(most, results[0]); });
     } else {
       for (std::size_t i = 0; i < results.size(); ++i) {
         context_.round(op.outputs[i], results[i]);
-        this->allocate(op.outputs[i], std::move(results[i]));
+        keep(op.outputs[i], std::move(results[i]));
       }
     }
     for (ArrayId out : op.outputs) observe(this->array(out).name, phase, out);
   }
 
   // mu1 = max(mu, scores); p = exp(scores - mu1); delta = exp(mu - mu1); z1 = delta z + sum p (eq. 4.2 and eq. 4.3)
-  void online_softmax(OpId id, const Block<T>& scores) {
-    State& s = state(id);
-    const ArrayId out = context_.question.operation(id).outputs[0];
-    Block<T> values = scaled_scores(context_.question, id, scores, this->now());
-    s.delta = s.mu;
-    raise_to_maximum(s.mu, values);
-    for (std::size_t i = 0; i < s.mu.data.size(); ++i) {
-      const T before = s.delta.data[i];
-      s.delta.data[i] = std::isinf(before) && before < T(0) ? T(0) : std::exp(before - s.mu.data[i]);
-      s.z.data[i] *= s.delta.data[i];
-    }
-    exponentials(values, s.mu, s.z);
-    context_.round(out, values);
-    this->allocate(out, std::move(values));
-    observe(this->array(out).name, Phase::loop, out);
+  void online_softmax(OpId id) {
+    Block<T> values = scores_of(id);
+    begin_softmax(id);
+    raise_maximum(id, values);
+    shift_maximum(id);
+    exponentials_of(id, std::move(values));
     if (!observing()) return;
+    const State& s = state(id);
     const std::array<const Block<T>*, 3> blocks = {&s.mu, &s.delta, &s.z};
     for (std::size_t k = 0; k < 3; ++k) observe(s.names[k], Phase::loop, *blocks[k]);
+  }
+
+  Block<T> scores_of(OpId id) {
+    Block<T> part;
+    const Block<T>& scores = in_hand(this->buffer(context_.question.operation(id).inputs[0]), part);
+    return scaled_scores(context_.question, id, scores, this->now());
+  }
+  void begin_softmax(OpId id) {
+    State& s = state(id);
+    s.raised = s.mu;
+  }
+  void raise_maximum(OpId id, const Block<T>& values) {
+    change(state(id).raised, [&](Block<T>& most) { raise_to_maximum(most, values); });
+  }
+  void shift_maximum(OpId id) {
+    State& s = state(id);
+    Block<T> raised;
+    const Block<T>& next = in_hand(s.raised, raised);
+    change(s.mu, [&](Block<T>& mu) {
+      change(s.delta, [&](Block<T>& delta) {
+        for (std::size_t i = 0; i < mu.data.size(); ++i) {
+          const T before = mu.data[i];
+          mu.data[i] = next.data[i];
+          delta.data[i] = std::isinf(before) && before < T(0) ? T(0) : std::exp(before - mu.data[i]);
+        }
+        change(s.z, [&](Block<T>& z) { multiply_rows(z, delta); });
+      });
+    });
+  }
+  void exponentials_of(OpId id, Block<T> values) {
+    State& s = state(id);
+    const ArrayId out = context_.question.operation(id).outputs[0];
+    Block<T> mu;
+    const Block<T>& maximum = in_hand(s.mu, mu);
+    change(s.z, [&](Block<T>& sum) { exponentials(values, maximum, sum); });
+    context_.round(out, values);
+    keep(out, std::move(values));
+    observe(this->array(out).name, Phase::loop, out);
   }
 
   void compute_log_sum_exp(OpId softmax, ArrayId out) {
@@ -188,6 +299,9 @@ class ComputingNode final : public Node<T> {
 
   std::vector<State> states_;
   std::vector<std::int64_t> group_;
+  Box whole_;               // now() outside of loops over parts
+  std::vector<bool> done_;  // by statement of the phase
+  int depth_ = 0;           // loops over parts that it is in
 };
 
 }  // namespace

@@ -65,6 +65,7 @@ struct Context {
   std::vector<Level> levels;
   std::vector<DType> types;  ///< by ArrayId, of what stands in a group's buffer
   const RunOptions& options;
+  Program program = options.program ? *options.program : program_of(streamed);
 
   void round(ArrayId array, Block<T>& block) const;
 };

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/fusion/partition.hpp"
+#include "model/fusion/program.hpp"
 #include "model/interpret/counts.hpp"
 #include "model/interpret/tensor.hpp"
 
@@ -55,6 +56,7 @@ struct RunOptions {
   std::string level = "low";          ///< name of the first level
   std::vector<NestedLevel> nested;    ///< further levels, top to bottom; the last one computes, the others stage
   bool backward = false;              ///< each group walks its chunks from the last to the first
+  std::optional<Program> program;     ///< of the level that computes; nothing: without smaller loops
   std::vector<std::string> observed;  ///< names that the observer wants; empty: all
   std::vector<NamedPart> parts;       ///< seen too
   Observer observer;

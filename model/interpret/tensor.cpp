@@ -83,7 +83,7 @@ double difference(const Tensor& a, const Tensor& b) {
   if (a.shape != b.shape || a.data.size() != b.data.size()) return unlike;
   double found = 0;
   for (std::size_t i = 0; i < a.data.size(); ++i) {
-    if (a.data[i] == b.data[i]) continue;
+    if (a.data[i] == b.data[i] || (std::isnan(a.data[i]) && std::isnan(b.data[i]))) continue;
     const double gap = std::abs(a.data[i] - b.data[i]);
     found = std::max(found, std::isfinite(gap) ? gap : unlike);
   }

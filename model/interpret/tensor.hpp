@@ -31,8 +31,8 @@ using Tensors = std::map<std::string, Tensor>;
 
 /// Largest magnitude of the finite values; 0 where there is none.
 [[nodiscard]] double largest(const Tensor& tensor);
-/// Largest |a - b|. Equal infinities differ by 0; shapes that differ, a NaN or an infinity in one of the two only, by
-/// infinity.
+/// Largest |a - b|. Equal infinities and two NaNs differ by 0; shapes that differ, a NaN or an infinity in one of the
+/// two only, by infinity.
 [[nodiscard]] double difference(const Tensor& a, const Tensor& b);
 
 }  // namespace napkin

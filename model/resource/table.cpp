@@ -141,43 +141,61 @@ const std::string& output_name(const PlacedDiagram& placed, const PlacedOperatio
   return placed.streamed->diagram.arrays[at(operation_of(placed, op).outputs.front())].name;
 }
 
-ThroughputRow tensor_row(const PlacedDiagram& placed, const PlacedOperation& op, double threads) {
+/// Threads that compute: all instances of the counted agent.
+double working_threads(const PlacedDiagram& placed) {
+  const PlacedAgent* agent = counted_agent(placed);
+  return agent == nullptr ? std::max(real(placed.threads), 1.0) : real(agent->threads * agent->instances);
+}
+
+/// Threads, or cores, that divide an operation among them: of cores those that do it.
+double dividing(const PlacedDiagram& placed, const PlacedOperation& op, const PlacedWork* work = nullptr) {
+  if (!goes_ways(placed)) return working_threads(placed);
+  const PlacedAgent* agent = &placed.agents[at(op.agent)];
+  for (const PlacedAgent& other : placed.agents) {
+    if (work != nullptr && placed.mapping->agents[at(other.mapping)].name == work->mapping->agent) agent = &other;
+  }
+  return real(agent->threads * agent->instances);
+}
+
+ThroughputRow tensor_row(const PlacedDiagram& placed, const PlacedOperation& op) {
   ThroughputRow row;
   row.operation = output_name(placed, op);
   row.unit = "tensor " + std::string(name_of(op.instruction->type));
-  row.operations = 2 * real(op.m) * real(op.n) * real(op.k) / threads;
+  row.operations = 2 * real(op.m) * real(op.n) * real(op.k) / dividing(placed, op);
   row.rate = op.instruction->flop_per_clock;
   row.clocks = row.rate > 0 ? row.operations / row.rate : 0;
   return row;
 }
 
 /// Rows of one operation and unit; works of one unit stay apart only where their operation does.
-void add_vector_rows(const PlacedDiagram& placed, const PlacedOperation& op, double threads,
-                     std::vector<ThroughputRow>& rows) {
+void add_vector_rows(const PlacedDiagram& placed, const PlacedOperation& op, std::vector<ThroughputRow>& rows) {
   for (const PlacedWork& work : op.work) {
     if (work.unit < 0) continue;
     const Unit& unit = placed.machine->units[at(work.unit)];
     if (!unit.per_clock.known()) continue;
     const std::string name = output_name(placed, op) + "." + work.mapping->name;
-    const double each = (unit.counts == Counted::flop ? 2 : 1) * work.amount / threads;
+    const double each = (unit.counts == Counted::flop ? 2 : 1) * work.amount / dividing(placed, op, &work);
     ThroughputRow row{name, unit.name, each, unit.per_clock.best().value, 0};
     row.clocks = row.operations / row.rate;
     rows.push_back(std::move(row));
   }
 }
 
-double tensor_flops(const PlacedDiagram& placed) {
-  double flops = 0;
-  for (const PlacedOperation& op : placed.operations) {
-    if (op.tensor && op.phase == Phase::loop) flops += 2 * real(op.m) * real(op.n) * real(op.k);
-  }
-  return flops;
-}
+/// FLOP of an iteration's products, and the clocks that they take the node's tensor units at their peak.
+struct Products {
+  double flops = 0, clocks = 0;
+};
 
-/// Threads that compute: all instances of the counted agent.
-double working_threads(const PlacedDiagram& placed) {
-  const PlacedAgent* agent = counted_agent(placed);
-  return agent == nullptr ? std::max(real(placed.threads), 1.0) : real(agent->threads * agent->instances);
+Products products_of(const PlacedDiagram& placed) {
+  Products out;
+  for (const PlacedOperation& op : placed.operations) {
+    if (!op.tensor || op.phase != Phase::loop) continue;
+    const double flops = 2 * real(op.m) * real(op.n) * real(op.k);
+    out.flops += flops;
+    if (op.instruction != nullptr && op.instruction->flop_per_clock > 0)
+      out.clocks += flops / op.instruction->flop_per_clock;
+  }
+  return out;
 }
 
 Hertz tensor_clock(const PlacedDiagram& placed) {
@@ -250,14 +268,13 @@ ConfigurationTable configuration_table(const PlacedDiagram& placed) {
 
 ThroughputTable throughput_table(const PlacedDiagram& placed) {
   ThroughputTable table;
-  const double threads = working_threads(placed);
   for (const PlacedOperation& op : placed.operations) {
     if (op.phase != Phase::loop) continue;
     if (op.tensor && op.instruction != nullptr) {
-      table.rows.push_back(tensor_row(placed, op, threads));
+      table.rows.push_back(tensor_row(placed, op));
       table.tensor_clocks += table.rows.back().clocks;
     }
-    add_vector_rows(placed, op, threads, table.rows);
+    add_vector_rows(placed, op, table.rows);
   }
   return table;
 }
@@ -270,7 +287,7 @@ std::optional<double> bandwidth_threshold(const PlacedDiagram& placed) {
   if (device == nullptr) return std::nullopt;
   const double rate =
       bytes_per_second(*placed.machine, *device, clock) / std::max(real(placed.machine->compute_nodes()), 1.0);
-  const double of_row = throughput_table(placed).tensor_clocks * working_threads(placed) / rows;  // k_TC
+  const double of_row = products_of(placed).clocks / rows;  // k_TC
   if (!(rate > 0) || !(clock.value > 0)) return std::nullopt;
   const double gain = of_row / clock.value - bytes.a_row / rate;  // what one more row adds to computing less to loading
   if (!(gain > 0)) return std::nullopt;
@@ -278,10 +295,9 @@ std::optional<double> bandwidth_threshold(const PlacedDiagram& placed) {
 }
 
 double ideal_tensor_rate(const PlacedDiagram& placed) {
-  const double clocks = throughput_table(placed).tensor_clocks;
-  if (!(clocks > 0)) return 0;
-  return tensor_flops(placed) / working_threads(placed) / clocks * real(placed.machine->compute_nodes()) *
-         tensor_clock(placed).value;
+  const Products products = products_of(placed);
+  if (!(products.clocks > 0)) return 0;
+  return products.flops / products.clocks * real(placed.machine->compute_nodes()) * tensor_clock(placed).value;
 }
 
 }  // namespace napkin

@@ -51,7 +51,8 @@ struct ConfigurationTable {
 /// Sums are of the variables as declared: no alignment, no barriers. N is what fits, not what the tile asks for.
 [[nodiscard]] ConfigurationTable configuration_table(const PlacedDiagram& placed);
 
-/// One operation's use of one unit, for one thread and one iteration of the loop.
+/// One operation's use of one unit, for one thread (where agents are cores: one core that does it) and one iteration of
+/// the loop.
 struct ThroughputRow {
   std::string operation;  ///< "S", "P.exp", "O.accumulate": the output, and the work's name
   std::string unit;       ///< "tensor e4m3", "special", "fp16"
@@ -65,7 +66,7 @@ struct ThroughputTable {
   double tensor_clocks = 0;  ///< k_TC: of all tensor rows
 };
 
-/// Loop operations only, by peak rates. `threads` of a block share its work evenly.
+/// Loop operations only, by peak rates. The threads of a block share its work evenly; of cores those that do it.
 [[nodiscard]] ThroughputTable throughput_table(const PlacedDiagram& placed);
 
 /// The rows g of a block above which its loop is not bound by device memory, without any cache: the tensor clocks of

@@ -1,7 +1,9 @@
 // What a placed diagram computes: operations of contractions, exponentials, conversions. (model/README.md section 2)
 #include <algorithm>
 #include <array>
+#include <optional>
 
+#include "model/diagram/seen.hpp"
 #include "model/resource/resources.hpp"
 
 namespace napkin {
@@ -19,7 +21,7 @@ class Worker {
       const Operation& o = d_.operations[at(op.operation)];
       if (o.kind == OpKind::contract) {
         const Count a_product = std::ssize(o.inputs);  // n factors: n - 1 multiplications and an addition
-        out.flops += Flops(a_product * products(o));
+        out.flops += Flops(a_product * products(op.operation, o));
         out.executed_flops += Flops(a_product * op.m * op.n * op.k * op.repeats * runs(op.phase));
       }
       out.exponentials += exponentials(op, o) * runs(op.phase);
@@ -30,20 +32,31 @@ class Worker {
 
  private:
   /// Index tuples of an operation at full size; of the mask's pairs only those that are seen.
-  [[nodiscard]] Count products(const Operation& o) const {
+  [[nodiscard]] Count products(OpId id, const Operation& o) const {
     std::vector<AxisId> axes = d_.arrays[at(o.outputs[0])].axes;
     for (const AxisId own : o.own) {
       if (std::find(axes.begin(), axes.end(), own) == axes.end()) axes.push_back(own);
     }
-    const auto has = [&](AxisId axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); };
-    const bool masked = p_.across && has(*p_.across) && has(*s_.stream);
+    const auto pair = mask_of(id, axes);
     Count out = 1;
     for (const AxisId axis : axes) {
-      if (!masked || (axis != *p_.across && axis != *s_.stream)) out *= p_.problem->sizes[at(axis)];
+      if (!pair || (axis != (*pair)[0] && axis != (*pair)[1])) out *= p_.problem->sizes[at(axis)];
     }
-    if (!masked) return out;
-    const auto [row, column] = *s_.skips;
+    if (!pair) return out;
+    const auto [row, column] = *pair;
     return out * visible_pairs(p_.problem->mask, p_.problem->sizes[at(row)].get(), p_.problem->sizes[at(column)].get());
+  }
+
+  /// The mask whose hidden pairs the operation is spared: where whole chunks are left out, and wherever they count for
+  /// nothing.
+  [[nodiscard]] std::optional<std::array<AxisId, 2>> mask_of(OpId id, const std::vector<AxisId>& axes) const {
+    const auto has = [&](AxisId axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); };
+    if (p_.problem->mask.kind == Mask::Kind::none) return std::nullopt;
+    if (p_.across && has(*p_.across) && has(*s_.stream)) return s_.skips;
+    for (const auto& pair : mask_axes(d_)) {
+      if (has(pair[0]) && has(pair[1]) && of_seen_pairs(d_, id, pair)) return pair;
+    }
+    return std::nullopt;
   }
 
   /// How often a phase's operations run, all blocks.

@@ -195,6 +195,13 @@ std::optional<Product> alpha_symbol(const Reduced& r, const Shares& s, const Pro
   return alpha;
 }
 
+// A number that is no product of axes: as many digits as mean something, "2.815e14".
+std::string rounded(double number) {
+  std::string text = fmt::format("{:.4g}", number);
+  if (const std::size_t plus = text.find("e+"); plus != std::string::npos) text.erase(plus + 1, 1);
+  return text;
+}
+
 PowerTerm power_term(double alpha, double beta, const std::optional<Product>& symbol_of_alpha) {
   constexpr int last = 1 << 30;  // M prints behind every axis
   PowerTerm term{alpha, beta, std::nullopt, {}};
@@ -202,9 +209,10 @@ PowerTerm power_term(double alpha, double beta, const std::optional<Product>& sy
   if (exponent) {
     const Product memory = symbol(last, "M", -*exponent);
     if (symbol_of_alpha) term.symbol = *symbol_of_alpha * memory;
-    term.text = print((symbol_of_alpha ? *symbol_of_alpha : Product{alpha, {}}) * memory);
+    const Product named = symbol(-1, rounded(alpha));
+    term.text = print((symbol_of_alpha ? *symbol_of_alpha : named) * memory);
   } else {
-    term.text = fmt::format("{:.6g} / M^{:.6g}", alpha, beta);
+    term.text = fmt::format("{} / M^{:.4g}", rounded(alpha), beta);
   }
   return term;
 }

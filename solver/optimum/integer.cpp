@@ -47,8 +47,13 @@ GroupSizes sizes_of(const IntegerAxis& axis, bool lacked) {
   s.multiple = axis.multiple.get();
   s.divides = axis.divides;
   s.lacked = lacked;
-  if (s.size < 1 || s.multiple < 1) throw Error("optimum", "an axis size or multiple below 1", "at least 1");
-  if (axis.divides) {
+  if (s.size < 1 || s.multiple < 1 || (axis.fixed && *axis.fixed < 1))
+    throw Error("optimum", "an axis size or multiple below 1", "at least 1");
+  if (axis.fixed) {
+    s.divides = true;
+    s.divisors = {axis.fixed->get()};
+    s.count = 1;
+  } else if (axis.divides) {
     for (Int d = 1; d <= s.size / d; ++d) {
       if (s.size % d != 0) continue;
       if (d % s.multiple == 0) s.divisors.push_back(d);

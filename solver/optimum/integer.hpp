@@ -14,8 +14,9 @@ namespace napkin {
 
 struct IntegerAxis {
   Count size = 1;
-  Count multiple = 1;    ///< g must be a multiple of this (lcm of the divisors)
-  bool divides = false;  ///< g must also divide the size
+  Count multiple = 1;               ///< g must be a multiple of this (lcm of the divisors)
+  bool divides = false;             ///< g must also divide the size
+  std::optional<Count> fixed = {};  ///< the only size there is, whatever the others say
 };
 
 /// coefficient * prod_{i in lacks} ceil(a_i / g_i): an array, at full size, once per group of the axes it lacks.

@@ -16,11 +16,9 @@ AxisSet set_of(const std::vector<AxisId>& axes, const std::vector<AxisId>& group
   return set;
 }
 
-// The label of an axis: "g_q" for q, nothing for an axis that prints nothing.
-Product label(const char* prefix, const Product& axis) {
-  Product p;
-  for (const Factor& f : axis.factors) p = p * symbol(f.rank, prefix + f.base);
-  return p;
+// The label of an axis: "g_q" for q, nothing for one of a size that its array's axis has always.
+Product label(const char* prefix, const Diagram& diagram, AxisId axis, const Product& its) {
+  return its.factors.empty() ? Product{} : symbol(axis, prefix + diagram.axes[at(axis)].name);
 }
 
 // A part of what an array's shifted dimensions move: coefficient times the sizes of `symbols`, once for every group of
@@ -29,19 +27,22 @@ struct ShiftedPart {
   AxisSet lacks = 0;
   std::vector<AxisId> symbols;
   double coefficient = 1;
+  double other = 1;  // a factor beside those, and its name
+  Product other_name;
 };
 using ShiftedParts = std::vector<ShiftedPart>;
 
-// Chunks of the streamed axis count as 1; parts below 0 are left out, as bounds may.
+// Chunks of the streamed axis count as 1; in a bound as one, which reads no row twice. Parts below 0, of windows that
+// are shorter than their stride, are left out; `below` gets what they are where groups of 1 make them largest.
 ShiftedParts parts_of(const Streamed& s, const Array& array, const Reindex& dimension, const Sizes& sizes,
-                      const std::vector<AxisId>& grouped) {
+                      const std::vector<AxisId>& grouped, Border border, double& below) {
   const auto first = array.axes.begin() + static_cast<std::ptrdiff_t>(dimension.first);
   const std::vector<AxisId> axes(first, first + static_cast<std::ptrdiff_t>(dimension.strides.size()));
   ShiftedParts parts;
   const auto add = [&](double coefficient, std::optional<AxisId> whole) {
-    ShiftedPart part{0, {}, coefficient};
+    ShiftedPart part{0, {}, coefficient, 1, {}};
     for (const AxisId axis : axes) {
-      const bool streams = s.stream == axis && !s.grouped(axis);
+      const bool streams = border == Border::counted && s.stream == axis && !s.grouped(axis);
       if (axis == whole && !s.grouped(axis) && !streams) part.coefficient *= real(sizes[at(axis)]);
       if (streams || (axis == whole && s.grouped(axis))) part.symbols.push_back(axis);
       if (axis != whole && s.grouped(axis)) part.lacks |= set_of({axis}, grouped);
@@ -60,19 +61,83 @@ ShiftedParts parts_of(const Streamed& s, const Array& array, const Reindex& dime
     rest -= stride;
   }
   add(rest, std::nullopt);
+  for (const ShiftedPart& part : parts) {
+    double rows = std::min(part.coefficient, 0.0);
+    for (const AxisId axis : part.symbols) rows *= real(sizes[at(axis)]);
+    for (std::size_t i = 0; i < grouped.size(); ++i) {
+      if ((part.lacks >> i & 1U) != 0) rows *= real(sizes[at(grouped[i])]);
+    }
+    below -= rows;
+  }
   std::erase_if(parts, [](const ShiftedPart& part) { return part.coefficient <= 0; });
   return parts;
 }
 
+// Rows of the dimension that are read at all.
+Count rows_once(const Array& array, const Reindex& dimension, const Sizes& sizes) {
+  std::vector<std::vector<Pieces>> pieces;
+  for (std::size_t i = 0; i < dimension.strides.size(); ++i) {
+    const Count size = sizes[at(array.axes[dimension.first + i])];
+    pieces.push_back(pieces_of(size, size, size));
+  }
+  return rows_read(dimension, pieces, sizes[at(dimension.of)]);
+}
+
+// Rows outside the array that groups and chunks of 1 read, all together.
+Count rows_outside(const Streamed& s, const Array& array, const Reindex& dimension, const Sizes& sizes) {
+  std::vector<std::vector<Pieces>> pieces;
+  for (std::size_t i = 0; i < dimension.strides.size(); ++i) {
+    const AxisId axis = array.axes[dimension.first + i];
+    const Count size = sizes[at(axis)];
+    pieces.push_back(pieces_of(size, s.grouped(axis) ? Count(1) : size, s.stream == axis ? Count(1) : size));
+  }
+  Reindex endless = dimension;
+  endless.offset = 0;
+  return rows_read(endless, pieces, INT64_MAX) - rows_read(dimension, pieces, sizes[at(dimension.of)]);
+}
+
+// Takes the rows outside off what no choice of groups changes: "(i - 2)" rows for i. Where they are more than that,
+// `once` is left: the rows that are read at all.
+void leave_out(double outside, double once, const Streamed& s, const Sizes& sizes, ShiftedParts& parts) {
+  const auto constant = std::find_if(parts.begin(), parts.end(), [](const ShiftedPart& p) { return p.lacks == 0; });
+  if (outside < 1) return;
+  if (constant == parts.end()) {
+    parts = {{0, {}, 1, once, Product{once, {}}}};
+    return;
+  }
+  double rows = constant->coefficient;
+  Product name{constant->coefficient, {}};
+  int rank = 1 << 20;
+  for (const AxisId axis : constant->symbols) {
+    rows *= real(sizes[at(axis)]);
+    name = name * axis_symbol(s.diagram, sizes, axis);
+    rank = std::min(rank, axis);
+  }
+  const double left = rows - outside;
+  if (!(left > 0)) {
+    parts = {{0, {}, 1, once, Product{once, {}}}};
+    return;
+  }
+  const Product as_text = symbol(rank, "(" + print(name) + " - " + print(Product{outside, {}}) + ")");
+  *constant = {0, {}, 1, left, name.factors.empty() ? Product{left, {}} : as_text};
+}
+
 // One part of 1 for an array without shifted dimensions.
-ShiftedParts parts_of(const Streamed& s, const Array& array, const Sizes& sizes, const std::vector<AxisId>& grouped) {
+ShiftedParts parts_of(const Streamed& s, const Array& array, const Sizes& sizes, const std::vector<AxisId>& grouped,
+                      Border border) {
   ShiftedParts all{{}};
   for (const Reindex& dimension : array.reindexed) {
     if (dimension.table) continue;
-    ShiftedParts next;
+    ShiftedParts next, one;
+    double below = 0;
+    one = parts_of(s, array, dimension, sizes, grouped, border, below);
+    if (border == Border::left_out)
+      leave_out(real(rows_outside(s, array, dimension, sizes)) + below, real(rows_once(array, dimension, sizes)), s,
+                sizes, one);
     for (const ShiftedPart& a : all) {
-      for (const ShiftedPart& b : parts_of(s, array, dimension, sizes, grouped)) {
-        next.push_back({a.lacks | b.lacks, a.symbols, a.coefficient * b.coefficient});
+      for (const ShiftedPart& b : one) {
+        next.push_back({a.lacks | b.lacks, a.symbols, a.coefficient * b.coefficient, a.other * b.other,
+                        a.other_name * b.other_name});
         next.back().symbols.insert(next.back().symbols.end(), b.symbols.begin(), b.symbols.end());
       }
     }
@@ -146,7 +211,14 @@ Product axis_symbol(const Diagram& diagram, const Sizes& sizes, AxisId axis) {
   return symbol(axis, a.name);
 }
 
-GeometricProgram program_of(const Streamed& streamed, const Problem& problem, const std::vector<double>& weight) {
+std::vector<double> value_bytes(const Diagram& diagram, DType type) {
+  std::vector<double> bytes;
+  for (const Array& array : diagram.arrays) bytes.push_back(bytes_per_value(array.type.value_or(type)));
+  return bytes;
+}
+
+GeometricProgram program_of(const Streamed& streamed, const Problem& problem, const std::vector<double>& weight,
+                            Border border) {
   const std::vector<AxisId> grouped = grouped_axes(streamed);
   const std::vector<Column> drawn = columns(streamed, ColumnView::drawn);
   const AxisSet limited = limited_axes(streamed, drawn, grouped);
@@ -158,7 +230,7 @@ GeometricProgram program_of(const Streamed& streamed, const Problem& problem, co
   }
   for (const TransferTerm& t : transfer_terms(streamed)) {
     const Array& array = streamed.diagram.arrays[at(t.array)];
-    for (const ShiftedPart& part : parts_of(streamed, array, problem.sizes, grouped)) {
+    for (const ShiftedPart& part : parts_of(streamed, array, problem.sizes, grouped, border)) {
       ProgramTerm term{t.array, 1, set_of(t.lacking, grouped) | part.lacks, {}};
       term.symbol.coefficient = (weight.empty() ? 1 : weight[at(t.array)]) * part.coefficient;
       std::vector<AxisId> axes = array.axes;
@@ -167,7 +239,8 @@ GeometricProgram program_of(const Streamed& streamed, const Problem& problem, co
       for (std::size_t i = 0; i < grouped.size(); ++i) {
         if ((term.lacks >> i & 1U) != 0) axes.push_back(grouped[i]);
       }
-      term.coefficient = term.symbol.coefficient;
+      term.coefficient = term.symbol.coefficient * part.other;
+      term.symbol = term.symbol * part.other_name;
       for (AxisId a : axes) {
         term.coefficient *= real(problem.sizes[at(a)]);
         term.symbol = term.symbol * axis_symbol(streamed.diagram, problem.sizes, a);
@@ -228,13 +301,14 @@ MemoryRule::MemoryRule(const Streamed& streamed, const Sizes& sizes, ColumnView 
     Part p;
     for (AxisId a : axes) {
       const Product name = axis_symbol(streamed.diagram, sizes, a);
+      const auto labelled = [&](const char* prefix) { return label(prefix, streamed.diagram, a, name); };
       const auto position = std::find(grouped.begin(), grouped.end(), a);
       if (streamed.stream == a) {
         p.streamed = true;
-        p.symbol = p.symbol * label("s_", name);
+        p.symbol = p.symbol * labelled("s_");
       } else if (position != grouped.end()) {
         p.grouped.push_back(static_cast<std::size_t>(position - grouped.begin()));
-        p.symbol = p.symbol * label("g_", name);
+        p.symbol = p.symbol * labelled("g_");
       } else {
         p.fixed *= sizes[at(a)];
         p.symbol = p.symbol * name;
@@ -298,7 +372,7 @@ IntegerProblem integer_problem_of(const Streamed& streamed, const Problem& probl
   for (AxisId a : grouped) p.axes.push_back({problem.sizes[at(a)], 1, false});
   for (const TransferTerm& t : transfer_terms(streamed)) {
     const Array& array = streamed.diagram.arrays[at(t.array)];
-    for (const ShiftedPart& part : parts_of(streamed, array, problem.sizes, grouped)) {
+    for (const ShiftedPart& part : parts_of(streamed, array, problem.sizes, grouped, Border::counted)) {
       Count values = static_cast<std::int64_t>(part.coefficient);
       for (AxisId a : array.axes) values *= is_shifted(array, a) ? Count(1) : problem.sizes[at(a)];
       for (AxisId a : part.symbols) values *= problem.sizes[at(a)];

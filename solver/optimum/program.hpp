@@ -21,6 +21,15 @@ namespace napkin {
 /// nothing).
 [[nodiscard]] Product axis_symbol(const Diagram& diagram, const Sizes& sizes, AxisId axis);
 
+/// Bytes a value of each array, by ArrayId: of its own type, or of the question's.
+[[nodiscard]] std::vector<double> value_bytes(const Diagram& diagram, DType type);
+
+/// Rows that shifted dimensions read outside their arrays, which are not moved.
+enum class Border {
+  counted,   ///< as if they were: every group moves the same
+  left_out,  ///< as many as groups of 1 read there, more than others do: what is left is a lower bound
+};
+
 /// The programme of a streamed diagram with these sizes. `weight` by ArrayId: bytes a value (mixed precision; the
 /// memory is then in bytes); empty: 1 each, everything in values.
 /// y: of each drawn column the values, per unit of group volume, of the arrays that carry every grouped axis and not
@@ -28,7 +37,7 @@ namespace napkin {
 /// carries all (a split axis that outputs lack), the largest set of grouped axes that some array carries is limited and
 /// the others are not: a relaxation, still a lower bound. Masks are not seen: every pair counts.
 [[nodiscard]] GeometricProgram program_of(const Streamed& streamed, const Problem& problem,
-                                          const std::vector<double>& weight = {});
+                                          const std::vector<double>& weight = {}, Border border = Border::counted);
 
 /// The memory rule of a streamed diagram with its sizes filled in: a maximum over columns of sums of products, equal to
 /// memory(streamed, partition, view) and much cheaper to ask often.

@@ -14,23 +14,26 @@ std::optional<std::size_t> masked_axis(const Streamed& s, const Problem& problem
   return std::nullopt;
 }
 
-// With the masked axis at one size the rest is a problem of the plain kind: its terms carry the visited chunks.
+// With the masked axis, if it is grouped, at one size the rest is a problem of the plain kind: its terms carry the
+// visited chunks.
 IntegerProblem fixed_problem(const Streamed& s, const Problem& problem, const IntegerProblem& limits,
-                             const std::vector<AxisId>& grouped, std::size_t masked, Count size, Count chunk) {
+                             const std::vector<AxisId>& grouped, std::optional<std::size_t> masked, Count size,
+                             Count chunk) {
   IntegerProblem p;
   for (std::size_t i = 0; i < grouped.size(); ++i) {
     if (i != masked) p.axes.push_back(limits.axes[i]);
   }
   Partition whole{problem.sizes, chunk};
-  whole.group[at(grouped[masked])] = size;
+  if (masked) whole.group[at(grouped[*masked])] = size;
   const std::vector<TransferTerm> terms = transfer_terms(s);
   for (std::size_t t = 0; t < terms.size(); ++t) {
-    const std::uint64_t below = (std::uint64_t{1} << masked) - 1, set = limits.terms[t].lacks;
+    const std::uint64_t below = masked ? (std::uint64_t{1} << *masked) - 1 : ~std::uint64_t{0};
+    const std::uint64_t set = limits.terms[t].lacks;
     p.terms.push_back({transfer_of(s, terms[t], problem, whole).value, (set & below) | ((set >> 1) & ~below)});
   }
   p.memory = [&limits, masked, size](std::span<const Count> group, Count s_chunk) {
     std::vector<Count> all(group.begin(), group.end());
-    all.insert(all.begin() + static_cast<std::ptrdiff_t>(masked), size);
+    if (masked) all.insert(all.begin() + static_cast<std::ptrdiff_t>(*masked), size);
     return limits.memory(all, s_chunk);
   };
   p.limit = limits.limit;
@@ -45,8 +48,11 @@ std::optional<IntegerOptimum> masked_optimum(const Streamed& s, const Problem& p
   for (Count chunk : limits.chunks) {
     std::int64_t tried = 0;
     std::vector<Count> smallest(limits.axes.size(), 1);
-    for (std::size_t i = 0; i < smallest.size(); ++i) smallest[i] = limits.axes[i].multiple;
-    for (Count size = round_up(axis.size, axis.multiple); size >= axis.multiple; size -= axis.multiple) {
+    for (std::size_t i = 0; i < smallest.size(); ++i)
+      smallest[i] = limits.axes[i].fixed.value_or(limits.axes[i].multiple);
+    const Count largest = axis.fixed.value_or(round_up(axis.size, axis.multiple));
+    const Count step = axis.fixed.value_or(axis.multiple);
+    for (Count size = largest; size >= step; size -= step) {
       smallest[masked] = size;
       if ((axis.divides && axis.size % size != 0) || limits.memory(smallest, chunk) > limits.limit) continue;
       if (++tried > 65536) break;
@@ -64,8 +70,8 @@ std::string labelled_transfer(const GeometricProgram& program) {
   for (const ProgramTerm& t : program.terms) {
     Product p = t.symbol;
     for (std::size_t i = 0; i < program.axes.size(); ++i) {
-      if (((t.lacks >> i) & 1U) == 0) continue;
-      for (const Factor& f : program.axes[i].symbol.factors) p = p * symbol(f.rank, "g_" + f.base, -1);
+      const ProgramAxis& axis = program.axes[i];
+      if (((t.lacks >> i) & 1U) != 0 && !axis.symbol.factors.empty()) p = p * symbol(axis.axis, "g_" + axis.name, -1);
     }
     sum.push_back(std::move(p));
   }
@@ -78,11 +84,18 @@ std::optional<IntegerOptimum> integer_optimum_of(const Streamed& streamed, const
                                                  const IntegerProblem& limits) {
   const std::vector<AxisId> grouped = grouped_axes(streamed);
   const auto masked = masked_axis(streamed, problem, grouped);
-  return masked ? masked_optimum(streamed, problem, limits, grouped, *masked) : integer_optimum(limits);
+  if (masked) return masked_optimum(streamed, problem, limits, grouped, *masked);
+  if (!streamed.skips || problem.mask.kind == Mask::Kind::none) return integer_optimum(limits);
+  std::optional<IntegerOptimum> best;
+  for (const Count chunk : limits.chunks) {
+    auto found = integer_optimum(fixed_problem(streamed, problem, limits, grouped, std::nullopt, 0, chunk));
+    if (found && (!best || found->transfer < best->transfer)) best = std::move(found);
+  }
+  return best;
 }
 
 OptimumReport optimum_of(const Streamed& streamed, const Problem& problem, Values memory) {
-  const GeometricProgram program = program_of(streamed, problem);
+  const GeometricProgram program = program_of(streamed, problem, {}, Border::left_out);
   const double values = static_cast<double>(memory.value);
   ClosedForm closed = closed_form(program, values);
   OptimumReport report;
@@ -106,7 +119,7 @@ OptimumReport optimum_of(const Streamed& streamed, const Problem& problem, Value
     report.integer = std::move(integer);
   }
   report.formula.optimum = closed.formula;
-  report.formula.transfer = labelled_transfer(program);
+  report.formula.transfer = labelled_transfer(program_of(streamed, problem));
   report.formula.memory = print(MemoryRule(streamed, problem.sizes, ColumnView::drawn).largest(shown, 1));
   return report;
 }

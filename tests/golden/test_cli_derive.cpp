@@ -45,6 +45,24 @@ TEST_CASE("derive: what a kernel holds in part is a sub-loop") {
       "--tile x=64,u_x=32 --show pseudocode");
   check_has(text, "    for each u_x=32 of s_x:\n");
   check_has(text, "for each d_block=32 of dv:\n");
+  // One loop of softmax, rescaling and product: each part has a factor of its own.
+  CHECK(text.find("for each u_x=32") == text.rfind("for each u_x=32"));
+  CHECK(text.find("for each u_x=32") < text.find("O *= delta"));
+  CHECK(text.find("O *= delta") < text.find("for each d_block=32"));
+}
+
+TEST_CASE("derive: cores sum up where the table says, and parts of a tile share its maximum") {
+  const std::string forward = shown(
+      "derive attention --gpu ascend-910b2 --kernel ascend_forward --shape h=1,q=128,x=512,d=128 --dtype f16 "
+      "--tile q=128,x=256,cube_x=128 --show pseudocode");
+  check_has(forward, "O in ub as f32\n");
+  check_has(forward, "pv in l0c as f32, 2 copies; O in ub as f32\n");
+  CHECK(forward.find("O in l0c") == std::string::npos);
+  CHECK(forward.find("mu' = max(mu', ") < forward.find("delta = exp(mu - mu')"));
+  const std::string backward = shown(
+      "derive attention_backward --gpu ascend-950pr --kernel ascend_backward --shape h=1,q=512,x=128,d=128 "
+      "--dtype f16 --tile q=128,x=128 --show pseudocode");
+  for (const char* vector_result : {"Z in l0a", "E in l0a"}) CHECK(backward.find(vector_result) == std::string::npos);
 }
 
 TEST_CASE("derive: halo and tables are steps, and pictures of them are drawn") {

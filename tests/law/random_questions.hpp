@@ -218,6 +218,25 @@ inline void check_bound(const Session& session, Ask ask, double time, bool of_th
                "the bound " + std::to_string(bound->predicted->time) + " is slower than " + std::to_string(time));
 }
 
+/// No bound of what a level or a launch takes lies above the tile that is answered. Laws count every pair of a mask.
+inline void check_laws(const QueryAnswer& query, Findings& found) {
+  constexpr double rounding = 1.000001;
+  double launches = 0;
+  for (const LaunchAnswer& launch : query.launches) launches += launch.predicted ? launch.predicted->time : 0;
+  if (!query.launches.empty() && query.predicted)
+    found.hold(query.predicted->time <= launches * rounding, "the launches of a call are faster than its bound");
+  if (query.head.mask.kind != Mask::Kind::none || !query.launches.empty()) return;
+  const auto moved = [&](const std::string& name) {
+    const auto level =
+        std::find_if(query.levels.begin(), query.levels.end(), [&](const auto& l) { return l.name == name; });
+    return level == query.levels.end() ? INFINITY : static_cast<double>(level->transfer);
+  };
+  if (const auto& laws = query.laws.get()) {
+    for (const LevelLaw& law : laws->levels)
+      found.hold(law.transfer <= moved(law.name) * rounding, "the law of " + law.name + " lies above a tile");
+  }
+}
+
 /// The tile that select gives, asked about: legal, of that time, TFLOP/s by its work; none goes below the bound.
 inline void check_selected(const Session& session, Ask ask, const SelectAnswer& selected, bool of_the_smallest,
                            Findings& found) {
@@ -234,6 +253,7 @@ inline void check_selected(const Session& session, Ask ask, const SelectAnswer& 
   const double work = static_cast<double>(query->work.flops);
   found.equal(query->predicted->tflops * 1e12 * query->predicted->time, work, "TFLOP/s times time");
   found.hold(query->work.executed_flops >= query->work.flops, "less is executed than there is");
+  if (!of_the_smallest) check_laws(*query, found);
   if (selected.head.kernel) check_bound(session, ask, selected.predicted->time, of_the_smallest, found);
 }
 

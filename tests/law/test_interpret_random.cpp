@@ -2,18 +2,19 @@
 // it runs is what the two rules predict, and the streamed program computes what the diagram says.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <limits>
+#include <random>
 #include <sstream>
 
 #include "model/fusion/combine.hpp"
+#include "model/fusion/pseudocode.hpp"
 #include "model/interpret/run.hpp"
 #include "tests/law/interpret_builder.hpp"
 #include "tests/support/case_count.hpp"
 
 #if NAPKIN_HAVE_RAPIDCHECK
 #include <rapidcheck.h>
-#else
-#include <random>
 #endif
 
 namespace test_interpret_random {
@@ -94,14 +95,40 @@ std::string differing_outputs(const Tensors& all, const Tensors& streamed) {
   return text.str();
 }
 
+// Statements in parts of any axis, as the seed will.
+PartsOf random_parts(const InterpretCase& c, std::uint64_t seed) {
+  return [&c, random = std::mt19937_64(seed)](const Statement&) mutable {
+    std::vector<Part> parts;
+    for (std::size_t i = 0; i < c.problem.sizes.size(); ++i) {
+      const auto size = static_cast<std::int64_t>(1 + random() % 3);
+      if (random() % 3 == 0) parts.push_back({static_cast<AxisId>(i), size, std::to_string(size), random() % 2 == 0});
+    }
+    std::shuffle(parts.begin(), parts.end(), random);
+    return parts;
+  };
+}
+
+// The program with smaller loops: what it computes, and that it moves what it moves without them.
+std::string differing_in_parts(const InterpretCase& c, std::uint64_t seed, const Tensors& inputs, const Tensors& all,
+                               RunOptions options, const Counts& counts) {
+  options.program = program_of(c.streamed, random_parts(c, seed));
+  const Run run = run_streamed(c.streamed, c.problem, c.partition, inputs, options);
+  std::string found = differing_outputs(all, run.outputs);
+  for (std::size_t i = 0; i < counts.levels.size(); ++i) {
+    if (counts.levels[i].arrays != run.counts.levels[i].arrays) found += "moves in parts\n";
+  }
+  return found.empty() ? found : found + print_pseudocode(c.streamed, *options.program);
+}
+
 // What does not agree; "" where all does.
 std::string disagreement(const InterpretCase& c, std::uint64_t seed) {
   const Tensors inputs = random_inputs(c.streamed.diagram, c.problem.sizes, seed);
   RunOptions options;
   if (c.nested) options.nested = {{"inner", *c.nested}};
   const Run run = run_streamed(c.streamed, c.problem, c.partition, inputs, options);
-  const std::string wrong = differing_outputs(all_results(c.streamed.diagram, c.problem, inputs), run.outputs) +
-                            differing_combine(c, run.counts.combine);
+  const Tensors all = all_results(c.streamed.diagram, c.problem, inputs);
+  const std::string wrong = differing_outputs(all, run.outputs) + differing_combine(c, run.counts.combine) +
+                            differing_in_parts(c, seed, inputs, all, options, run.counts);
   if (c.nested) {  // the first level only stages: its transfers are as ever, its memory is not that of one level alone
     LevelCounts outer = run.counts.levels[0];
     outer.peak = memory_live(c.streamed, c.partition).value;

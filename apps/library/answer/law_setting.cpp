@@ -5,6 +5,8 @@
 namespace napkin {
 namespace {
 
+constexpr const char* f32_accumulators = "f32 accumulator bytes";
+
 /// Seconds of the contractions, two operations a multiply-add, at the tensor units' peak.
 double computing(const LawSetting& setting) {
   const Machine& machine = *setting.request.machine;
@@ -27,9 +29,8 @@ void add_levels(const LawSetting& setting, Laws& laws) {
   const MultiLevelCost cost = multilevel_cost(optimum_law(setting.program), setting.levels);
   laws.computing = computing(setting);
   for (const auto& share : cost.shares) {
-    const double bytes = share.transfer * setting.value_bytes;
-    laws.levels.push_back({share.level.name, share.level.memory * setting.value_bytes, bytes, share.cost,
-                           laws.computing > 0 ? bytes / laws.computing : 0});
+    laws.levels.push_back({share.level.name, share.level.memory, share.transfer, share.cost,
+                           laws.computing > 0 ? share.transfer / laws.computing : 0});
   }
   laws.bound = cost.bound;
   laws.weighted = cost.sum;
@@ -51,12 +52,12 @@ std::vector<Count> cluster_sizes(const Machine& machine) {
 void add_crossings(const LawSetting& setting, Laws& laws) {
   const TransferLaw law = optimum_law(setting.program);
   for (const Count size : cluster_sizes(*setting.request.machine)) {
-    const auto levels = memory_levels_of(*setting.request.machine, setting.clock, setting.value_bytes, size);
+    const auto levels = memory_levels_of(*setting.request.machine, setting.clock, 1, size);
     const MultiLevelCost cost = multilevel_cost(law, levels);
     for (std::size_t i = 0; i < levels.size(); ++i) {
       if (levels[i].kind != LevelKind::cross_transfer) continue;
-      laws.crossings.push_back({levels[i].name, size.get(), cost.shares[i].transfer * setting.value_bytes,
-                                cost.pipes[i].transfer * setting.value_bytes, cost.pipes[i].cost, cost.sum});
+      laws.crossings.push_back(
+          {levels[i].name, size.get(), cost.shares[i].transfer, cost.pipes[i].transfer, cost.pipes[i].cost, cost.sum});
     }
   }
 }
@@ -75,7 +76,7 @@ std::vector<std::pair<double, bool>> stated_rates(const LawSetting& setting, con
 
 std::vector<ClusterLaw> cluster_laws(const LawSetting& setting) {
   const Machine& machine = *setting.request.machine;
-  const auto options = cluster_options(machine, setting.clock, setting.value_bytes);
+  const auto options = cluster_options(machine, setting.clock, 1);
   std::vector<ClusterLaw> laws;
   for (LevelId id = 1; id <= machine.compute && !options.empty(); ++id) {
     const Level& level = machine.levels[static_cast<std::size_t>(id)];
@@ -83,7 +84,7 @@ std::vector<ClusterLaw> cluster_laws(const LawSetting& setting) {
     if (pipe == nullptr) continue;
     for (const auto& [rate, measured] : stated_rates(setting, *pipe)) {
       if (rate <= 0) continue;
-      const ClusterChoice choice = choose_cluster(setting.terms, setting.memory(), setting.value_bytes / rate, options);
+      const ClusterChoice choice = choose_cluster(setting.terms, setting.memory(), 1 / rate, options);
       ClusterLaw law{machine.levels[static_cast<std::size_t>(level.parent)].name, measured, choice.size.get(), {}};
       for (const auto& [size, saving] : choice.savings) law.savings.emplace_back(size.get(), saving);
       laws.push_back(std::move(law));
@@ -104,8 +105,9 @@ std::vector<MinimaLaw> minima_laws(const LawSetting& setting) {
     try {
       const Rates rates = rates_of(machine, level, setting.request.problem.dtype, setting.clock);
       if (algorithm == "matmul") {
-        const MatmulMinima minima = matmul_minima(rates, setting.memory());
-        law.least = {{"accumulator bytes", least_accumulator_bytes(minima, 4)}, {"b", minima.depth}};
+        const double a_value = bytes_per_value(setting.request.problem.dtype);
+        const MatmulMinima minima = matmul_minima(rates, setting.memory() / a_value);
+        law.least = {{f32_accumulators, least_accumulator_bytes(minima, 4)}, {"b", minima.depth}};
       } else {
         const auto d = setting.request.problem.sizes[static_cast<std::size_t>(setting.request.diagram->axis("d"))];
         const AttentionMinima minima = attention_minima(rates, static_cast<double>(d));
@@ -152,14 +154,12 @@ Laws laws_of(const LawSetting& setting) {
 }
 
 QuantisationAnswer quantisation_of(const LawSetting& first, const LawSetting& other) {
-  std::vector<EffectiveLevel> levels = effective_levels(first.levels);
-  for (EffectiveLevel& level : levels) {  // per value -> per byte
-    level.weight /= first.value_bytes;
-    level.memory *= first.value_bytes;
-  }
-  const Quantisation law = quantisation(first.terms, levels, first.value_bytes, other.value_bytes);
-  return {first.request.machine->name, std::string(name_of(first.request.problem.dtype)),
-          std::string(name_of(other.request.problem.dtype)), law.gain, law.terms};
+  const auto cost = [](const LawSetting& one) { return multilevel_cost(optimum_law(one.program), one.levels).sum; };
+  const DType from = first.request.problem.dtype, to = other.request.problem.dtype;
+  const Quantisation law =
+      quantisation(first.terms, effective_levels(first.levels), bytes_per_value(from), bytes_per_value(to));
+  return {first.request.machine->name, std::string(name_of(from)), std::string(name_of(to)), cost(first) / cost(other),
+          law.terms};
 }
 
 }  // namespace napkin

@@ -14,12 +14,12 @@
 
 namespace napkin {
 
-/// The optimum of one algorithm on one machine in one type, in values and seconds a value.
+/// The optimum of one algorithm on one machine in one type, in bytes and seconds a byte: arrays that have a type of
+/// their own count in it.
 struct LawSetting {
   Request request;
   Streamed streamed;
   Hertz clock;
-  double value_bytes = 2;
   GeometricProgram program;
   std::vector<MemoryLevel> levels;
   std::vector<PowerTerm> terms;  ///< at the memory of a compute node
@@ -28,9 +28,9 @@ struct LawSetting {
       : request(std::move(of)),
         streamed(derive(*request.diagram)),
         clock(clock_of(*request.machine)),
-        value_bytes(bytes_per_value(request.problem.dtype)),
-        program(program_of(streamed, request.problem)),
-        levels(memory_levels_of(*request.machine, clock, value_bytes)),
+        program(program_of(streamed, request.problem, value_bytes(*request.diagram, request.problem.dtype),
+                           Border::left_out)),
+        levels(memory_levels_of(*request.machine, clock, 1)),
         terms(closed_form(program, memory()).terms) {}
 
   [[nodiscard]] double memory() const { return levels.back().memory; }

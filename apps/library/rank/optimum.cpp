@@ -56,8 +56,7 @@ bool has_border(const Diagram& diagram, const Sizes& sizes) {
 
 /// What a formula counts beyond what is moved.
 std::string_view counted_beside(const Streamed& streamed, const Problem& problem) {
-  if (leaves_chunks_out(streamed, problem)) return " of all pairs";
-  return has_border(streamed.diagram, problem.sizes) ? " with the rows of the border" : "";
+  return leaves_chunks_out(streamed, problem) ? " of all pairs" : "";
 }
 
 /// Sizes of the tile at the level where a block lives, by position in grouped_axes().
@@ -76,39 +75,6 @@ std::int64_t size_or(const NamedSizes& sizes, const std::string& name, std::int6
   }
   return otherwise;
 }
-
-/// `problem` with some axes' groups given: they leave the search, and their numbers of groups go into the coefficients.
-struct Pinned {
-  IntegerProblem problem;
-  std::vector<std::size_t> kept;  // position in the whole problem, by position in this one
-
-  Pinned(const IntegerProblem& whole, const std::vector<Count>& given) {
-    for (std::size_t i = 0; i < whole.axes.size(); ++i) {
-      if (given[i] == Count(0)) kept.push_back(i);
-    }
-    for (const std::size_t i : kept) problem.axes.push_back(whole.axes[i]);
-    for (const IntegerTerm& term : whole.terms) problem.terms.push_back(reduced(whole, term, given));
-    problem.memory = [memory = whole.memory, given, positions = kept](std::span<const Count> group, Count chunk) {
-      std::vector<Count> all = given;
-      for (std::size_t i = 0; i < positions.size(); ++i) all[positions[i]] = group[i];
-      return memory(all, chunk);
-    };
-    problem.limit = whole.limit;
-    problem.chunks = whole.chunks;
-  }
-
- private:
-  [[nodiscard]] IntegerTerm reduced(const IntegerProblem& whole, const IntegerTerm& term,
-                                    const std::vector<Count>& given) const {
-    IntegerTerm result{term.coefficient, 0};
-    for (std::size_t i = 0; i < given.size(); ++i) {
-      const bool lacks = (term.lacks >> i & 1U) != 0;
-      if (lacks && given[i] != Count(0)) result.coefficient *= ceil_div(whole.axes[i].size, given[i]);
-    }
-    for (std::size_t i = 0; i < kept.size(); ++i) result.lacks |= (term.lacks >> kept[i] & 1U) << i;
-    return result;
-  }
-};
 
 std::vector<OptimumAnswer::Term> terms_of(const std::vector<PowerTerm>& powers) {
   std::vector<OptimumAnswer::Term> terms;
@@ -131,7 +97,9 @@ OptimumAnswer abstract_optimum(const Request& request, const Layout& layout) {
     integer = {report.integer->transfer.value.get(), {}};
     for (const auto& [axis, size] : report.integer->group) integer->group.emplace_back(axis, size.get());
   }
-  if (integer && has_border(layout.streamed->diagram, request.problem.sizes))
+  const auto& arrays = layout.streamed->diagram.arrays;
+  const bool shifted = std::any_of(arrays.begin(), arrays.end(), [](const Array& array) { return is_shifted(array); });
+  if (integer && shifted)  // whose ends no product of counts has
     integer->transfer = moved_by(request, layout, integer->group);
   OptimumAnswer answer{terms_of(report.terms), report.transfer, report.group, integer,
                        report.formula.optimum + std::string(counted_beside(*layout.streamed, request.problem))};
@@ -141,10 +109,9 @@ OptimumAnswer abstract_optimum(const Request& request, const Layout& layout) {
 
 /// In bytes, with `limit` bytes where a block lives; in whole numbers under all constraints.
 OptimumAnswer machine_optimum(const Request& request, const Layout& layout, std::int64_t limit) {
-  std::vector<double> weight;
-  for (const Array& array : layout.streamed->diagram.arrays)
-    weight.push_back(bytes_per_value(array.type.value_or(request.problem.dtype)));
-  const GeometricProgram program = program_of(*layout.streamed, request.problem, weight);
+  const GeometricProgram program =
+      program_of(*layout.streamed, request.problem, value_bytes(layout.streamed->diagram, request.problem.dtype),
+                 Border::left_out);
   const ClosedForm form = closed_form(program, static_cast<double>(limit));
   const auto least = [request, layout] { return at_shape([&] { return least_transfer(request, layout); }); };
   OptimumAnswer answer{terms_of(form.terms),
@@ -180,6 +147,8 @@ FormulaAnswer formula_of(const Kept& kept) {
   out.transfer +=
       (kept.packed() ? "sum over sequences of " : "") + transfer_formula(streamed, program_of(streamed, problem));
   out.transfer += counted_beside(streamed, problem);
+  if (!leaves_chunks_out(streamed, problem) && has_border(streamed.diagram, problem.sizes))
+    out.transfer += " with the rows of the border";
   out.memory =
       print(MemoryRule(streamed, kept.request.problem.sizes, ColumnView::drawn).largest(kept.groups, kept.chunk));
   return out;
@@ -218,17 +187,15 @@ NamedSizes integer_groups(const Request& request, const Streamed& streamed, cons
     sizes.emplace_back(name, size_or(fixed, name, 1));
     problem.chunks = {Count(sizes.back().second)};
   }
-  std::vector<Count> given;
-  for (const AxisId axis : axes)
-    given.emplace_back(size_or(fixed, diagram.axes[static_cast<std::size_t>(axis)].name, 0));
-  const Pinned pinned(problem, given);
-  const auto optimum = integer_optimum(pinned.problem);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const std::int64_t given = size_or(fixed, diagram.axes[static_cast<std::size_t>(axes[i])].name, 0);
+    if (given > 0) problem.axes[i].fixed = given;
+  }
+  const auto optimum = integer_optimum_of(streamed, request.problem, problem);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const auto axis = static_cast<std::size_t>(axes[i]);
-    Count group = given[i] == Count(0) ? Count(1) : given[i];
-    for (std::size_t k = 0; k < pinned.kept.size(); ++k) {
-      if (pinned.kept[k] == i && optimum) group = std::min(optimum->group[k], request.problem.sizes[axis]);
-    }
+    Count group = problem.axes[i].fixed.value_or(1);
+    if (optimum && !problem.axes[i].fixed) group = std::min(optimum->group[i], request.problem.sizes[axis]);
     sizes.emplace_back(diagram.axes[axis].name, group.get());
   }
   return sizes;

@@ -126,13 +126,6 @@ Tile abstract_tile(const Request& request, const Layout& layout) {
   NamedSizes named;
   for (const auto& [knob, value] : layout.fixed)
     named.emplace_back(layout.mapping->knobs[static_cast<std::size_t>(knob)].name, value);
-  const std::size_t given = named.size();
-  for (const Axis& axis : request.diagram->axes) {
-    const auto* one = std::get_if<std::int64_t>(&axis.fallback);
-    const bool known = std::any_of(named.begin(), named.begin() + static_cast<std::ptrdiff_t>(given),
-                                   [&](const auto& n) { return n.first == axis.name; });
-    if (one != nullptr && *one == 1 && !known) named.emplace_back(axis.name, 1);
-  }
   const NamedSizes chosen = integer_groups(request, *layout.streamed, named);
   Tile tile;
   for (const Knob& knob : layout.mapping->knobs) tile.values.push_back(size_of(chosen, knob.name));

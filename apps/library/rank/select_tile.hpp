@@ -32,8 +32,8 @@ struct OtherSetting {
 /// memory does not.
 [[nodiscard]] std::vector<OtherSetting> other_settings(const Request& request, const Layout& layout, const Tile& tile);
 
-/// On the abstract machine: the user's sizes; axes of size 1 by default have groups of 1, the stream chunks of 1, and
-/// the others the exact optimum given the rest.
+/// On the abstract machine: the user's sizes; the stream has chunks of 1, and the other axes the exact optimum given
+/// the rest.
 [[nodiscard]] Tile abstract_tile(const Request& request, const Layout& layout);
 
 }  // namespace napkin

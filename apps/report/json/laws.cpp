@@ -78,9 +78,8 @@ std::string_view text_of_pairs(const Mask& mask) { return mask.kind == Mask::Kin
 
 std::string weighted_text(const Laws& laws, const Mask& mask, const std::vector<LevelAnswer>& tile) {
   std::string text = time_text(laws.weighted) + " at least" + std::string(text_of_pairs(mask));
-  const bool masked = mask.kind != Mask::Kind::none;
-  if (const auto sum = weighted_of(laws, tile))
-    text += std::string("; this tile") + (masked ? ", of what the mask leaves, " : " ") + time_text(*sum);
+  if (mask.kind != Mask::Kind::none) return text;  // the tile's bytes are of fewer pairs
+  if (const auto sum = weighted_of(laws, tile)) text += "; this tile " + time_text(*sum);
   return text;
 }
 
@@ -92,7 +91,7 @@ std::string crossings_text(const Laws& laws) {
   if (text.empty()) return text;
   const auto least = std::min_element(laws.crossings.begin(), laws.crossings.end(),
                                       [](const auto& a, const auto& b) { return a.weighted < b.weighted; });
-  if (least->weighted >= laws.weighted) return text + ": none is worth it";
+  if (least->weighted >= laws.weighted) return text + ": none gains";
   return text + fmt::format(": of {} {} come from above and {} pass between them", least->nodes,
                             transfer_text(static_cast<std::int64_t>(least->above)),
                             transfer_text(static_cast<std::int64_t>(least->between)));
@@ -113,7 +112,8 @@ std::string minima_text(const Laws& laws) {
     for (const auto& [name, value] : law.least) {
       const bool bytes = name.ends_with("bytes");
       least += fmt::format("{}{} >= {}", least.empty() ? "" : ", ", bytes ? "M" : name,
-                           bytes ? memory_text(static_cast<std::int64_t>(value)) : number_text(std::ceil(value)));
+                           bytes ? memory_text(static_cast<std::int64_t>(value)) + " of f32 accumulators"
+                                 : number_text(std::ceil(value)));
     }
     text += fmt::format("{}over the pipe into {}: {}", text.empty() ? "" : "; ", law.level, least);
   }
@@ -121,6 +121,7 @@ std::string minima_text(const Laws& laws) {
 }
 
 std::string cluster_text(const Laws& laws) {
+  const std::string feeding = laws.levels.size() < 2 ? "device" : laws.levels[laws.levels.size() - 2].name;
   std::string text;
   for (const ClusterLaw& law : laws.clusters) {
     std::string savings;
@@ -128,9 +129,9 @@ std::string cluster_text(const Laws& laws) {
       savings += fmt::format("{}{} {} {}", savings.empty() ? "" : ", ", size, saving < 0 ? "costs" : "saves",
                              time_text(std::abs(saving)));
     }
-    text += fmt::format("{}fed from {} ({}): {} ({})", text.empty() ? "" : "; ", law.from,
-                        law.measured ? "measured" : "datasheet", law.size == 1 ? "none" : std::to_string(law.size),
-                        savings);
+    text += fmt::format("{}fed from {}{} ({}): {} ({})", text.empty() ? "" : "; ", law.from,
+                        law.from == feeding ? "" : ", were there no cache", law.measured ? "measured" : "datasheet",
+                        law.size == 1 ? "none" : std::to_string(law.size), savings);
   }
   return text;
 }

@@ -116,7 +116,7 @@ std::string violation_text(const std::vector<ViolationAnswer>& violations) {
 }
 
 /// The real-valued minimum and the exact one of the level that --tile addresses.
-std::string optimum_text(const OptimumAnswer& optimum, bool values, const Style& style) {
+std::string optimum_text(const OptimumAnswer& optimum, bool values, const Mask& mask, const Style& style) {
   const auto amount = [&](double number) {
     const auto whole = static_cast<std::int64_t>(std::round(number));
     return values ? count_text(whole) + " values" : transfer_text(whole);
@@ -131,8 +131,9 @@ std::string optimum_text(const OptimumAnswer& optimum, bool values, const Style&
   if (const auto& integer = optimum.integer.get()) {
     const double least = static_cast<double>(integer->transfer);
     text += entry("",
-                  fmt::format("{} with whole groups {}{}", amount(least), text_of(integer->group),
-                              values ? " (streams 1)" : " that meet every constraint"),
+                  fmt::format("{} with whole groups {}{}{}", amount(least), text_of(integer->group),
+                              values ? " (streams 1)" : " that meet every constraint",
+                              mask.kind == Mask::Kind::none ? "" : ", of the pairs that the mask leaves"),
                   style);
   }
   return text;
@@ -193,7 +194,9 @@ std::string launches_table(const std::vector<LaunchAnswer>& launches, const Styl
                fmt::format("{}", fmt::join(launch.inputs, " ")),
                launch.predicted ? time_text(launch.predicted->time) : "-", text_of(launch.tile)});
   }
-  return "\n" + entry("launches", fmt::format("{}, together at least {}", launches.size(), time_text(seconds)), style) +
+  return "\n" +
+         entry("launches", fmt::format("{}, which take at least {} together", launches.size(), time_text(seconds)),
+               style) +
          "\n" + table.text(style, "  ");
 }
 
@@ -346,7 +349,7 @@ std::string text_of(const QueryAnswer& answer, const Style& style) {
   text += "\n" + table_of(answer.levels, values, style) + "\n";
   if (answer.combine) text += combine_entry(*answer.combine, style);
   text += formula_text(answer.formula, style);
-  if (const auto& optimum = answer.optimum.get()) text += optimum_text(*optimum, values, style);
+  if (const auto& optimum = answer.optimum.get()) text += optimum_text(*optimum, values, answer.head.mask, style);
   if (const auto& laws = answer.laws.get()) text += laws_text(*laws, answer.head, answer.levels, style);
   if (answer.check) text += "\n" + check_text(*answer.check, style);
   if (answer.compiled) text += "\n" + compiled_text(*answer.compiled, style);

@@ -91,6 +91,7 @@ class GraphBuilder {
   [[nodiscard]] int engine_named(const std::string& name);
   /// A core runs its operations one after the other, in the mapping's order, each so many iterations ahead.
   void cores_in_order();
+  void copies_in_order();
   [[nodiscard]] std::size_t place_in_mapping(int node) const;
   [[nodiscard]] int ahead_of(int node) const;
 

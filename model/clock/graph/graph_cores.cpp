@@ -90,6 +90,18 @@ void GraphBuilder::cores_in_order() {
     if (!tail.empty()) g_.edges.push_back({tail.back(), head.empty() ? loop.front() : head.front(), 1});
     if (tail.empty() && !head.empty()) g_.edges.push_back({loop.back(), head.front(), 1});
   }
+  copies_in_order();
+}
+
+/// What a loop's copies take from what is loaded once a block, later iterations ask for behind the first.
+void GraphBuilder::copies_in_order() {
+  std::vector<int> copies;
+  for (const EventEdge& edge : g_.edges) {
+    const EventNode& to = g_.node(edge.to);
+    const bool first_waits = g_.node(edge.from).phase == Phase::head && edge.delay == 0;
+    if (first_waits && to.phase == Phase::loop && to.kind == NodeKind::copy) copies.push_back(edge.to);
+  }
+  for (const int copy : copies) g_.edges.push_back({copy, copy, 1, 0, EdgeFrom::issued});
 }
 
 }  // namespace napkin

@@ -1,10 +1,12 @@
 #include "model/clock/roofline/work_distribution.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
 #include "model/diagram/reindex.hpp"
+#include "model/diagram/seen.hpp"
 #include "model/resource/order.hpp"
 
 namespace napkin {
@@ -185,23 +187,41 @@ Schedule schedule(const PlacedDiagram& placed) {
 
 namespace {
 
+/// Columns of a mask of which no row sees all.
+struct HiddenColumns {
+  std::array<AxisId, 2> mask;
+  AxisId axis = 0;
+  double seen = 0;
+  bool of_all = false;  ///< whole chunks are left out, of every input
+};
+
+std::vector<HiddenColumns> hidden_columns(const PlacedDiagram& placed) {
+  std::vector<HiddenColumns> out;
+  if (placed.problem->mask.kind == Mask::Kind::none) return out;
+  const Sizes& sizes = placed.problem->sizes;
+  for (const auto& mask : mask_axes(placed.streamed->diagram)) {
+    const std::int64_t rows = sizes[index(mask[0])].get(), columns = sizes[index(mask[1])].get();
+    const auto seen = static_cast<double>(visible(placed.problem->mask, 0, rows, rows, columns).size());
+    out.push_back({mask, mask[1], seen, placed.across && placed.streamed->skips == mask});
+  }
+  return out;
+}
+
 /// Of one length of sequences. `none`: an axis of which they have nothing: they have no inputs, nor outputs along it.
 double compulsory_of_one_length(const PlacedDiagram& placed, AxisId none = -1) {
   const Diagram& d = placed.streamed->diagram;
   const Sizes& sizes = placed.problem->sizes;
-  AxisId hidden = -1;
-  double columns = 0;
-  if (placed.across && placed.streamed->skips) {
-    const auto [row_axis, column_axis] = *placed.streamed->skips;
-    const std::int64_t rows = sizes[index(row_axis)].get();
-    columns = static_cast<double>(visible(placed.problem->mask, 0, rows, rows, sizes[index(column_axis)].get()).size());
-    hidden = column_axis;
-  }
+  const std::vector<HiddenColumns> hidden = hidden_columns(placed);
   const auto volume_of = [&](ArrayId array, bool input) {
     const Array& its = d.arrays[index(array)];
     if (is_shifted(its)) return real(values_read(its, sizes));
     double product = 1;
-    for (const AxisId a : its.axes) product *= input && a == hidden ? columns : real(sizes[index(a)]);
+    for (const AxisId a : its.axes) {
+      const auto part = std::find_if(hidden.begin(), hidden.end(), [&](const HiddenColumns& one) {
+        return input && one.axis == a && (one.of_all || read_at_seen_pairs(d, array, one.mask));
+      });
+      product *= part == hidden.end() ? real(sizes[index(a)]) : part->seen;
+    }
     return product;
   };
   const auto type_of = [&](ArrayId array, bool store) -> std::optional<DType> {

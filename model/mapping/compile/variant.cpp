@@ -41,8 +41,7 @@ class VariantMaker {
     std::vector<int> positions(c_.machine_->levels.size(), -1);
     for (std::size_t i = 0; i < c_.levels_.size(); ++i) positions[at(c_.levels_[i].id)] = static_cast<int>(i);
     std::vector<LevelId> made_at;
-    for (const CompiledOperation& op : c_.operations_)
-      made_at.push_back(c_.machine_->core(c_.mapping_->agents[at(op.agent)].core)->level);
+    for (const CompiledOperation& op : c_.operations_) made_at.push_back(core_memory(op));
     Ways ways(*c_.streamed_, *c_.machine_, v_.variables, std::move(made_at));
     for (Crossing& c : ways.crossings(default_types())) {
       c.skips = c.skips && c_.across_.has_value() && c.phase == Phase::loop;
@@ -51,6 +50,10 @@ class VariantMaker {
       v_.crossings.push_back(c);
     }
     return std::make_shared<const Variant>(std::move(v_));
+  }
+
+  [[nodiscard]] LevelId core_memory(const CompiledOperation& op) const {
+    return c_.machine_->core(c_.mapping_->agents[at(op.agent)].core)->level;
   }
 
   [[nodiscard]] std::vector<DType> default_types() const {
@@ -317,7 +320,9 @@ class VariantMaker {
       const std::size_t input = swapped ? op.operands.size() - 1 - i : i;
       const int variable = operand_of(id, input);
       const int where = variable >= 0 ? position(variable) : c_.deepest_;
-      v_.operands.emplace_back(d_.operations[at(id)].inputs[input], c_.levels_[at(where)].id);
+      const bool in_its_core = variable < 0 && c_.cores_;
+      v_.operands.emplace_back(d_.operations[at(id)].inputs[input],
+                               in_its_core ? core_memory(op) : c_.levels_[at(where)].id);
       if (i == 0) out.a_from_registers = op.tensor && where > c_.block_;
     }
     out.work.reserve(op.work.size());

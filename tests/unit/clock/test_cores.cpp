@@ -10,6 +10,7 @@
 #include "model/clock/graph/event_graph.hpp"
 #include "model/clock/prediction.hpp"
 #include "model/clock/run/period.hpp"
+#include "model/clock/run/timeline.hpp"
 #include "model/resource/resources.hpp"
 #include "model/resource/table.hpp"
 #include "tests/support/layout.hpp"
@@ -178,6 +179,42 @@ TEST_CASE("buffers in the L2 are written and read: 327,680 bytes a tile") {
     if (name == "l2") CHECK(t.load.value.get() == 2 * (384 + 1024 + 1024) * 128 * 2);
     if (name == "l2") CHECK(t.store.value.get() == 2 * 384 * 128 * 2);
   }
+}
+
+TEST_CASE(
+    "what is taken from Q waits for Q, in later iterations too; a product is one cube core's, not two vector cores'") {
+  for (const char* preload : {"0", "1", "4"}) {
+    const EventGraph graph = event_graph(forward().place(with(preload)));
+    const Timeline timeline = run(graph, 4, 2, true);
+    std::vector<double> there(2);
+    for (const TimelineSpan& span : timeline.spans) {
+      if (graph.node(span.node).name == "load Q") there[static_cast<std::size_t>(span.iteration)] = span.end;
+    }
+    for (const TimelineSpan& span : timeline.spans) {
+      if (graph.node(span.node).name != "load Q_left") continue;
+      CAPTURE(span.iteration);
+      CHECK(span.start >= there[static_cast<std::size_t>(span.iteration / 4)] - 1e-6);
+    }
+  }
+  for (const ThroughputRow& row : throughput_table(forward().place(with("1"))).rows) {
+    if (row.operation != "S" && row.operation != "O") continue;
+    CHECK(row.operations == 2.0 * 128 * 128 * 128);
+    CHECK(row.clocks == doctest::Approx(512));
+  }
+}
+
+TEST_CASE("what no variable holds lies in the memory of the core that takes it") {
+  const LaidOut laid("ascend_backward", "ascend-950pr", {{"q", 512}, {"x", 128}, {"d", 128}}, DType::f16);
+  const PlacedDiagram placed = laid.place({{"x", "128"}, {"q", "128"}});
+  int taken = 0;
+  for (const PlacedOperation& op : placed.operations) {
+    if (op.tensor) continue;
+    for (const auto& [array, level] : op.operands) {
+      CHECK(placed.machine->levels[static_cast<std::size_t>(level)].name == "ub");
+      ++taken;
+    }
+  }
+  CHECK(taken == 9);  // Delta: dO, O; Z: S, L; P: Z; E: dP, Delta; dS: P, E
 }
 
 // hw-native-sys/pto-isa (revision 3186c38), kernels/manual/common/flash_atten/README.md: one head, S0 = S1,

@@ -1,5 +1,5 @@
-// The thirteen statements of the scalar forward pass: what their dependences allow, and that two errata of the source
-// are errors. (model/README.md section 18; errata S0.1, S0.2)
+// The thirteen statements of the scalar forward pass: what their dependences allow, and that three errata of the
+// source are errors. (model/README.md section 18; errata S0.1, S0.2, S0.3)
 
 #include <doctest/doctest.h>
 
@@ -183,6 +183,29 @@ TEST_CASE("S10 without exp(m_i - m_ij) is wrong wherever the maximum moves (erra
     return array == "K" ? -static_cast<double>(at[0]) : query_key_value(array, at);
   };
   CHECK(worst_error(hoisted(listing), falling) < 1e-14);
+}
+
+TEST_CASE("m and l read before loop j: every key meets the initial state (erratum S0.3)") {
+  const Nest wanted = load_nest("attention");
+  std::string text = print(wanted);
+  const auto put = [&](const std::string& from, const std::string& to) {
+    std::size_t at = text.find(from);
+    REQUIRE(at != std::string::npos);
+    for (; at != std::string::npos; at = text.find(from, at + to.size())) text.replace(at, from.size(), to);
+  };
+  const std::string key = "  - S2(i,j) k_j[i,j] = K[j]\n";
+  put(key, "");
+  put("  - S5(", key + "  - S5(");
+  put("S3(i,j)", "S3(i)");
+  put("S4(i,j)", "S4(i)");
+  put("m_i[i,j]", "m_i[i]");
+  put("l_i[i,j]", "l_i[i]");
+  const Nest lifted = parse_nest(text, "lifted");
+  std::string found;
+  for (const Defect& defect : find_defects(lifted)) found += defect.text + "\n";
+  for (const char* name : {"O", "m", "l"})
+    CHECK_MESSAGE(found.find(std::string(name) + " differs from attention_reference") != std::string::npos, found);
+  CHECK(find_defects(wanted).empty());
 }
 
 TEST_CASE("the steps lead from the listing to the corrected nest") {

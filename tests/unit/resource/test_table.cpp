@@ -8,6 +8,7 @@
 
 #include <string>
 
+#include "model/resource/plan.hpp"
 #include "tests/support/layout.hpp"
 
 namespace test_table {
@@ -47,7 +48,7 @@ TEST_CASE("FlashAttention-3's 128 x 128 tile: rows, aliases counted once, how ma
 TEST_CASE("Flash Attention from Scratch: 404 registers of fragments, 48 KiB with O over Q, 64 KiB apart") {
   const test::LaidOut question("flash_from_scratch", "rtx-3090", {{"q", 4096}, {"x", 4096}, {"d", 128}}, DType::bf16);
   for (const char* o_in : {"over_q", "apart"}) {
-    const ConfigurationTable table = configuration_table(question.place({{"o_in", o_in}}));
+    const ConfigurationTable table = configuration_table(question.place({{"o_in", o_in}, {"fragments", "whole"}}));
     const auto registers = [&](const char* variable) {
       return row(table, variable).agent_bytes.value.get() / (32 * 4);
     };
@@ -63,6 +64,13 @@ TEST_CASE("Flash Attention from Scratch: 404 registers of fragments, 48 KiB with
     CHECK(table.totals[1].agent_bytes == Bytes(404 * 32 * 4));
     CHECK(table.totals[0].block_bytes == Bytes((std::string(o_in) == "apart" ? 64 : 48) * 1024));
   }
+  // As it is compiled: 180 of fragments and 24 beside them, where the compiler says 202; two blocks an SM.
+  const PlacedDiagram compiled = question.place({});
+  CHECK(configuration_table(compiled).totals[1].agent_bytes == Bytes(180 * 32 * 4));
+  const Plan fits = plan(compiled);
+  CHECK(fits.registers_per_thread == Count(204));
+  CHECK(fits.registers_per_thread <= fits.registers_limit);
+  CHECK(fits.blocks_per_sm == Count(2));
 }
 
 TEST_CASE("packed heads stand in the axes; single ones do not") {

@@ -1,0 +1,17 @@
+#pragma once
+// of_seen_pairs says whether a mask spares an operation its hidden pairs, however its axes are grouped or streamed: of
+// attention's S and O only the pairs that the softmax between them sees are needed.
+
+#include <array>
+
+#include "model/diagram/diagram.hpp"
+
+namespace napkin {
+
+/// Whether the operation runs over both axes of the mask, and what it makes at hidden pairs is zero or used nowhere.
+[[nodiscard]] bool of_seen_pairs(const Diagram& diagram, OpId operation, const std::array<AxisId, 2>& mask);
+
+/// Whether only operations over the mask's seen pairs read the array.
+[[nodiscard]] bool read_at_seen_pairs(const Diagram& diagram, ArrayId array, const std::array<AxisId, 2>& mask);
+
+}  // namespace napkin
