@@ -18,7 +18,6 @@
 #include "model/clock/launch/other_launches.hpp"
 #include "model/clock/roofline/combine_cost.hpp"
 #include "model/resource/order.hpp"
-#include "model/resource/reuse.hpp"
 
 namespace napkin {
 namespace {
@@ -53,23 +52,31 @@ double times_waited(const PlacedDiagram& placed, const Schedule& who, Count bloc
   return waves_of(who, blocks_per_node);
 }
 
-/// Clocks of a node that runs `together` blocks at a time, of which each alone would take `alone` for all of them and
-/// the busiest pipe `full`. A block of fewer warps than schedulers runs on as many of them; blocks that do not share
-/// theirs evenly leave some schedulers to fewer blocks. Between blocks that hide one another's waits wherever a pipe is
-/// free, and blocks of which each meets all others on the busiest pipe: half way. (eq. 15.1)
-double clocks_together(const PlacedDiagram& placed, double together, double alone, double full) {
+/// A node's blocks: their clocks one after the other, of the longest alone, and of all on the busiest pipe.
+struct NodeBlocks {
+  double alone = 0, longest = 0, pipe = 0;
+  double ends = 0;  ///< of `alone`, beyond the blocks' iterations
+};
+
+/// Clocks of a node that holds so many of its blocks at a time. Blocks of fewer warps than schedulers run on sets of
+/// them. Between blocks that hide one another's waits and blocks of which each meets its set's others on the busiest
+/// pipe: half way. Blocks count by the longest one's length, so nothing ends before it. (eq. 15.1)
+double clocks_together(const PlacedDiagram& placed, double resident, const NodeBlocks& node) {
   const Limits& limits = placed.machine->limits;
   const double warps = std::max(real(placed.threads) / real(limits.warp_size), 1.0);
   const double sets = std::max(std::floor(real(limits.schedulers) / warps), 1.0);
-  double a_clock = 0, meeting = 0;
+  const double together = std::clamp(node.alone / node.longest, 1.0, resident);
+  const double each = std::floor(together / sets), rest = together - sets * each;
+  double hiding = 0, meeting = 0;  // of all work, a clock
   for (double set = 0; set < sets; ++set) {
-    const double blocks = std::floor((together + sets - 1 - set) / sets);
-    if (blocks < 1) continue;
-    const double hiding = std::min(blocks / alone, 1 / (sets * full));
-    a_clock += hiding;
-    meeting += std::min(hiding, blocks / (alone + (blocks - 1) * sets * full));
+    const double blocks = each + std::clamp(rest - set, 0.0, 1.0);
+    if (blocks <= 0) break;
+    const double full = std::min(node.alone, sets * node.pipe + node.ends / blocks);
+    const double hidden = std::min(blocks / node.alone, 1 / full);
+    hiding += hidden;
+    meeting += std::min(hidden, blocks / (node.alone + (blocks - 1) * full));
   }
-  return (1 / a_clock + 1 / meeting) / 2;
+  return (std::max(1 / hiding, node.pipe) + std::max(1 / meeting, node.pipe)) / 2;
 }
 
 }  // namespace
@@ -152,17 +159,18 @@ void TimeModel::read_again(const PlacedDiagram& placed, double bytes, Timing& t)
   t.seconds += t.fullest.seconds - before;
 }
 
-void TimeModel::notice_rereads(const PlacedDiagram& placed, Count blocks_per_node, Timing& t) const {
+void TimeModel::notice_rereads(const PlacedDiagram& placed, Count blocks_per_node, Timing& t,
+                               KnownRereads& known) const {
   if (into_block.pipe == nullptr || !may_bind(t)) return;
   Timing more;
-  const auto are_noticed = [&](double bytes) {
+  const auto are_noticed = [&](double again) {
     more = t;
-    read_again(placed, bytes, more);
+    read_again(placed, again, more);
     return with_launch(more).value > 1.001 * with_launch(t).value;
   };
-  const double most = reread_at_most(placed, blocks_per_node);  // acting the launch out takes longer than all else
-  if (std::isfinite(most) && !are_noticed(most)) return;
-  if (are_noticed(real(reread_bytes(placed, blocks_per_node).value))) t = more;
+  const double bytes =
+      known.of(placed, blocks_per_node, [&](double most) { return std::isfinite(most) && !are_noticed(most); });
+  if (are_noticed(bytes)) t = more;
 }
 
 Fullest TimeModel::fullest_of(const BlockLoad& load, const Schedule& who, const SharedSeconds& shared) const {
@@ -196,12 +204,12 @@ void TimeModel::hold_clock(Timing& t) const {
 void TimeModel::event_clock(const PlacedDiagram& placed, Count blocks_per_node, const KnownLaunch& known,
                             Timing& t) const {
   const Period& period = known.period;
-  const double together = std::min(real(std::max(blocks_per_node, Count(1))), std::max(t.who.blocks, 1.0));
+  const double resident = real(std::max(blocks_per_node, Count(1)));
   double cycles = known.clocks.busiest;
-  if (together > 1) {
+  if (resident > 1 && known.clocks.longest > 0) {
+    const double pipe = std::min(cycles, period.pipe.clocks * t.who.iterations);
     const double ends = std::max(cycles - period.clocks * t.who.iterations, 0.0);
-    const double full = std::min(cycles, period.pipe.clocks * t.who.iterations + ends / together);
-    cycles = clocks_together(placed, together, cycles, full);
+    cycles = clocks_together(placed, resident, {cycles, known.clocks.longest, pipe, ends});
   }
   t.clock = clock.frequency;
   t.cycles = cycles;

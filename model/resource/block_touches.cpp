@@ -8,7 +8,7 @@
 namespace napkin {
 namespace {
 
-constexpr std::int64_t most_segments = 16;  // of the streamed axis
+constexpr std::int64_t few_segments = 16;  // of the streamed axis
 constexpr std::int64_t most_sampled = std::int64_t{1} << 15;
 
 std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
@@ -23,7 +23,9 @@ BlockTouches::BlockTouches(const PlacedDiagram& placed, int partitions, std::opt
   if (p_.streamed->stream) {
     columns = p_.problem->sizes[index(*p_.streamed->stream)].get();
     const std::int64_t chunk = p_.block().chunk.get(), chunks = (columns + chunk - 1) / chunk;
-    segment_ = (chunks + most_segments - 1) / most_segments * chunk;
+    const bool in_step = placed.packed.empty() && !has_unequal_blocks(placed);
+    const std::int64_t most = in_step ? few_segments : std::max(most_acted_steps / running, few_segments);
+    segment_ = (chunks + most - 1) / most * chunk;
   }
   segments_ = (columns + segment_ - 1) / segment_;
   for (const Crossing& c : p_.crossings) add(c, partitions, static_cast<double>(running));

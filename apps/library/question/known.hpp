@@ -46,15 +46,8 @@ struct Known {
   Tables tables;                                  ///< locked by itself
   KeptPlacers placers;                            ///< locked by itself
   explicit Known(Tables::Store store) : tables(std::move(store)) {}
-  /// From a run of the tile's graph, with what device memory sends again where that takes longer. Uses the periods of
-  /// graphs met before.
+  /// Returns the prediction of a run of the tile's graph. Uses the periods of graphs met before.
   [[nodiscard]] Prediction predicted(const PlacedDiagram& placed, const Plan& plan);
-  /// Without it: what tiles are ranked by.
-  [[nodiscard]] Prediction ranked(const PlacedDiagram& placed, const Plan& plan);
-
- private:
-  template <class Predict>
-  [[nodiscard]] Prediction with_periods(const Predict& make);
 };
 [[nodiscard]] std::shared_ptr<Known> make_known();
 [[nodiscard]] std::shared_ptr<Known> make_known(Tables::Store store);

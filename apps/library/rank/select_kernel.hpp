@@ -24,7 +24,7 @@ class Ranking {
   [[nodiscard]] const Selection& selection() const { return selection_; }
   [[nodiscard]] bool empty() const { return selection_.ranked.empty(); }
   [[nodiscard]] const Ranked& best() const { return selection_.ranked.front(); }
-  /// What query says of a legal tile: with what device memory sends again where that takes longer.
+  /// What query says of a legal tile.
   [[nodiscard]] Prediction predicted(const Tile& tile) const;
   /// Why the best tile is the best; "" where nothing fits.
   [[nodiscard]] std::string explain() const;

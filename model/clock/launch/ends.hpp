@@ -2,6 +2,8 @@
 // Ends are the clocks of a node's blocks, one after the other: the first one waits for the launch, each later one for
 // the block before it. All ways of putting blocks onto nodes share them. Internal to launch/.
 
+#include <algorithm>
+
 #include "model/clock/launch/launch.hpp"
 
 namespace napkin {
@@ -19,6 +21,10 @@ struct Ends {
   Ends(const BlockEnds& ends, const BlockClocks& block)
       : each(ends.persist ? block.next : block.first + ends.start + ends.handover) {
     start = block.first + ends.start - each;
+  }
+  /// Of the longest block alone on a node, of blocks of that mean length.
+  [[nodiscard]] double of_longest(const Schedule& who, double mean, double iteration) const {
+    return start + each + std::max(who.longest - mean, 0.0) * iteration;
   }
   /// Of a node whose blocks are equally long. The mean block stands for the ends of all blocks; an iteration more or
   /// less takes the period.

@@ -100,14 +100,16 @@ LaunchClocks launch_clocks(BlockOrder order, LaunchShape& shape, const BlockEnds
                            double iteration) {
   const Ends ends(block_ends, block);
   const double total = std::max(shape.who.total_blocks, 1.0),
-               mean_node = ends.start + total / shape.who.nodes * ends.each;
+               mean_node = ends.start + total / shape.who.nodes * ends.each,
+               longest = ends.of_longest(shape.who, shape.mean, iteration);
   if (!shape.unequal) {
     const double longer =
         shape.edge.blocks * shape.mean * std::max(shape.edge.clocks - iteration, 0.0);  // where their copies bind
-    return {ends.of_equal_blocks(shape.who, shape.mean, iteration) + longer, mean_node};
+    const double busiest = ends.of_equal_blocks(shape.who, shape.mean, iteration) + longer;
+    return {busiest, mean_node, order == BlockOrder::even ? busiest : longest};  // one block a node takes its share
   }
   const double beyond = ends.each - shape.mean * iteration;
-  return {ends.start + shape.lengths->busiest(order, iteration, beyond), mean_node};
+  return {ends.start + shape.lengths->busiest(order, iteration, beyond), mean_node, longest};
 }
 
 double launch_clocks_bound(const LaunchShape& shape, const BlockEnds& block, BlockClocks clocks, double iteration) {
@@ -137,9 +139,10 @@ double cycles_at_least(BlockOrder order, const LaunchShape& shape, const BlockEn
     const double beyond = ends.each - shape.mean * period.clocks;
     cycles = std::max(cycles, ends.start + shape.lengths->busiest_at_least(order, period.clocks, beyond));
   }
-  const double together = std::min(real(std::max(blocks, Count(1))), std::max(who.blocks, 1.0));
-  if (together <= 1) return cycles;
-  return std::max(cycles / together, std::min(cycles, period.pipe.clocks * who.iterations));
+  const double resident = real(std::max(blocks, Count(1)));
+  if (resident <= 1 || order == BlockOrder::even) return cycles;
+  const double longest = shape.packed ? 0 : std::min(ends.of_longest(who, shape.mean, period.clocks), cycles);
+  return std::max({cycles / resident, longest, std::min(cycles, period.pipe.clocks * who.iterations)});
 }
 
 }  // namespace napkin

@@ -19,8 +19,9 @@
 namespace napkin {
 
 struct LaunchClocks {
-  double busiest = 0;  ///< of the node that runs longest: what a launch takes
+  double busiest = 0;  ///< of the node that runs longest, its blocks one after the other
   double mean = 0;     ///< over the nodes: what a counter of active cycles reads where blocks persist
+  double longest = 0;  ///< of the longest block alone on a node: no launch ends before it
 };
 
 /// Clocks of a node for a launched block that has no rows of its sequence of a packed batch: one that a launch starts

@@ -88,7 +88,7 @@ class PackedLaunch {
     }
     act_out(next, sequence_.planes());
     return {*std::max_element(busy_.begin(), busy_.end()),
-            std::accumulate(busy_.begin(), busy_.end(), 0.0) / real_nodes()};
+            std::accumulate(busy_.begin(), busy_.end(), 0.0) / real_nodes(), longest_};
   }
 
  private:
@@ -139,6 +139,7 @@ class PackedLaunch {
       begun_[node] = true;
     }
     busy_[node] += clocks;
+    longest_ = std::max(longest_, clocks);
     if (first_free_) free_.run(clocks);
   }
 
@@ -167,6 +168,7 @@ class PackedLaunch {
   std::vector<Part> parts_;
   double empty_;
   bool first_free_;
+  double longest_ = 0;  // clocks of a block
   std::vector<double> busy_;
   std::vector<bool> begun_;
   FirstFree free_;
