@@ -236,8 +236,7 @@ Number read_full(const yaml::Node& node, const std::vector<Dimension>& dimension
 
 double factor_of(std::string_view unit) {
   const UnitRow* row = find_unit(unit);
-  if (row == nullptr)
-    throw Error("unit", "'" + std::string(unit) + "' is unknown", "a unit of hardware_profiles/README.md");
+  if (row == nullptr) throw Error("unit", "'" + std::string(unit) + "' is unknown", "a unit of docs/own-gpu.md");
   return row->factor;
 }
 
