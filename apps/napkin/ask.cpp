@@ -65,7 +65,7 @@ std::vector<Option> problem_options() {
   return {{"--shape", "k=v,...", "axis sizes, such as b=2,h=16,q=8192,x=8192,d=128 (the paper's axis names)"},
           {"--dtype", "T", "element type (default bf16): " + joined(dtype_names())},
           {"--causal", "", "row i sees keys j <= i + x - q"},
-          {"--window", "L,R", "row i sees keys from i + x - q - L to i + x - q + R"}};
+          {"--window", "L,R", "row i sees keys from i + x - q - L to i + x - q + R; -1: no limit"}};
 }
 
 std::vector<Option> condition_options() {

@@ -82,8 +82,10 @@ Mask window_of(nb::handle value) {
   if (is_text(value)) return parse_window(utf8(value, "window"), "window");
   if (!PySequence_Check(value.ptr()) || nb::len(value) != 2)
     throw Error("window", "is " + shown(value), "two whole numbers (left, right)");
-  return {Mask::Kind::window, whole_of(nb::object(value[0]), 0, "window", "left"),
-          whole_of(nb::object(value[1]), 0, "window", "right")};
+  const auto side = [&](int of, const char* name) {
+    return std::to_string(whole_of(nb::object(value[of]), -1, "window", name));
+  };
+  return parse_window(side(0, "left") + "," + side(1, "right"), "window");
 }
 
 int top_of(nb::handle value) {

@@ -59,8 +59,9 @@ Overflow::Overflow(const std::string& what)
 
 namespace {
 
-/// What users of other programs call a thing, and what it is called here; the first that is a candidate is meant.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 44> synonyms{{
+/// What users of other programs call a thing, and what it is called here: the first candidate is meant, and those that
+/// the next lines have for the same word.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 45> synonyms{{
     {"attn", "attention"},
     {"sdpa", "attention"},
     {"flash", "attention"},
@@ -92,6 +93,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 44> synonyms
     {"length", "q"},
     {"queries", "q"},
     {"keys", "x"},
+    {"kv", "h"},
     {"kv", "x"},
     {"kv_len", "x"},
     {"seqlen_k", "x"},
@@ -113,14 +115,51 @@ std::string in_lower_case(std::string_view text) {
   return out;
 }
 
-/// A candidate equal to the name but for case, or what the name means elsewhere; "" where there is none.
-std::string meant(const std::string& name, const std::vector<std::string>& candidates) {
+using Words = std::vector<std::string>;
+
+/// Returns the candidate that equals the name but for case, or those that the name means elsewhere.
+Words meant(const std::string& name, const Words& candidates) {
   for (const auto& candidate : candidates) {
-    if (in_lower_case(candidate) == name) return candidate;
+    if (in_lower_case(candidate) == name) return {candidate};
   }
+  Words out;
   for (const auto& [word, here] : synonyms) {
+    if (word != name && !out.empty()) break;
     const auto at = std::find(candidates.begin(), candidates.end(), here);
-    if (word == name && at != candidates.end()) return *at;
+    if (word == name && at != candidates.end()) out.push_back(*at);
+  }
+  return out;
+}
+
+/// Returns the candidates that begin with the name: "h200" means h200-sxm rather than b200.
+Words beginning_with(const std::string& name, const Words& candidates) {
+  Words out;
+  for (const auto& candidate : candidates) {
+    if (name.size() >= 2 && in_lower_case(candidate).starts_with(name)) out.push_back(candidate);
+  }
+  return out;
+}
+
+/// Returns the candidates at the least edit distance from the name, where something of it is right.
+Words fewest_edits(const std::string& name, const Words& candidates) {
+  Words out;
+  std::size_t least = std::min((name.size() + 2) / 3, name.size() - 1);
+  for (const auto& candidate : candidates) {
+    const std::size_t distance = edit_distance(name, in_lower_case(candidate));
+    if (distance < least) out.clear();
+    if (distance > least) continue;
+    out.push_back(candidate);
+    least = distance;
+  }
+  return out;
+}
+
+/// Returns all candidates that are as near to the name as any is.
+Words all_near(std::string_view given, const Words& candidates) {
+  if (given.empty() || given.size() > 64) return {};
+  const std::string name = in_lower_case(given);
+  for (const auto& find : {meant, beginning_with, fewest_edits}) {
+    if (Words found = find(name, candidates); !found.empty()) return found;
   }
   return {};
 }
@@ -128,24 +167,8 @@ std::string meant(const std::string& name, const std::vector<std::string>& candi
 }  // namespace
 
 std::string nearest(std::string_view given, const std::vector<std::string>& candidates) {
-  if (given.size() > 64) return {};
-  const std::string name = in_lower_case(given);
-  std::string best = meant(name, candidates);
-  if (!best.empty()) return best;
-  if (name.size() >= 2) {  // "h200" means h200-sxm rather than b200
-    for (const auto& candidate : candidates) {
-      if (in_lower_case(candidate).starts_with(name)) return candidate;
-    }
-  }
-  std::size_t best_distance = std::min((name.size() + 2) / 3 + 1, name.size());  // something of it must be right
-  for (const auto& candidate : candidates) {
-    const std::size_t distance = edit_distance(name, in_lower_case(candidate));
-    if (distance < best_distance) {
-      best = candidate;
-      best_distance = distance;
-    }
-  }
-  return best;
+  const Words near = all_near(given, candidates);
+  return near.empty() ? std::string() : near.front();
 }
 
 std::string joined(const std::vector<std::string>& words, std::string_view separator) {
@@ -158,9 +181,11 @@ std::string joined(const std::vector<std::string>& words, std::string_view separ
 }
 
 std::string one_of(std::string_view name, const std::vector<std::string>& candidates) {
-  const std::string near = nearest(name, candidates);
+  constexpr std::size_t most = 8;  // more would be read by nobody
+  Words near = all_near(name, candidates);
   const std::string all = "one of " + joined(candidates);
-  return near.empty() ? all : "did you mean '" + near + "'? (" + all + ")";
+  near.resize(std::min(near.size(), most));
+  return near.empty() ? all : "did you mean '" + joined(near, "' or '") + "'? (" + all + ")";
 }
 
 }  // namespace napkin

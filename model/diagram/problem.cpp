@@ -87,6 +87,18 @@ Count rows_needed(const Diagram& diagram, AxisId axis, const Sizes& sizes) {
 
 std::string shown(std::int64_t value) { return std::to_string(value); }
 
+/// Says which axes are whose, in the diagram's own words: "of Q[q,d], K[x,d]: scores of queries and keys".
+std::string described_axes(const Diagram& diagram) {
+  std::vector<std::string> inputs;
+  for (const ArrayId input : diagram.inputs) {
+    const Array& array = diagram.arrays[static_cast<std::size_t>(input)];
+    std::vector<std::string> axes;
+    for (const AxisId axis : array.axes) axes.push_back(diagram.axes[static_cast<std::size_t>(axis)].name);
+    inputs.push_back(array.name + "[" + joined(axes, ",") + "]");
+  }
+  return "of " + joined(inputs) + (diagram.about.empty() ? "" : ": " + diagram.about);
+}
+
 }  // namespace
 
 Span visible(const Mask& mask, std::int64_t row_first, std::int64_t row_last, std::int64_t rows, std::int64_t columns) {
@@ -141,7 +153,8 @@ Sizes resolve_sizes(const Diagram& diagram, const std::vector<std::pair<std::str
   for (const auto& [name, size] : given) {
     const auto axis = diagram.find_axis(name);
     if (!axis) {
-      throw Error(where, "no axis '" + name + "' in " + diagram.name, one_of(name, diagram.axis_names()));
+      throw Error(where, "no axis '" + name + "' in " + diagram.name,
+                  one_of(name, diagram.axis_names()) + " " + described_axes(diagram));
     }
     auto& slot = known[static_cast<std::size_t>(*axis)];
     if (slot) throw Error(where, "axis '" + name + "' stands twice", "each axis once");

@@ -45,7 +45,7 @@ yaml::Document architecture_document(const yaml::Node& word, const std::string& 
   if (source == Source::file && name.find('/') == std::string::npos && std::ifstream(beside).good())
     return yaml::parse(yaml::read_file(beside), beside);
   for (const EmbeddedFile& each : embedded_files()) {
-    if (architecture_name(each.path) == name) return yaml::embedded(each);
+    if (!name.empty() && architecture_name(each.path) == name) return yaml::embedded(each);
   }
   word.fail("no file says what a node of '" + name + "' does",
             one_of(name, builtin_architectures()) +
@@ -104,6 +104,8 @@ Machine read_machine(const yaml::Node& document) {
   machine.about = document.at("about").text();
   machine.vendor = document.at("vendor").choice({"nvidia", "amd", "huawei", "other"});
   machine.architecture = document.at("architecture").text();
+  if (machine.architecture.empty())
+    document.at("architecture").fail("is empty", "a name that mappings can run on, such as sm_90");
   profile::read_levels(document.at("levels"), machine);
   machine.compute = profile::level_named(document.at("compute"), machine);
   if (machine.levels[static_cast<std::size_t>(machine.compute)].kind != LevelKind::ordinary) {

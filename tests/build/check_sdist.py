@@ -67,7 +67,7 @@ def check(root, embed, table, program):
             shutil.copyfile(root / name, out / "sdist" / name)
         (out / "files.txt").write_text("".join(f"{out}/sdist/{n}\n" for n in there))
         subprocess.run([embed, out / "sdist", out / "files.txt", out / "embedded.cpp"], check=True)
-        if (out / "embedded.cpp").read_bytes() != pathlib.Path(table).read_bytes():
+        if (out / "embedded.cpp").read_bytes() != table.read_bytes():
             return ["what the sdist's files embed is not what this program has"]
         page = out / "report.html"
         run = subprocess.run([program, "report", "attention", "--gpu", "h200-sxm", "--shape", "h=16,q=4096,x=4096,d=128", "--out", page],
@@ -94,7 +94,7 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["--selftest"]:
         selftest()
     elif len(sys.argv) == 5:
-        problems = check(pathlib.Path(sys.argv[1]), *sys.argv[2:])
+        problems = check(*(pathlib.Path(path).resolve() for path in sys.argv[1:]))
         print("\n".join(problems))
         sys.exit(bool(problems))
     else:

@@ -116,7 +116,7 @@ constexpr Bad questions[] = {
     {"--gpu h200-sxm --shape q=64,x=64,d=64 --causal --window 1,0", "stands beside --causal"},
     {"--gpu h200-sxm --shape q=64,x=64,d=64 --window 1", "has 1 number"},
     {"--gpu h200-sxm --shape q=64,x=64,d=64 --window 1,2,3", "has 3 numbers"},
-    {"--gpu h200-sxm --shape q=64,x=64,d=64 --window -1,0", "L is -1"},
+    {"--gpu h200-sxm --shape q=64,x=64,d=64 --window -2,0", "L is -2: a whole number from -1"},
     {"--gpu h200-sxm --shape q=64,x=64,d=64 --window a,0", "no whole number"},
     {"--gpu h200-sxm --shape q=64,x=64,d=64 --window 9223372036854775808,0", "64 bits"},
     {"--gpu h200-sxm --shape q=64,x=64,d=64 --tile", "--tile: has no value"},

@@ -150,7 +150,7 @@ TEST_CASE("masks") {
   CHECK(answer("query attention --gpu h200-sxm --window 1023,0 --json" + shape)["mask"] ==
         Json({{"window", {1023, 0}}}));
   CHECK(answer("query attention --gpu h200-sxm --window 9223372036854775807,9223372036854775807 --json" +
-               shape)["mask"]["window"][1] == 9223372036854775807LL);
+               shape)["mask"]["window"][1] == 2 * 8192);  // cut to the array
 }
 
 TEST_CASE("a violated constraint is data, and the answer is still given") {

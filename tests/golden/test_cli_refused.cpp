@@ -28,6 +28,12 @@ TEST_CASE("errors blame the right thing") {
     check_refused(napkin(std::string("query attention --gpu h200-sxm --shape d=64,") + word + "=64"),
                   "did you mean 'q'");
   check_refused(napkin("query attention --gpu h200-sxm --shape q=64,x=64,head_dim=64"), "did you mean 'd'");
+  const std::string sizes = " --shape q=64,x=64,d=64";
+  check_refused(napkin("query attention --gpu h100" + sizes), "did you mean 'h100-pcie' or 'h100-sxm'?");
+  check_refused(napkin("query attention --gpu hgx-h100" + sizes), "did you mean 'hgx-h100-8'");
+  check_refused(napkin("query attention --gpu h200-sxm" + sizes + ",kv=8"),
+                "did you mean 'h' or 'x'? (one of b, h, g, q, x, d, dv) of Q[b,h,g,q,d], K[b,h,x,d], V[b,h,x,dv]: O = "
+                "softmax(Q K^T / sqrt(d)) V; the g query heads of a group share one key/value head");
   struct Illegal {
     const char* rest;
     const char* says;
@@ -69,6 +75,19 @@ TEST_CASE("what keeps a tile out is named, whatever the knobs are that the user 
       napkin("select attention --gpu h100-sxm --kernel flash_decoding --shape h=16,q=4096,x=4096,d=512");
   CHECK(select.code == 1);
   CHECK(has(select.out, "nothing fits: registers keeps out the last "));
+}
+
+TEST_CASE("-1 is a window's end without limit, as in flash_attn") {
+  const std::string question = "query attention --gpu h200-sxm --shape h=4,q=640,x=1000,d=64 ";
+  const auto apart = [&](const std::string& mask) {
+    Json json = cli::answer(question + mask);
+    json.erase("kernels");
+    return json;
+  };
+  CHECK(apart("--window -1,0") == apart("--causal"));
+  CHECK(apart("--window -1,-1") == apart(""));
+  CHECK(apart("--window -1,5") == apart("--window 1640,5"));  // to the end of the array
+  CHECK(apart("--window 9,-1") == apart("--window 9,1640"));
 }
 
 TEST_CASE("a value for which a mapping does not say how its kernel works: that kernel refuses, others answer") {

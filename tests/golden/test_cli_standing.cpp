@@ -72,6 +72,25 @@ TEST_CASE("a bound is called one, and names what would make it a prediction") {
   CHECK(ideal["standing"]["why"] == "no mapping of a kernel");
 }
 
+TEST_CASE("one GPU of each architecture: the event graph answers wherever there is a kernel, as docs/own-gpu.md says") {
+  const std::string page = cli::contents(NAPKIN_SOURCE_DIR "/docs/own-gpu.md");
+  const auto clock = [](const std::string& question) {
+    const Json json = cli::answer("select " + question, 1);
+    if (json["kernel"].is_null()) return std::string("no kernel");
+    return json["predicted"]["standing"]["clock"].get<std::string>();
+  };
+  const std::string product = "matmul --dtype f16 --shape a=1024,b=1024,c=1024 --gpu ";
+  for (const char* gpu : {"v100-sxm2", "a100-sxm-80", "a40", "l4", "rtx-5090", "mi300x", "h20", "b200"}) {
+    CAPTURE(gpu);
+    CHECK(clock(product + gpu) == "event graph");
+  }
+  CHECK(clock("attention --gpu ascend-910b2 --dtype f16" + shape) == "event graph");
+  CHECK(clock(product + "paper-h100") == "bound");
+  for (const char* gpu : {"mi355x", "ascend-950pr"}) CHECK(clock(product + gpu) == "no kernel");
+  for (const char* gpu : {"paper-h100", "mi355x", "ascend-950pr"})
+    CHECK(page.find("`" + std::string(gpu) + "`") < page.find("## The built-in profiles"));
+}
+
 TEST_CASE("without one of its numbers the H200 has a bound that names it; without an energy the clock is assumed") {
   const cli::Folder box, energy;
   const std::string no_box = without(box, "tma_box: "), no_energy = without(energy, "energy_device: ");

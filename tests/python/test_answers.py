@@ -57,6 +57,9 @@ def test_shapes_and_tiles_in_every_form(shape):
     assert napkin.select("attention", gpu=GPU, **shape, dtype=None, tile=None, causal=False, window=None) == first
     window = napkin.select("attention", gpu=GPU, **shape, window=(128, 0))
     assert window == napkin.select("attention", gpu=GPU, **shape, window="128,0") != first
+    assert napkin.select("attention", gpu=GPU, **shape, window=(-1, -1)) == first
+    causal = napkin.select("attention", gpu=GPU, **shape, causal=True)
+    assert causal == napkin.select("attention", gpu=GPU, **shape, window=(-1, 0)) != first
     assert hash(window) == hash(napkin.select("attention", gpu=GPU, **shape, window=[128, 0]))
     fixed = napkin.query("attention", gpu=GPU, **shape, tile={"overlap": False, "q": 128})
     assert fixed.tile["overlap"] == "off"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 #include "model/base/printable.hpp"
 
@@ -41,6 +42,9 @@ std::vector<std::pair<std::string, std::string>> parse_pairs(std::string_view te
   }
   return pairs;
 }
+
+constexpr std::int64_t to_the_end = -1;                                       // of a window: it has no limit there
+constexpr std::int64_t most_keys = std::numeric_limits<std::int64_t>::max();  // a window is cut to the array
 
 constexpr std::int64_t most_points = 4096, most_steps = 32;
 
@@ -205,15 +209,17 @@ double parse_positive(std::string_view text, const std::string& where, const std
 }
 
 Mask parse_window(std::string_view text, const std::string& where) {
-  const std::string right = "two whole numbers from 0, such as 1023,0 (keys seen to the left and to the right)";
+  const std::string right =
+      "two whole numbers from 0, such as 1023,0 (keys seen to the left and to the right), or -1 for no limit";
   const std::vector<std::string> words = parse_words(text, where, right);
   if (words.size() != 2)
     throw Error(where, "has " + std::to_string(words.size()) + (words.size() == 1 ? " number" : " numbers"), right);
-  Mask mask;
-  mask.kind = Mask::Kind::window;
-  mask.left = parse_number(words[0], 0, where, "L");
-  mask.right = parse_number(words[1], 0, where, "R");
-  return mask;
+  const std::int64_t left = parse_number(words[0], to_the_end, where, "L");
+  const std::int64_t rightmost = parse_number(words[1], to_the_end, where, "R");
+  if (left == to_the_end && rightmost == to_the_end) return {};
+  if (left == to_the_end && rightmost == 0) return {Mask::Kind::causal, 0, 0};
+  const auto end = [](std::int64_t side) { return side == to_the_end ? most_keys : side; };
+  return {Mask::Kind::window, end(left), end(rightmost)};
 }
 
 }  // namespace napkin

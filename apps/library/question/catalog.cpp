@@ -9,6 +9,7 @@
 #include "model/diagram/text.hpp"
 #include "model/fusion/derive.hpp"
 #include "model/fusion/rewrite.hpp"
+#include "model/island/island.hpp"
 #include "model/machine/load.hpp"
 #include "model/mapping/read/load.hpp"
 
@@ -73,7 +74,16 @@ std::shared_ptr<const Diagram> Catalog::at_sizes(const std::shared_ptr<const Dia
 }
 
 std::shared_ptr<const Machine> Catalog::machine(const std::string& name) {
-  return find_or_read(machines_, name, [](const std::string& given) { return load_machine(given, "--gpu"); });
+  return find_or_read(machines_, name, [](const std::string& given) {
+    try {
+      return load_machine(given, "--gpu");
+    } catch (const Error& error) {
+      std::vector<std::string> known = builtin_machines();
+      if (names_file(given) || error.where() != "--gpu") throw;
+      for (const std::string& island : builtin_islands()) known.push_back(island);
+      throw Error(error.where(), error.problem(), one_of(given, known) + ", or the path of a profile");
+    }
+  });
 }
 
 std::shared_ptr<const Machine> Catalog::machine(const std::string& name, const CardConditions& conditions) {

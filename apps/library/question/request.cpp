@@ -355,7 +355,7 @@ Head head_of(const Request& request, const Layout& layout, const Tile* tile) {
   head.bundled = layout.bundled();
   head.terms = vocabulary_of(*request.machine);
   head.dtype = std::string(name_of(request.problem.dtype));
-  head.mask = request.ask.mask;
+  head.mask = request.problem.mask;
   head.conditions = request.ask.conditions;
   for (std::size_t i = 0; i < request.diagram->axes.size(); ++i) {
     head.shape.emplace_back(request.diagram->axes[i].name, request.problem.sizes[i].get());

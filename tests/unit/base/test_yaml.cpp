@@ -69,6 +69,17 @@ TEST_CASE("a file that cannot be read says so") {
   CHECK_THROWS_AS((void)yaml::read_file("/"), Error);
 }
 
+TEST_CASE("did you mean: every candidate that is as near as the nearest") {
+  const std::vector<std::string> gpus = {"b200", "h100-pcie", "h100-sxm", "h200-sxm", "hgx-h100-8"};
+  CHECK(napkin::one_of("h100", gpus).starts_with("did you mean 'h100-pcie' or 'h100-sxm'? (one of b200, "));
+  CHECK(napkin::one_of("hgx-h100", gpus).starts_with("did you mean 'hgx-h100-8'?"));
+  CHECK(napkin::one_of("h300-sxm", gpus).starts_with("did you mean 'h100-sxm' or 'h200-sxm'?"));
+  CHECK(napkin::one_of("h100-smx", gpus).starts_with("did you mean 'h100-sxm'?"));
+  CHECK(napkin::one_of("kv", {"b", "h", "g", "q", "x", "d"}).starts_with("did you mean 'h' or 'x'?"));
+  CHECK(napkin::one_of("zebra", gpus).starts_with("one of b200, "));
+  CHECK(napkin::one_of("", gpus).starts_with("one of b200, "));
+}
+
 TEST_CASE("did you mean: a beginning before an edit") {
   CHECK(napkin::nearest("h200", {"b200", "h100-sxm", "h200-sxm"}) == "h200-sxm");
   CHECK(napkin::nearest("h20-sxm", {"b200", "h100-sxm", "h200-sxm"}) == "h200-sxm");

@@ -110,6 +110,10 @@ TEST_CASE("errors stand where the wrong word stands, in the product or in its ar
   other.replace(other.find("sm_90"), 5, "sm_91");
   check_contains(error_of(other), {"mine.yaml:3:15: architecture: no file says what a node of 'sm_91' does",
                                    "did you mean 'sm_90'?", "a whole machine"});
+  std::string nameless = product("");
+  nameless.replace(nameless.find("sm_90"), 5, "\"\"");
+  check_contains(error_of(nameless),
+                 {"mine.yaml:3:15: architecture: no file says what a node of '' does", "one of ", "sm_90"});
   CHECK(
       error_of(product("tensor:\n  - {name: wgmma, types: [f16, bf16], rate: {value: 1, unit: FLOP/clk, source: s}}\n"))
           .find("shape") != std::string::npos);

@@ -28,6 +28,7 @@ TEST_CASE("a profile's keys: every slip is refused where it stands") {
       {"vendor: other", "vendor: other\nvendor: amd", "4:1", "key 'vendor' stands twice",
        "once (the first is in line 3)"},
       {"vendor: other", "vendor: acme", "3:9: vendor", "unknown 'acme'", "did you mean 'amd'?"},
+      {"architecture: test_1", "architecture: \"\"", "4:15: architecture", "is empty", "such as sm_90"},
       {"name: small", "nam: small", "1:1", "unknown key 'nam'", "did you mean 'name'?"},
       {"name: small", "name: Small Machine", "1:7: name", "'Small Machine' is not a profile's name",
        "small letters, digits and -, such as h200-sxm"},

@@ -1,15 +1,31 @@
 // The numbers of a machine one by one.
 #include <doctest/doctest.h>
 
+#include <fstream>
+#include <iterator>
 #include <set>
 
 #include "model/base/error.hpp"
 #include "model/machine/load.hpp"
+#include "model/machine/number.hpp"
 #include "model/machine/numbers.hpp"
 
 namespace test_numbers {
 
 using namespace napkin;
+
+TEST_CASE("an unknown unit is refused with the page that has the units") {
+  std::ifstream in(NAPKIN_SOURCE_DIR "/docs/own-gpu.md");
+  const std::string page{std::istreambuf_iterator<char>(in), {}};
+  CHECK_THROWS_WITH_AS((void)profile::factor_of("furlong"), "unit: 'furlong' is unknown: a unit of docs/own-gpu.md",
+                       Error);
+  std::set<std::string> units;
+  for (const MachineNumber& number : numbers_of(load_machine("h200-sxm", "--gpu"))) units.insert(number.unit);
+  for (const std::string& unit : units) {
+    CAPTURE(unit);
+    CHECK(page.find(unit) != std::string::npos);
+  }
+}
 
 TEST_CASE("each place changes its own number and no other") {
   for (const char* name : {"h200-sxm", "rtx-4090", "mi300x", "ascend-910b2"}) {

@@ -53,7 +53,16 @@ TEST_CASE("windows") {
   CHECK(mask.kind == Mask::Kind::window);
   CHECK(mask.left == 1023);
   CHECK(mask.right == 0);
-  for (const char* bad : {"", "1", "1,2,3", "-1,0", "a,0", "1,", "9223372036854775808,0"}) {
+  CHECK(parse_window("-1,-1") == Mask{});
+  CHECK(parse_window("-1,0") == Mask{Mask::Kind::causal, 0, 0});
+  const Mask right = parse_window("-1,5"), left = parse_window("7,-1");
+  for (const std::int64_t x : {1, 7, 65}) {  // no limit: as far as any array goes
+    for (const std::int64_t q : {1, 7, 65}) {
+      CHECK(visible_pairs(right, q, x) == visible_pairs({Mask::Kind::window, q + x, 5}, q, x));
+      CHECK(visible_pairs(left, q, x) == visible_pairs({Mask::Kind::window, 7, q + x}, q, x));
+    }
+  }
+  for (const char* bad : {"", "1", "1,2,3", "-2,0", "0,-2", "a,0", "1,", "9223372036854775808,0"}) {
     CAPTURE(bad);
     CHECK_THROWS_AS((void)parse_window(bad), Error);
   }
