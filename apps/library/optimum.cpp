@@ -125,16 +125,16 @@ bool gives(const std::vector<OptimumAnswer::Term>& terms, double memory, double 
 
 /// In values; streams 1, no divisors, memory_lower_bound <= VALUES.
 OptimumAnswer abstract_optimum(const Request& request, const Layout& layout) {
-  const OptimumReport report = optimum_of(*layout.streamed, request.problem, Values(Count(*request.ask.memory)));
+  const OptimumReport report = optimum_of(*layout.streamed, layout.problem, Values(Count(*request.ask.memory)));
   std::optional<OptimumAnswer::Integer> integer;
   if (report.integer) {
     integer = {report.integer->transfer.value.get(), {}};
     for (const auto& [axis, size] : report.integer->group) integer->group.emplace_back(axis, size.get());
   }
-  if (integer && has_border(layout.streamed->diagram, request.problem.sizes))
+  if (integer && has_border(layout.streamed->diagram, layout.problem.sizes))
     integer->transfer = moved_by(request, layout, integer->group);
   OptimumAnswer answer{terms_of(report.terms), report.transfer, report.group, integer,
-                       report.formula.optimum + std::string(counted_beside(*layout.streamed, request.problem))};
+                       report.formula.optimum + std::string(counted_beside(*layout.streamed, layout.problem))};
   answer.exact = gives(answer.terms, static_cast<double>(*request.ask.memory), report.transfer);
   return answer;
 }
@@ -143,15 +143,15 @@ OptimumAnswer abstract_optimum(const Request& request, const Layout& layout) {
 OptimumAnswer machine_optimum(const Request& request, const Layout& layout, std::int64_t limit) {
   std::vector<double> weight;
   for (const Array& array : layout.streamed->diagram.arrays)
-    weight.push_back(bytes_per_value(array.type.value_or(request.problem.dtype)));
-  const GeometricProgram program = program_of(*layout.streamed, request.problem, weight);
+    weight.push_back(bytes_per_value(array.type.value_or(layout.problem.dtype)));
+  const GeometricProgram program = program_of(*layout.streamed, layout.problem, weight);
   const ClosedForm form = closed_form(program, static_cast<double>(limit));
   const auto least = [request, layout] { return at_shape([&] { return least_transfer(request, layout); }); };
   OptimumAnswer answer{terms_of(form.terms),
                        form.transfer,
                        {},
                        Later<std::optional<OptimumAnswer::Integer>>(least),
-                       form.formula + std::string(counted_beside(*layout.streamed, request.problem))};
+                       form.formula + std::string(counted_beside(*layout.streamed, layout.problem))};
   answer.exact = gives(answer.terms, static_cast<double>(limit), form.transfer);
   for (std::size_t i = 0; i < program.axes.size(); ++i) answer.group.emplace_back(program.axes[i].name, form.group[i]);
   return answer;
@@ -165,13 +165,13 @@ struct Kept {
   Count chunk;
   std::optional<std::int64_t> limit;  // of memory there, bytes
 
-  [[nodiscard]] const Packing& packing() const { return request.problem.packing; }
+  [[nodiscard]] const Packing& packing() const { return layout.problem.packing; }
   [[nodiscard]] bool packed() const { return !packing().sequences.empty(); }
 };
 
 FormulaAnswer formula_of(const Kept& kept) {
   const Streamed& streamed = *kept.layout.streamed;
-  Problem problem = kept.request.problem;
+  Problem problem = kept.layout.problem;
   if (kept.packed()) problem.sizes[static_cast<std::size_t>(kept.packing().batch)] = 1;  // of one sequence
   // Chunks that overlap read some rows twice, so H depends on the chunk too: the formula is of chunks of 1.
   const bool of_chunks = overlapping_stream(streamed) && kept.chunk != Count(1);
@@ -181,7 +181,7 @@ FormulaAnswer formula_of(const Kept& kept) {
       (kept.packed() ? "sum over sequences of " : "") + transfer_formula(streamed, program_of(streamed, problem));
   out.transfer += counted_beside(streamed, problem);
   out.memory =
-      print(MemoryRule(streamed, kept.request.problem.sizes, ColumnView::drawn).largest(kept.groups, kept.chunk));
+      print(MemoryRule(streamed, kept.layout.problem.sizes, ColumnView::drawn).largest(kept.groups, kept.chunk));
   return out;
 }
 

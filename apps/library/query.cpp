@@ -101,6 +101,7 @@ QueryAnswer query_answer(const Request& request) {
   return at_shape([&] {
     const SelectedTile selected = select_tile(request);
     QueryAnswer answer = answer_of(request, *selected.layout, selected.tile);
+    answer.notes.insert(answer.notes.end(), selected.left_out.begin(), selected.left_out.end());
     if (!selected.fits && may_be_cut(request)) make_cut(request, answer);
     return answer;
   });

@@ -38,7 +38,7 @@ Option memory_option() {
 
 Option kernel_option() {
   return {"--kernel", "K",
-          "a mapping's name (napkin list kernels) or path; ideal: no kernel's; default: the best that runs on the GPU"};
+          "a mapping's name (napkin list kernels) or path; ideal: no kernel's; default: the fastest that exists there"};
 }
 
 Option tile_option() {
@@ -64,7 +64,8 @@ std::vector<Option> problem_options() {
   return {{"--shape", "k=v,...", "axis sizes, such as b=2,h=16,q=8192,x=8192,d=128 (the paper's axis names)"},
           {"--dtype", "T", "element type: bf16 (default), f16, e4m3, ..."},
           {"--causal", "", "row i sees keys j <= i + x - q"},
-          {"--window", "L,R", "row i sees keys from i + x - q - L to i + x - q + R"}};
+          {"--window", "L,R", "row i sees keys from i + x - q - L to i + x - q + R"},
+          {"--bundled", "", "of this program's own kernels alone, which it can launch"}};
 }
 
 namespace {
@@ -77,6 +78,8 @@ Ask problem_of(const Arguments& arguments) {
   ask.dtype = named(arguments, "--dtype", "an element type, such as bf16");
   ask.mask = mask_of(arguments);
   ask.kernel = named(arguments, "--kernel", "a mapping's name (napkin list kernels) or path");
+  ask.bundled = arguments.has("--bundled");
+  if (ask.bundled && !ask.kernel.empty()) throw Error("--bundled", "stands beside --kernel", "give one of the two");
   ask.split = named(arguments, "--split", "a split's name, such as ring_attention");
   if (const auto tile = arguments.find("--tile")) ask.tile = parse_tile(*tile);
   if (const auto lengths = arguments.find("--lengths")) ask.lengths = parse_lengths(*lengths);
