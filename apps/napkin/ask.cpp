@@ -39,7 +39,7 @@ Option memory_option() {
 
 Option kernel_option() {
   return {"--kernel", "K",
-          "a mapping's name (napkin list kernels) or path; ideal: no kernel's; default: the best that runs on the GPU"};
+          "a mapping's name (napkin list kernels) or path; ideal: no kernel's; default: the fastest that exists there"};
 }
 
 Option tile_option() {
@@ -65,7 +65,8 @@ std::vector<Option> problem_options() {
   return {{"--shape", "k=v,...", "axis sizes, such as b=2,h=16,q=8192,x=8192,d=128 (the paper's axis names)"},
           {"--dtype", "T", "element type (default bf16): " + joined(dtype_names())},
           {"--causal", "", "row i sees keys j <= i + x - q"},
-          {"--window", "L,R", "row i sees keys from i + x - q - L to i + x - q + R; -1: no limit"}};
+          {"--window", "L,R", "row i sees keys from i + x - q - L to i + x - q + R; -1: no limit"},
+          {"--bundled", "", "of this program's own kernels alone, which it can launch"}};
 }
 
 std::vector<Option> condition_options() {
@@ -93,6 +94,8 @@ Ask problem_of(const Arguments& arguments) {
   ask.dtype = named(arguments, "--dtype", "an element type, such as bf16");
   ask.mask = mask_of(arguments);
   ask.kernel = named(arguments, "--kernel", "a mapping's name (napkin list kernels) or path");
+  ask.bundled = arguments.has("--bundled");
+  if (ask.bundled && !ask.kernel.empty()) throw Error("--bundled", "stands beside --kernel", "give one of the two");
   ask.split = named(arguments, "--split", "a split's name, such as ring_attention");
   ask.conditions = conditions_of(arguments);
   if (const auto tile = arguments.find("--tile")) ask.tile = parse_tile(*tile);

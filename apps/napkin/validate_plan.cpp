@@ -54,6 +54,7 @@ std::vector<std::string> measured_names() {
 /// The kernel to measure: the named one, else, of those that can be launched, the one whose best tile is the fastest.
 std::unique_ptr<Measurable> measurable_for(Ask ask, std::string& nothing) {
   if (ask.kernel.empty()) {
+    ask.bundled = true;
     Request request = default_session().request(ask);
     std::erase_if(request.layouts,
                   [](const Layout& layout) { return layout.ideal || find_measured(layout.mapping->name) == nullptr; });

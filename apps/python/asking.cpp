@@ -133,6 +133,7 @@ const std::unordered_map<std::string_view, Take>& keywords() {
       {"window", [](Asking& out, nb::handle v) { out.ask.mask = window_of(v); }},
       {"lengths", [](Asking& out, nb::handle v) { out.ask.lengths = lengths_of(v); }},
       {"kernel", [](Asking& out, nb::handle v) { out.ask.kernel = part_of(v, "kernel"); }},
+      {"bundled", [](Asking& out, nb::handle v) { out.ask.bundled = flag_of(v, "bundled"); }},
       {"tile", [](Asking& out, nb::handle v) { out.ask.tile = tile_of(v); }},
       {"load", [](Asking& out, nb::handle v) { out.ask.conditions.load = load_of(v); }},
       {"memory", [](Asking& out, nb::handle v) { out.ask.memory = whole_of(v, 1, "memory", "it"); }},

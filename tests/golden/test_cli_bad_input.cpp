@@ -45,7 +45,7 @@ constexpr Bad commands[] = {
     {"derive attention --kernel attention_sm90", "--shape: is missing"},
     {"select attention --memory 100 --shape q=1,x=1,d=1", "is no option"},
     {"select attention --gpu h200-sxm --shape q=1,x=1,d=1 --emit yaml", "one of json, cpp, triton, fa3, fa4"},
-    {"select attention --gpu b200 --shape q=1,x=1,d=1 --emit fa4", "no mapping of fa4 computes attention there"},
+    {"select attention --gpu mi300x --shape q=1,x=1,d=1 --emit fa4", "no mapping of fa4 computes attention there"},
     {"select attention --gpu h200-sxm --shape q=1,x=1,d=1 --emit json --json", "give one of the two"},
     {"select attention --gpu h200-sxm --shape q=64,x=64,d=64 --top 0", "--top: N is 0"},
     {"select attention --gpu h200-sxm --shape q=64,x=64,d=64 --top -3", "--top: N is -3"},

@@ -40,8 +40,8 @@ TEST_CASE("cpp: a header that a compiler reads alone") {
 
 TEST_CASE("cpp: two headers of one kernel stand together, and each has the tile that select reports") {
   const Folder folder;
-  const std::string first = "select attention --gpu h200-sxm --shape h=16,q=8192,x=8192,d=128 ";
-  const std::string second = "select attention --gpu h200-sxm --shape h=16,q=1024,x=1024,d=128 --causal ";
+  const std::string first = "select attention --gpu h200-sxm --shape h=16,q=8192,x=8192,d=128 --bundled ";
+  const std::string second = "select attention --gpu h200-sxm --shape h=16,q=1024,x=1024,d=128 --causal --bundled ";
   std::string source = "#include \"a.hpp\"\n#include \"b.hpp\"\n#include \"c.hpp\"\n";
   const std::vector<std::pair<std::string, std::string>> headers = {
       {"a.hpp", first}, {"b.hpp", second}, {"c.hpp", first + "--tile x=96 "}};

@@ -70,10 +70,11 @@ TEST_CASE("no reason without content") {
         CHECK((*at)[1].str() != (*at)[2].str());
     }
   }
-  const Json few = answer("select attention --gpu h200-sxm --shape h=16,q=1,x=8192,d=128");
+  const Json few = answer("select attention --gpu h200-sxm --bundled --shape h=16,q=1,x=8192,d=128");
   CHECK(few["because"].get<std::string>().starts_with("16 of 132 SMs have work; l2 binds"));
   CHECK(few["nodes"] == Json({{"busy", 16}, {"all", 132}}));
-  CHECK(has(napkin("query attention --gpu h200-sxm --shape h=16,q=1,x=8192,d=128").out, "16 of 132 SMs have work"));
+  CHECK(has(napkin("query attention --gpu h200-sxm --bundled --shape h=16,q=1,x=8192,d=128").out,
+            "16 of 132 SMs have work"));
 }
 
 TEST_CASE("the words of the machine's makers") {
@@ -88,7 +89,11 @@ TEST_CASE("the words of the machine's makers") {
 }
 
 TEST_CASE("select without --kernel knows the kernels that run there, a split of the keys among them") {
-  const Json json = answer("select attention --gpu h200-sxm --shape h=16,q=1,x=8192,d=128");
+  const std::string decode = "select attention --gpu h200-sxm --shape h=16,q=1,x=8192,d=128";
+  CHECK(answer(decode)["kernel"] == "attention_decode_sm90");
+  CHECK(has(napkin(decode).out, "attention_decode_sm90, not bundled"));
+  CHECK(has(napkin("query" + decode.substr(6)).out, "attention_decode_sm90, not bundled"));
+  const Json json = answer(decode + " --bundled");
   CHECK(json["kernel"] == "attention_sm90");
   std::map<std::string, double> times;
   for (const Json& kernel : json["kernels"]) {
@@ -97,11 +102,12 @@ TEST_CASE("select without --kernel knows the kernels that run there, a split of 
   REQUIRE(times.contains("flash_decoding"));
   CHECK_FALSE(times.contains("split_keys_cluster"));  // proposed: nobody has built it
   CHECK(times["flash_decoding"] * 2 < times["attention_sm90"]);
-  CHECK(times["attention_decode_sm90"] < times["flash_decoding"]);  // by its plan alone, so not the answer
-  const std::string text = napkin("select attention --gpu h200-sxm --shape h=16,q=1,x=8192,d=128").out;
+  CHECK(times["attention_decode_sm90"] < times["flash_decoding"]);  // by its plan alone, so not among the bundled
+  const std::string text = napkin(decode + " --bundled").out;
   CHECK(has(std::regex_replace(text, std::regex("\n {11}"), " "), "attention_decode_sm90, which is not bundled"));
 
-  const auto fp8 = napkin("select attention --gpu h200-sxm --shape h=16,q=4096,x=4096,d=128 --dtype e4m3 --json");
+  const auto fp8 =
+      napkin("select attention --gpu h200-sxm --shape h=16,q=4096,x=4096,d=128 --dtype e4m3 --bundled --json");
   CHECK(fp8.code == 0);
   CHECK_FALSE(fp8.json()["kernel"].is_null());
   const Json kernels = fp8.json()["kernels"];
@@ -167,7 +173,8 @@ TEST_CASE("nothing fits only where nothing does: an axis shorter than an instruc
 }
 
 TEST_CASE("a knob that no search turns is named where it alone would make a tile fit") {
-  const std::string question = "select attention --gpu h200-sxm --dtype e4m3 --json --shape h=16,q=4096,x=4096,d=";
+  const std::string question =
+      "select attention --gpu h200-sxm --bundled --dtype e4m3 --json --shape h=16,q=4096,x=4096,d=";
   const auto because = [](const cli::Run& run) { return run.json()["because"].get<std::string>(); };
   const auto wide = napkin(question + "256");  // a running sum of e4m3 loses V's mean: only who asks for it gets it
   CHECK(wide.code == 1);

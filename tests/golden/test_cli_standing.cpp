@@ -94,10 +94,10 @@ TEST_CASE("one GPU of each architecture: the event graph answers wherever there 
 TEST_CASE("without one of its numbers the H200 has a bound that names it; without an energy the clock is assumed") {
   const cli::Folder box, energy;
   const std::string no_box = without(box, "tma_box: "), no_energy = without(energy, "energy_device: ");
-  const Json bound = predicted("query attention --gpu " + no_box + shape);
+  const Json bound = predicted("query attention --kernel attention_sm90 --gpu " + no_box + shape);
   CHECK(bound["at_least"] == true);
   CHECK(bound["standing"]["missing"] == Json::array({"constants.tma_box"}));
-  const auto run = napkin("query attention --gpu " + no_box + shape);
+  const auto run = napkin("query attention --kernel attention_sm90 --gpu " + no_box + shape);
   CHECK(run.out.find("predicted  at least ") != std::string::npos);
   CHECK(run.out.find("no prediction: the machine lacks constants.tma_box") != std::string::npos);
   const Json assumed = predicted("query attention --gpu " + no_energy + shape);
@@ -160,7 +160,8 @@ TEST_CASE("compare shows how sure each row is, and warns where bounds stand besi
   CHECK(one.json()["one_standing"] == true);
   CHECK(one.err.empty());
   const cli::Folder folder;
-  const auto two = napkin("compare attention --gpus h200-sxm," + without(folder, "tma_box: ") + shape);
+  const auto two =
+      napkin("compare attention --kernel attention_sm90 --gpus h200-sxm," + without(folder, "tma_box: ") + shape);
   CHECK(two.code == 0);
   CHECK(two.out.find("how sure") != std::string::npos);
   CHECK(two.out.find("event graph, ") != std::string::npos);

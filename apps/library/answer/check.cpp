@@ -56,7 +56,7 @@ CheckAnswer check_of(const Request& request, const Layout& layout, const PlacedD
   const Diagram& diagram = layout.streamed->diagram;
   CheckLimits limits;
   limits.progress = request.ask.progress;
-  const CheckResult result = check(*layout.streamed, request.problem, partition_of(placed), limits, parts_of(placed));
+  const CheckResult result = check(*layout.streamed, layout.problem, partition_of(placed), limits, parts_of(placed));
   CheckAnswer answer;
   for (std::size_t a = 0; a < diagram.axes.size(); ++a) {
     answer.shape.emplace_back(diagram.axes[a].name, result.problem.sizes[a].get());

@@ -13,11 +13,11 @@ namespace {
 /// The mapping whose own form is asked for: the peer's that computes the algorithm there.
 std::string peer_of(const Request& request, const std::string& form) {
   // FlashAttention-4's kernel for Hopper is FlashAttention-3's algorithm, and so is its mapping.
-  const std::string emitted = form == "fa4" ? "fa3" : form;
+  const auto has_form = [&](const Mapping& m) { return m.emit == form || (form == "fa4" && m.emit == "fa3"); };
   std::vector<std::string> peers;
   for (const std::string& name : builtin_mappings()) {
     const Mapping mapping = load_mapping(name, "--emit");
-    if (mapping.emit != emitted) continue;
+    if (!has_form(mapping)) continue;
     peers.push_back(name);
     const bool typed = mapping.dtypes.empty() || lists(mapping.dtypes, name_of(request.problem.dtype));
     if (mapping.algorithm == request.diagram->name && runs_on(mapping, *request.machine) && typed) return name;

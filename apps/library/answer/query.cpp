@@ -115,6 +115,7 @@ QueryAnswer query_answer(const Request& request) {
   return at_shape([&] {
     const SelectedTile selected = select_tile(request);
     QueryAnswer answer = answer_of(request, *selected.layout, selected.tile);
+    answer.notes.insert(answer.notes.end(), selected.left_out.begin(), selected.left_out.end());
     if (!selected.fits && !request.ask.tile.empty() && !answer.legal) add_other_settings(request, selected, answer);
     if (!selected.fits && may_be_cut(request)) make_cut(request, answer);
     return answer;

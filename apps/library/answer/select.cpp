@@ -133,6 +133,7 @@ SelectAnswer answer_of(const std::shared_ptr<const Kept>& kept) {
   answer.found = !ranking.empty() && !ranking.layout().ideal;
   answer.candidates = ranking.selection().candidates.get();
   answer.notes = notes_of(ranking.layout());
+  answer.notes.insert(answer.notes.end(), ranking.left_out.begin(), ranking.left_out.end());
   if (ranking.empty()) {
     add_refusal(request, ranking, answer);
     return answer;

@@ -15,7 +15,7 @@ constexpr std::size_t most_sequences = 4096;  // of a packed batch whose answer 
 /// What an answer depends on. Names are compared as they were given: two names of one thing are two questions.
 auto fields_of(const Ask& ask) {
   return std::tie(ask.algorithm, ask.gpu, ask.memory, ask.shape, ask.lengths, ask.dtype, ask.mask, ask.kernel, ask.tile,
-                  ask.split, ask.conditions);
+                  ask.split, ask.bundled, ask.conditions);
 }
 
 class Hash {
@@ -47,6 +47,7 @@ std::size_t AskedHash::operator()(const AskedAs& asked) const {
   Hash hash;
   for (const std::string* text : {&ask.algorithm, &ask.gpu, &ask.dtype, &ask.kernel, &ask.split}) hash.add(*text);
   hash.add(static_cast<std::uint64_t>(ask.memory.value_or(-1)));
+  hash.add(static_cast<std::uint64_t>(ask.bundled));
   for (const auto& [axis, size] : ask.shape) {
     hash.add(axis);
     hash.add(static_cast<std::uint64_t>(size));
@@ -104,16 +105,11 @@ Request Session::State::problem(const Ask& ask) {
 Request Session::State::kernels(const Ask& ask) {
   const std::lock_guard lock(mutex);
   Request request = resolve_problem(ask, catalog);
-  for (const bool bundled : {true, false}) {
-    try {
-      at_shape([&] {
-        for (Layout& layout : kernel_layouts(request, catalog, bundled)) request.layouts.push_back(std::move(layout));
-      });
-    } catch (const Overflow&) {
-      throw;
-    } catch (const Error&) {  // none of the kernels has the user's knobs
-      continue;
-    }
+  try {
+    request.layouts = at_shape([&] { return all_layouts(request, catalog); });
+  } catch (const Overflow&) {
+    throw;
+  } catch (const Error&) {  // none of the kernels has the user's knobs
   }
   return request;
 }

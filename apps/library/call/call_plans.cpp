@@ -107,6 +107,7 @@ Ask ask_of(const AttentionArgs& args, const std::string& gpu) {
   ask.dtype = std::string(name_of(args.dtype));
   ask.mask = args.mask;
   ask.lengths = args.lengths;
+  ask.bundled = true;  // what is launched
   return ask;
 }
 
@@ -122,6 +123,7 @@ Ask ask_of(const MatmulArgs& args, const std::string& gpu) {
   ask.gpu = gpu;
   ask.shape = {{"a", args.sizes.a}, {"b", args.sizes.b}, {"c", args.sizes.c}};
   ask.dtype = std::string(name_of(args.dtype));
+  ask.bundled = true;
   return ask;
 }
 

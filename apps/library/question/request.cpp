@@ -8,12 +8,16 @@
 #include "apps/library/question/compilable.hpp"
 #include "apps/library/question/kept_tables.hpp"
 #include "apps/library/question/known.hpp"
+#include "apps/library/question/words.hpp"
+#include "apps/library/rank/compiled.hpp"
+#include "apps/library/rank/select_kernel.hpp"
 #include "model/base/library.hpp"
 #include "model/diagram/library.hpp"
 #include "model/diagram/packing.hpp"
 #include "model/fusion/derive.hpp"
 #include "model/island/island.hpp"
 #include "model/machine/load.hpp"
+#include "model/mapping/asked.hpp"
 #include "model/mapping/read/load.hpp"
 
 namespace napkin {
@@ -110,9 +114,7 @@ std::string builtin_name(const Request& request, Catalog& catalog) {
 bool supports_sizes(const Mapping& mapping, const Diagram& diagram, const Sizes& sizes) {
   return std::all_of(mapping.head_sizes.begin(), mapping.head_sizes.end(), [&](const auto& rule) {
     const auto axis = diagram.find_axis(rule.first);
-    if (!axis) return false;
-    const std::int64_t size = sizes[static_cast<std::size_t>(*axis)].get();
-    return std::find(rule.second.begin(), rule.second.end(), size) != rule.second.end();
+    return axis && mapping.size_for(rule.first, sizes[static_cast<std::size_t>(*axis)].get()).has_value();
   });
 }
 
@@ -187,6 +189,7 @@ Layout named_layout(const Request& request, Catalog& catalog) {
   Layout layout = catalog.layout(request.diagram, mapping);
   check(*mapping, *request.machine, request.problem.dtype);
   layout.fixed = fixed_knobs(request, *mapping);
+  layout.problem = asked_of(*mapping, *request.diagram, request.problem);
   return layout;
 }
 
@@ -213,6 +216,7 @@ std::optional<Layout> layout_of(const Request& request, Catalog& catalog, const 
   if (!has_all(*request.machine, *mapping, request.problem.dtype)) return std::nullopt;
   Layout layout = catalog.layout(request.diagram, mapping);
   layout.fixed = fixed_knobs(request, *mapping);
+  layout.problem = asked_of(*mapping, *request.diagram, request.problem);
   return layout;
 }
 
@@ -225,6 +229,7 @@ Layout ideal_layout(const Request& request) {
       std::make_shared<const Mapping>(ideal_mapping(*layout.streamed, *request.machine, request.problem.sizes));
   layout.ideal = true;
   layout.fixed = fixed_knobs(request, *layout.mapping);
+  layout.problem = request.problem;
   return layout;
 }
 
@@ -249,7 +254,7 @@ std::vector<Layout> kernel_layouts(const Request& request, Catalog& catalog, boo
 }
 
 Question Request::question(const Layout& layout) const {
-  Question out{layout.streamed.get(), layout.mapping.get(), machine.get(), problem, layout.fixed};
+  Question out{layout.streamed.get(), layout.mapping.get(), machine.get(), layout.problem, layout.fixed};
   if (!layout.ideal && !content.empty()) {
     const std::string& kernel = names_file(ask.kernel) ? ask.kernel : layout.mapping->name;
     out.content = content + '\n' + content_of(kernel) + '\n';
@@ -273,9 +278,6 @@ Request resolve_problem(const Ask& ask, Catalog& catalog) {
   return request;
 }
 
-namespace {
-
-/// Whether it multiplies by the machine's fastest instruction of each type, under some of its knobs.
 bool by_fastest_instruction(const Request& request, const Layout& layout) {
   const auto& all = layout.mapping->operations;
   return std::all_of(all.begin(), all.end(), [&](const OperationMapping& op) {
@@ -287,34 +289,68 @@ bool by_fastest_instruction(const Request& request, const Layout& layout) {
   });
 }
 
-/// Of the kernels of others that were made for that very architecture, those that multiply by its fastest instruction.
-std::vector<Layout> faster_peers(const Request& request, Catalog& catalog) {
-  std::vector<Layout> peers;
-  try {
-    peers = kernel_layouts(request, catalog, false);
-  } catch (const Error&) {  // the user's knobs are of a bundled kernel
-    return peers;
+std::vector<Layout> all_layouts(const Request& request, Catalog& catalog) {
+  std::vector<Layout> all;
+  std::optional<Error> refused;
+  for (const bool bundled : {true, false}) {
+    try {
+      for (Layout& layout : kernel_layouts(request, catalog, bundled)) all.push_back(std::move(layout));
+    } catch (const Overflow&) {
+      throw;
+    } catch (const Error& error) {  // none of them has the user's knobs
+      if (!refused) refused = error;
+    }
   }
-  std::erase_if(peers, [&](const Layout& layout) {
-    return !lists(layout.mapping->runs_on, request.machine->architecture) || !by_fastest_instruction(request, layout);
-  });
-  return peers;
+  if (all.empty() && refused) throw *refused;
+  return all;
 }
 
-/// Kernels of this repository; before them, where it has none for the architecture and they multiply by a slower
-/// instruction of the machine, those of others. Where nothing fits of either, all of others.
-std::vector<Layout> fitting_layouts(const Request& request, Catalog& catalog) {
-  std::vector<Layout> bundled = kernel_layouts(request, catalog, true);
-  if (bundled.empty()) return kernel_layouts(request, catalog, false);
-  const std::vector<std::string>& ours = catalog.kernels(builtin_name(request, catalog), true);
-  const bool native = std::any_of(ours.begin(), ours.end(), [&](const std::string& name) {
-    return lists(catalog.mapping(name, "--kernel")->runs_on, request.machine->architecture);
-  });
-  const auto fastest = [&](const Layout& layout) { return by_fastest_instruction(request, layout); };
-  if (native || std::any_of(bundled.begin(), bundled.end(), fastest)) return bundled;
-  std::vector<Layout> all = faster_peers(request, catalog);
-  std::move(bundled.begin(), bundled.end(), std::back_inserter(all));
+namespace {
+
+/// The kernels that are ranked where the user names none. Knobs that the user fixes are the bundled kernels' where one
+/// of those has them.
+std::vector<Layout> ranked_layouts(const Request& request, Catalog& catalog) {
+  if (request.ask.bundled || request.ask.compile) return kernel_layouts(request, catalog, true);
+  std::vector<Layout> all = all_layouts(request, catalog);
+  const auto is_bundled = [](const Layout& layout) { return layout.bundled(); };
+  if (!request.ask.tile.empty() && std::any_of(all.begin(), all.end(), is_bundled))
+    std::erase_if(all, [&](const Layout& layout) { return !is_bundled(layout); });
   return all;
+}
+
+/// "takes d up to 192 only, not 256"; "" where the kernel takes the question's sizes.
+std::string refused_size(const Request& request, const Mapping& mapping) {
+  for (const auto& [axis, sizes] : mapping.head_sizes) {
+    const std::int64_t size = request.problem.sizes[static_cast<std::size_t>(request.diagram->axis(axis))].get();
+    if (mapping.size_for(axis, size)) continue;
+    const auto most = static_cast<double>(*std::max_element(sizes.begin(), sizes.end()));
+    return words_of({"size of " + axis, static_cast<double>(size), most}, request, mapping);
+  }
+  return "";
+}
+
+/// Kernels made for that very architecture whose sizes are not the question's, those of one reason together.
+std::vector<std::string> kept_out_by_sizes(const Request& request, Catalog& catalog) {
+  std::vector<std::pair<std::string, std::string>> by_reason;
+  const std::string algorithm = builtin_name(request, catalog);
+  for (const bool bundled : {true, false}) {
+    if (algorithm.empty() || (request.ask.bundled && !bundled)) continue;
+    for (const std::string& name : catalog.kernels(algorithm, bundled)) {
+      const auto mapping = catalog.mapping(name, "--kernel");
+      if (!lists(mapping->runs_on, request.machine->architecture)) continue;
+      if (!takes_type(*mapping, request.problem.dtype)) continue;
+      const std::string reason = refused_size(request, *mapping);
+      const auto known =
+          std::find_if(by_reason.begin(), by_reason.end(), [&](const auto& r) { return r.first == reason; });
+      if (known != by_reason.end())
+        known->second += ", " + name;
+      else if (!reason.empty())
+        by_reason.emplace_back(reason, name);
+    }
+  }
+  std::vector<std::string> out;
+  for (const auto& [reason, names] : by_reason) out.push_back(names + ": " + reason);
+  return out;
 }
 
 }  // namespace
@@ -327,7 +363,8 @@ Request make_request(const Ask& ask, Catalog& catalog) {
     } else if (!ask.kernel.empty()) {
       request.layouts.push_back(named_layout(request, catalog));
     } else {
-      request.layouts = fitting_layouts(request, catalog);
+      request.layouts = ranked_layouts(request, catalog);
+      if (!request.abstract()) request.left_out = kept_out_by_sizes(request, catalog);
     }
     if (request.layouts.empty()) request.layouts.push_back(ideal_layout(request));
   });

@@ -31,6 +31,7 @@ struct Layout {
   std::shared_ptr<const Streamed> streamed;            ///< the diagram as this mapping streams it
   bool ideal = false;                                  ///< no kernel: "kernel": null
   std::vector<std::pair<KnobId, std::int64_t>> fixed;  ///< the user's --tile
+  Problem problem = {};  ///< what this kernel is asked: the request's, with heads as queries where it packs them
 
   /// A kernel of this repository, which can be launched; else a peer's, of which there is the mapping alone.
   [[nodiscard]] bool bundled() const { return !ideal && !mapping->source.empty(); }
@@ -41,10 +42,12 @@ struct Request {
   std::shared_ptr<const Diagram> diagram;
   std::shared_ptr<const Machine> machine;
   Problem problem;
-  /// The kernel that the user names ("ideal": the ideal mapping); else all bundled ones that can compute it there,
-  /// behind peers' of that architecture where only those multiply by its fastest instruction; else all peers'; else the
-  /// ideal mapping. Never empty.
+  /// The kernel that the user names ("ideal": the ideal mapping); else all that can compute it there, the bundled ones
+  /// first, or those alone where they are asked for or have the user's knobs; else the ideal mapping. Never empty.
   std::vector<Layout> layouts;
+  /// Kernels made for that very architecture that no tile of fits, each with why: "flash_attention_4 takes d up to
+  /// ...".
+  std::vector<std::string> left_out;
   std::shared_ptr<Known> known;  ///< what the solver keeps between requests that have this diagram, machine and mapping
   std::string content;           ///< names algorithm and machine by content (kept_tables.hpp)
 
@@ -66,6 +69,13 @@ struct Request {
 /// All layouts of the question, bundled kernels' and peers', those made for the machine's architecture first. A kernel
 /// that lacks a knob of the user's is left out; where only that keeps all of them out, the first one's Error is thrown.
 [[nodiscard]] std::vector<Layout> kernel_layouts(const Request& request, Catalog& catalog, bool bundled);
+
+/// Both, the bundled kernels' first. Where the user's knobs keep all of them out, the first one's Error is thrown.
+[[nodiscard]] std::vector<Layout> all_layouts(const Request& request, Catalog& catalog);
+
+/// Whether the kernel multiplies by the machine's fastest instruction of each type, under some of its knobs: mma.sync
+/// is that on an A100, and not on an H100.
+[[nodiscard]] bool by_fastest_instruction(const Request& request, const Layout& layout);
 
 /// The common head of an answer; no tile: nullptr.
 [[nodiscard]] Head head_of(const Request& request, const Layout& layout, const Tile* tile);

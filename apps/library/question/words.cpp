@@ -31,6 +31,8 @@ struct Broken {
 
 std::string sizes_text(const Broken& broken) {
   std::vector<std::string> sizes;
+  if (lists(broken.mapping.padded, broken.subject()))
+    return "takes " + broken.subject() + " up to " + broken.available() + " only, not " + broken.needed();
   for (const auto& [axis, values] : broken.mapping.head_sizes) {
     for (const std::int64_t value : values) {
       if (axis == broken.subject()) sizes.push_back(std::to_string(value));

@@ -44,11 +44,11 @@ Hertz clock_of(const Machine& machine) {
 }
 
 Placer placer_of(const Request& request, const Layout& layout) {
-  return {*layout.streamed, *layout.mapping, *request.machine, request.problem};
+  return {*layout.streamed, *layout.mapping, *request.machine, layout.problem};
 }
 
 KeptPlacer kept_placer_of(const Request& request, const Layout& layout) {
-  return {request.known->placers, *layout.streamed, *layout.mapping, *request.machine, request.problem};
+  return {request.known->placers, *layout.streamed, *layout.mapping, *request.machine, layout.problem};
 }
 
 Placement place(const Placer& placer, const Tile& tile) {
@@ -96,14 +96,13 @@ std::vector<LevelAnswer> levels_of(const Request& request, const Layout& layout,
   struct Kept {
     std::shared_ptr<const Machine> machine;
     Layout layout;
-    Problem problem;
     PlacedDiagram placed;
   };
   std::vector<LevelAnswer> levels = levels_of(placed, clock, Rereads::none);
   for (std::size_t i = 0; i < levels.size(); ++i) {
     if (!counts_rereads(*request.machine, placed.levels[i].level)) continue;
-    const auto kept = std::make_shared<Kept>(Kept{request.machine, layout, request.problem, placed});
-    kept->placed.problem = &kept->problem;
+    const auto kept = std::make_shared<Kept>(Kept{request.machine, layout, placed});
+    kept->placed.problem = &kept->layout.problem;
     using Moved = Later<std::vector<LevelTransfer>>;
     const auto moved = std::make_shared<const Moved>([kept, rereads] { return transfers(kept->placed, rereads); });
     levels[i].delivered = Later<std::int64_t>([moved, i] { return moved->get()[i].delivered.value.get(); });

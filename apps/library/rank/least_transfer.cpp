@@ -50,7 +50,7 @@ Count moved_home(const PlacedDiagram& placed) {
 /// Every combination of the axes' knobs, least transfer first.
 std::vector<Combination> combinations(const Request& request, const Layout& layout,
                                       const std::vector<AxisKnob>& knobs) {
-  const Placer placer(*layout.streamed, *layout.mapping, *request.machine, request.problem);
+  const Placer placer(*layout.streamed, *layout.mapping, *request.machine, layout.problem);
   Tile tile;
   for (const Knob& knob : layout.mapping->knobs) tile.values.push_back(knob.domain.front());
   std::vector<Combination> all;
@@ -79,8 +79,8 @@ std::vector<Combination> combinations(const Request& request, const Layout& layo
 class WholeTiles {
  public:
   WholeTiles(const Request& request, const Layout& layout, const std::vector<AxisKnob>& knobs)
-      : placer_(*layout.streamed, *layout.mapping, *request.machine, request.problem),
-        rules_(*layout.streamed, *layout.mapping, *request.machine, request.problem),
+      : placer_(*layout.streamed, *layout.mapping, *request.machine, layout.problem),
+        rules_(*layout.streamed, *layout.mapping, *request.machine, layout.problem),
         all_given_(knobs.size() == layout.mapping->knobs.size()) {}
 
   [[nodiscard]] bool all_given() const { return all_given_; }
@@ -131,8 +131,8 @@ std::int64_t moved_by(const Request& request, const Layout& layout, const NamedS
 }
 
 std::optional<OptimumAnswer::Integer> least_transfer(const Request& request, const Layout& layout) {
-  LeastTransferKey key{layout.streamed.get(), request.machine.get(), request.problem.sizes, request.problem.mask,
-                       request.problem.dtype};
+  LeastTransferKey key{layout.streamed.get(), request.machine.get(), layout.problem.sizes, layout.problem.mask,
+                       layout.problem.dtype};
   Known& known = *request.known;
   {
     const std::lock_guard lock(known.mutex);

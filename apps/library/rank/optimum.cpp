@@ -91,7 +91,7 @@ bool gives(const std::vector<OptimumAnswer::Term>& terms, double memory, double 
 
 /// In values; streams 1, no divisors, memory_lower_bound <= VALUES.
 OptimumAnswer abstract_optimum(const Request& request, const Layout& layout) {
-  const OptimumReport report = optimum_of(*layout.streamed, request.problem, Values(Count(*request.ask.memory)));
+  const OptimumReport report = optimum_of(*layout.streamed, layout.problem, Values(Count(*request.ask.memory)));
   std::optional<OptimumAnswer::Integer> integer;
   if (report.integer) {
     integer = {report.integer->transfer.value.get(), {}};
@@ -102,7 +102,7 @@ OptimumAnswer abstract_optimum(const Request& request, const Layout& layout) {
   if (integer && shifted)  // whose ends no product of counts has
     integer->transfer = moved_by(request, layout, integer->group);
   OptimumAnswer answer{terms_of(report.terms), report.transfer, report.group, integer,
-                       report.formula.optimum + std::string(counted_beside(*layout.streamed, request.problem))};
+                       report.formula.optimum + std::string(counted_beside(*layout.streamed, layout.problem))};
   answer.exact = gives(answer.terms, static_cast<double>(*request.ask.memory), report.transfer);
   return answer;
 }
@@ -110,7 +110,7 @@ OptimumAnswer abstract_optimum(const Request& request, const Layout& layout) {
 /// In bytes, with `limit` bytes where a block lives; in whole numbers under all constraints.
 OptimumAnswer machine_optimum(const Request& request, const Layout& layout, std::int64_t limit) {
   const GeometricProgram program =
-      program_of(*layout.streamed, request.problem, value_bytes(layout.streamed->diagram, request.problem.dtype),
+      program_of(*layout.streamed, layout.problem, value_bytes(layout.streamed->diagram, layout.problem.dtype),
                  Border::left_out);
   const ClosedForm form = closed_form(program, static_cast<double>(limit));
   const auto least = [request, layout] { return at_shape([&] { return least_transfer(request, layout); }); };
@@ -118,7 +118,7 @@ OptimumAnswer machine_optimum(const Request& request, const Layout& layout, std:
                        form.transfer,
                        {},
                        Later<std::optional<OptimumAnswer::Integer>>(least),
-                       form.formula + std::string(counted_beside(*layout.streamed, request.problem))};
+                       form.formula + std::string(counted_beside(*layout.streamed, layout.problem))};
   answer.exact = gives(answer.terms, static_cast<double>(limit), form.transfer);
   for (std::size_t i = 0; i < program.axes.size(); ++i) answer.group.emplace_back(program.axes[i].name, form.group[i]);
   return answer;
@@ -132,13 +132,13 @@ struct Kept {
   Count chunk;
   std::optional<std::int64_t> limit;  // of memory there, bytes
 
-  [[nodiscard]] const Packing& packing() const { return request.problem.packing; }
+  [[nodiscard]] const Packing& packing() const { return layout.problem.packing; }
   [[nodiscard]] bool packed() const { return !packing().sequences.empty(); }
 };
 
 FormulaAnswer formula_of(const Kept& kept) {
   const Streamed& streamed = *kept.layout.streamed;
-  Problem problem = kept.request.problem;
+  Problem problem = kept.layout.problem;
   if (kept.packed()) problem.sizes[static_cast<std::size_t>(kept.packing().batch)] = 1;  // of one sequence
   // Chunks that overlap read some rows twice, so H depends on the chunk too: the formula is of chunks of 1.
   const bool of_chunks = overlapping_stream(streamed) && kept.chunk != Count(1);
@@ -150,7 +150,7 @@ FormulaAnswer formula_of(const Kept& kept) {
   if (!leaves_chunks_out(streamed, problem) && has_border(streamed.diagram, problem.sizes))
     out.transfer += " with the rows of the border";
   out.memory =
-      print(MemoryRule(streamed, kept.request.problem.sizes, ColumnView::drawn).largest(kept.groups, kept.chunk));
+      print(MemoryRule(streamed, kept.layout.problem.sizes, ColumnView::drawn).largest(kept.groups, kept.chunk));
   return out;
 }
 

@@ -5,8 +5,11 @@
 #include <algorithm>
 
 #include "apps/library/question/kept_placers.hpp"
+#include "apps/library/question/kept_tables.hpp"
 #include "apps/library/question/known.hpp"
 #include "apps/library/rank/evaluate.hpp"
+#include "model/clock/time_model.hpp"
+#include "napkin/bands.hpp"
 
 namespace napkin {
 
@@ -74,38 +77,52 @@ void keep_comparable(std::vector<Ranking>& rankings) {
   if (!std::all_of(rankings.begin(), rankings.end(), optimistic)) std::erase_if(rankings, optimistic);
 }
 
-/// Whether a kernel was made for that very architecture, not for all from some older one on.
-bool is_native(const Layout& layout, const Machine& machine) {
-  return lists(layout.mapping->runs_on, machine.architecture);
+/// The time that a prediction is at most in nine of ten cases, by the errors of its class; where those are not known,
+/// its own.
+double late(const Request& request, const Ranking& ranking) {
+  const Prediction& best = ranking.best().prediction;
+  const auto band =
+      band_of(*request.machine, request.diagram->name, ranking.layout().mapping->name, !best.iteration.empty());
+  return best.time.value * (1 + (band ? band->nine_of_ten() : 0));
 }
 
-/// What fits, of the kernels that are native or of those that are not; `none`: the first in which nothing does.
-std::vector<Ranking> rank_all(const Request& request, bool native, int top, std::optional<Ranking>& none) {
-  std::vector<Ranking> fitting;
-  for (const Layout& layout : request.layouts) {
-    if (is_native(layout, *request.machine) != native) continue;
-    Ranking ranking(request, layout, top);
-    if (!ranking.empty())
-      fitting.push_back(std::move(ranking));
-    else if (!none)
-      none = std::move(ranking);
+/// The fastest; of those within a hundredth of each other the first, which is a bundled one where there is one. A
+/// kernel that multiplies by an older instruction of the machine is that only where it is ahead of all others by more
+/// than its predictions are off: at problems of a few blocks those of Ampere's kernels on Hopper are closer to it than
+/// their errors (tests/measured/small).
+std::size_t fastest(const Request& request, const std::vector<Ranking>& rankings) {
+  constexpr double tie = 0.01;
+  const auto time = [&](std::size_t i) { return rankings[i].best().prediction.time.value; };
+  std::optional<std::size_t> newest, older;
+  for (std::size_t i = 0; i < rankings.size(); ++i) {
+    std::optional<std::size_t>& best = by_fastest_instruction(request, rankings[i].layout()) ? newest : older;
+    if (!best || time(i) < (1 - tie) * time(*best)) best = i;
   }
-  return fitting;
+  if (!newest) return *older;
+  return older && late(request, rankings[*older]) < time(*newest) ? *older : *newest;
 }
 
 }  // namespace
 
 Ranking select_kernel(const Request& request, int top) {
-  std::optional<Ranking> none;
-  // The native ones first: measured, they are the faster ones also where predictions are closer than their errors, at
-  // problems of a few blocks (tests/measured/small).
-  std::vector<Ranking> fitting = rank_all(request, true, top, none);
-  if (fitting.empty()) fitting = rank_all(request, false, top, none);
+  std::vector<std::string> left_out = request.left_out;
+  std::vector<Ranking> fitting;
+  std::optional<Ranking> none;  // the first in which nothing fits
+  for (const Layout& layout : request.layouts) {
+    Ranking ranking(request, layout, top);
+    if (!ranking.empty()) {
+      fitting.push_back(std::move(ranking));
+      continue;
+    }
+    if (lists(layout.mapping->runs_on, request.machine->architecture))
+      left_out.push_back(layout.mapping->name + ": " + ranking.nothing_fits());
+    if (!none) none = std::move(ranking);
+  }
   if (fitting.empty()) return std::move(*none);
   keep_comparable(fitting);
-  return std::move(*std::min_element(fitting.begin(), fitting.end(), [](const Ranking& x, const Ranking& y) {
-    return x.best().prediction.time < y.best().prediction.time;
-  }));
+  Ranking& picked = fitting[fastest(request, fitting)];
+  picked.left_out = std::move(left_out);
+  return std::move(picked);
 }
 
 std::optional<Tile> best_tile(const Request& request, const Layout& layout) {

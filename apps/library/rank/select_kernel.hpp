@@ -33,6 +33,9 @@ class Ranking {
   /// no search turns would make one fit.
   [[nodiscard]] std::string nothing_fits() const;
 
+  std::vector<std::string>
+      left_out;  ///< of select_kernel's pick: kernels of the architecture that cannot answer, and why
+
  private:
   /// "; accumulate=running fits and is the user's to ask for (...)"; "" where there is none.
   [[nodiscard]] std::string unsearched() const;

@@ -57,9 +57,9 @@ SelectedTile select_tile(const Request& request) {
   // Nothing is left to select where the user fixed every knob of the only layout.
   if (request.layouts.size() == 1 && first.fixed.size() == first.mapping->knobs.size())
     return {&first, preferred(first), true};
-  const Ranking ranking = select_kernel(request, 1);
+  Ranking ranking = select_kernel(request, 1);
   if (ranking.empty()) return {&ranking.layout(), least_illegal(request, ranking.layout()), false};
-  return {&ranking.layout(), ranking.best().tile, true};
+  return {&ranking.layout(), ranking.best().tile, true, std::move(ranking.left_out)};
 }
 
 Tile least_illegal(const Request& request, const Layout& layout) {

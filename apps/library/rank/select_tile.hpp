@@ -13,7 +13,8 @@ namespace napkin {
 struct SelectedTile {
   const Layout* layout = nullptr;
   Tile tile;
-  bool fits = true;  ///< false: no tile with the user's knobs is legal
+  bool fits = true;                        ///< false: no tile with the user's knobs is legal
+  std::vector<std::string> left_out = {};  ///< kernels of the architecture that cannot answer, and why
 };
 [[nodiscard]] SelectedTile select_tile(const Request& request);
 

@@ -199,6 +199,7 @@ TEST_CASE("a changed file is noticed: profile, mapping, algorithm") {
   ask = matmul(2048);
   const std::string algorithm = embedded("model/diagram/algorithms/matmul.yaml");
   ask.algorithm = folder.write("product.yaml", algorithm);
+  ask.bundled = true;
   CHECK(session.query(ask)->head.kernel == "matmul_sm90");  // equal to the built-in one: its kernels compute it
   (void)folder.write("product.yaml", test::replaced(algorithm, "(A, B)", "(A, B) scale 2"));
   CHECK_FALSE(session.query(ask)->head.kernel.has_value());
@@ -272,7 +273,11 @@ TEST_CASE("every mistake is raised in making the request") {
   refused(changed([](Ask& ask) { ask.kernel = "matmul_sm90"; }), "--kernel: matmul_sm90 computes matmul");
   refused(changed([](Ask& ask) { ask.kernel = "none"; }), "--kernel: unknown kernel");
   refused(changed([](Ask& ask) { ask.tile = {{"nonsense", "1"}}; }), "--tile: 'nonsense' is no knob");
-  refused(changed([](Ask& ask) { ask.tile = {{"x", "64"}, {"shared.x", "64"}}; }), "--tile: x is given twice");
+  refused(changed([](Ask& ask) {
+            ask.tile = {{"x", "64"}, {"shared.x", "64"}};
+            ask.bundled = true;  // two knobs of flash_decoding
+          }),
+          "--tile: x is given twice");
   refused(changed([](Ask& ask) { ask.lengths = {{4, 4}}; }), "--lengths");
   refused(changed([](Ask& ask) {
             ask.shape = {{"h", 16}, {"d", 128}};

@@ -74,6 +74,7 @@ TEST_CASE("attention launches the tile that select selects") {
   ask.algorithm = "attention";
   ask.gpu = "h200-sxm";
   ask.shape = {{"h", 16}, {"q", 1024}, {"x", 1024}, {"d", 128}};
+  ask.bundled = true;
   const auto selected = select(ask);
   REQUIRE(selected->head.kernel);
   CHECK(fake_driver().last().find("napkin::" + *selected->head.kernel + "<") != std::string::npos);
