@@ -9,8 +9,6 @@
 #include "apps/library/question/kept_tables.hpp"
 #include "apps/library/question/known.hpp"
 #include "apps/library/question/words.hpp"
-#include "apps/library/rank/compiled.hpp"
-#include "apps/library/rank/select_kernel.hpp"
 #include "model/base/library.hpp"
 #include "model/diagram/library.hpp"
 #include "model/diagram/packing.hpp"
