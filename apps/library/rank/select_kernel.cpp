@@ -77,12 +77,12 @@ void keep_comparable(std::vector<Ranking>& rankings) {
   if (!std::all_of(rankings.begin(), rankings.end(), optimistic)) std::erase_if(rankings, optimistic);
 }
 
-/// The time that a prediction is at most in nine of ten cases, by the errors of its class; where those are not known,
-/// its own.
+/// The time that a prediction is at most in nine of ten cases, by the errors of its class, else of whatever was
+/// predicted on that architecture.
 double late(const Request& request, const Ranking& ranking) {
   const Prediction& best = ranking.best().prediction;
-  const auto band =
-      band_of(*request.machine, request.diagram->name, ranking.layout().mapping->name, !best.iteration.empty());
+  auto band = band_of(*request.machine, ranking.layout().mapping->name, !best.iteration.empty());
+  if (!band) band = band_of(*request.machine);
   return best.time.value * (1 + (band ? band->nine_of_ten() : 0));
 }
 
