@@ -71,8 +71,8 @@ class Nester {
     return found == item.parts.end() ? nullptr : &*found;
   }
 
-  // The softmax that stands first and what uses its part: products of it and what its factor rescales. The others need
-  // none of these, so that they may go in front where some of them stand between.
+  // The softmax that stands first and what uses its part: products of it and what its factor rescales. Other statements
+  // need nothing that those make, so that they may go in front where some stand between.
   struct Together {
     Items with, others;
     bool others_first = false;
@@ -108,8 +108,8 @@ class Nester {
     const Step step{Step::Kind::statement, statements_[item.place], item.place, {}, {}};
     std::vector<Part> around = item.parts;
     if (!is_streamed_softmax(step.statement)) return looped(around, {step});
-    const auto shared =
-        std::find_if(around.begin(), around.end(), [&](const Part& part) { return op(step.statement).owns(part.axis); });
+    const auto shared = std::find_if(around.begin(), around.end(),
+                                     [&](const Part& part) { return op(step.statement).owns(part.axis); });
     if (shared == around.end()) return looped(around, {step});
     const Part part = *shared;
     around.erase(shared);

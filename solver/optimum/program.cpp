@@ -27,7 +27,7 @@ struct ShiftedPart {
   AxisSet lacks = 0;
   std::vector<AxisId> symbols;
   double coefficient = 1;
-  double other = 1;  // a factor beside those, and its name
+  double other = 1;  // a factor beside the sizes, and its name
   Product other_name;
 };
 using ShiftedParts = std::vector<ShiftedPart>;

@@ -104,8 +104,7 @@ TEST_CASE("a value for which a mapping does not say how its kernel works: that k
 }
 
 TEST_CASE("compare says that nothing fits where kernels are known") {
-  const auto out =
-      napkin("compare attention --gpu h200-sxm --kernels flash_from_scratch --shape h=16,q=4096,x=4096,d=128");
+  const auto out = napkin("compare attention --gpu h200-sxm --kernels napkin_fa3 --shape h=16,q=4096,x=4096,d=256");
   CHECK(out.code == 1);
   CHECK(out.err == "nothing fits\n");
 }

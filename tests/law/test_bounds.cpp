@@ -2,10 +2,13 @@
 // algorithm, on the abstract machine and on GPUs.
 
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <random>
 #include <string>
 
@@ -187,6 +190,37 @@ TEST_CASE("the abstract machine: no bound above a tile that fits, formula = tabl
   }
   MESSAGE(asked.all, " questions, ", asked.legal, " tiles that fit");
   CHECK(asked.legal > asked.all);
+}
+
+TEST_CASE("a mask over an axis that one launch does not walk spares the bound its hidden pairs all the same") {
+  const auto path = std::filesystem::temp_directory_path() / ("napkin-prefix-" + std::to_string(::getpid()) + ".yaml");
+  std::ofstream(path) << R"(algorithm: prefix
+axes: {q: , p: , x: , d: }
+inputs: ["Q[q,d]", "K[p,d]", "V[p,d]", "KX[x,d]", "VX[x,d]"]
+operations:
+  - S[q,p] = contract over d (Q, K)
+  - P[q,p], L[q] = softmax over p (S) scale d^-1/2
+  - O[q,d] = contract over p (P, V)
+  - SX[q,x] = contract over d (Q, KX)
+  - PX[q,x], LX[q] = softmax over x (SX) scale d^-1/2 mask (q, x)
+  - OX[q,d] = contract over x (PX, VX)
+outputs: [O, L, OX, LX]
+)";
+  Ask ask;
+  ask.algorithm = path;
+  ask.gpu = "h100-sxm";
+  ask.shape = {{"q", 65536}, {"p", 1024}, {"x", 57344}, {"d", 128}};
+  ask.mask = {Mask::Kind::window, 1024, 0};
+  const auto answer = Session().query(ask);
+  std::filesystem::remove(path);
+  CHECK(answer->launches.size() == 2);
+  REQUIRE(answer->predicted);
+  double together = 0;
+  for (const LaunchAnswer& launch : answer->launches) together += launch.predicted->time;
+  CHECK(answer->predicted->time <= together);
+  CHECK(answer->predicted->time > together / 2);
+  const Count seen = visible_pairs(ask.mask, 65536, 57344);
+  CHECK(answer->work.flops == (Count(4 * 128) * (Count(65536 * 1024) + seen)).get());
 }
 
 }  // namespace test_bounds

@@ -77,9 +77,12 @@ std::string least_text(const Laws& laws) {
 std::string_view text_of_pairs(const Mask& mask) { return mask.kind == Mask::Kind::none ? "" : ", of all pairs"; }
 
 std::string weighted_text(const Laws& laws, const Mask& mask, const std::vector<LevelAnswer>& tile) {
-  std::string text = time_text(laws.weighted) + " at least" + std::string(text_of_pairs(mask));
+  const bool caches = laws.levels.size() > 1;
+  std::string text = time_text(laws.weighted) + " at least" + (caches ? " where caches hold what their nodes do" : "") +
+                     std::string(text_of_pairs(mask));
   if (mask.kind != Mask::Kind::none) return text;  // the tile's bytes are of fewer pairs
-  if (const auto sum = weighted_of(laws, tile)) text += "; this tile " + time_text(*sum);
+  if (const auto sum = weighted_of(laws, tile))
+    text += "; this tile " + time_text(*sum) + (caches ? ", with caches that hold all" : "");
   return text;
 }
 

@@ -22,7 +22,7 @@ namespace napkin::report {
 
 /// "l2 134.2 MB in 29.02 us, shared 1.278 GB in 151.2 us; the slowest is shared"
 [[nodiscard]] std::string least_text(const Laws& laws);
-/// "180.2 us at least; this tile 970.5 us"
+/// "180.2 us at least where caches hold what their nodes do; this tile 970.5 us, with caches that hold all"
 [[nodiscard]] std::string weighted_text(const Laws& laws, const Mask& mask, const std::vector<LevelAnswer>& tile);
 /// ", of all pairs" under a mask: the laws hold for every pair, those that it hides too.
 [[nodiscard]] std::string_view text_of_pairs(const Mask& mask);
