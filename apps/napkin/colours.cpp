@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "model/mapping/parts.hpp"
+#include "model/mapping/place/parts.hpp"
 
 namespace napkin::cli {
 namespace {

@@ -13,7 +13,7 @@
 #include "model/dependence/from_streamed.hpp"
 #include "model/fusion/pseudocode.hpp"
 #include "model/interpret/check.hpp"
-#include "model/mapping/parts.hpp"
+#include "model/mapping/place/parts.hpp"
 #include "tests/unit/mapping/mapped.hpp"
 
 namespace test_printed_programs {

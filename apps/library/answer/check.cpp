@@ -1,7 +1,7 @@
 #include "apps/library/answer/check.hpp"
 
 #include "model/interpret/check.hpp"
-#include "model/mapping/parts.hpp"
+#include "model/mapping/place/parts.hpp"
 #include "model/mapping/read/load.hpp"
 #include "model/resource/resources.hpp"
 

@@ -1,4 +1,4 @@
-#include "model/mapping/parts.hpp"
+#include "model/mapping/place/parts.hpp"
 
 #include <algorithm>
 
