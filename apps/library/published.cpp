@@ -145,7 +145,7 @@ void ask_tile(TileText tile_text, PublishedAnswer& answer) {
   const Tile tile = select_tile(measurable->request).tile;
   const Placement placement = place(*measurable->placer, tile);
   check_taken(placement.violations, answer.row());
-  const Prediction prediction = predict_read_again(placement.placed, placement.plan);
+  const Prediction prediction = predict(placement.placed, placement.plan);
   answer.gpu = measurable->request.machine->name;
   answer.architecture = measurable->request.machine->architecture;
   answer.kernel = layout.mapping->name;

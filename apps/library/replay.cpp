@@ -77,7 +77,7 @@ Tile tile_of(const Mapping& mapping, const TileValues& values) {
 
 TilePrediction predict_tile(const Measurable& measurable, const Tile& tile, Rereads rereads) {
   const Placement placement = place(*measurable.placer, tile);
-  const Prediction prediction = predict_read_again(placement.placed, placement.plan);
+  const Prediction prediction = predict(placement.placed, placement.plan);
   return {answer_of(prediction), levels_of(placement.placed, prediction.clock, rereads), placement.violations.empty(),
           bytes_into_blocks(placement.placed)};
 }

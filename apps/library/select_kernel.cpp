@@ -13,8 +13,7 @@ namespace napkin {
 std::shared_ptr<Known> make_known() { return make_known(kept_tables()); }
 std::shared_ptr<Known> make_known(Tables::Store store) { return std::make_shared<Known>(std::move(store)); }
 
-template <class Predict>
-Prediction Known::with_periods(const Predict& make) {
+Prediction Known::predicted(const PlacedDiagram& placed, const Plan& plan) {
   constexpr std::size_t most_graphs = 1024;
   std::unique_ptr<Periods> own;  // one asks it at a time, so that others need not wait
   {
@@ -25,18 +24,10 @@ Prediction Known::with_periods(const Predict& make) {
     }
   }
   if (own == nullptr || own->size() > most_graphs) own = std::make_unique<Periods>();
-  Prediction prediction = make(*own);
+  Prediction prediction = predict(placed, plan, *own);
   const std::lock_guard lock(mutex);
   periods.push_back(std::move(own));
   return prediction;
-}
-
-Prediction Known::predicted(const PlacedDiagram& placed, const Plan& plan) {
-  return with_periods([&](Periods& known) { return predict_noticed(placed, plan, known); });
-}
-
-Prediction Known::ranked(const PlacedDiagram& placed, const Plan& plan) {
-  return with_periods([&](Periods& known) { return predict(placed, plan, known); });
 }
 
 Ranking::Ranking(const Request& request, const Layout& layout, int top)

@@ -27,15 +27,8 @@ struct Known {
   Tables tables;                                  ///< locked by itself
   KeptPlacers placers;                            ///< locked by itself
   explicit Known(Tables::Store store) : tables(std::move(store)) {}
-  /// From a run of the tile's graph, with what device memory sends again where that takes longer. Uses the periods of
-  /// graphs met before.
+  /// From a run of the tile's graph. Uses the periods of graphs met before.
   [[nodiscard]] Prediction predicted(const PlacedDiagram& placed, const Plan& plan);
-  /// Without it: what tiles are ranked by.
-  [[nodiscard]] Prediction ranked(const PlacedDiagram& placed, const Plan& plan);
-
- private:
-  template <class Predict>
-  [[nodiscard]] Prediction with_periods(const Predict& make);
 };
 [[nodiscard]] std::shared_ptr<Known> make_known();
 [[nodiscard]] std::shared_ptr<Known> make_known(Tables::Store store);
@@ -49,7 +42,7 @@ class Ranking {
   [[nodiscard]] const Selection& selection() const { return selection_; }
   [[nodiscard]] bool empty() const { return selection_.ranked.empty(); }
   [[nodiscard]] const Ranked& best() const { return selection_.ranked.front(); }
-  /// What query says of a legal tile: with what device memory sends again where that takes longer.
+  /// What query says of a legal tile.
   [[nodiscard]] Prediction predicted(const Tile& tile) const;
   /// Why the best tile is the best; "" where nothing fits.
   [[nodiscard]] std::string explain() const;

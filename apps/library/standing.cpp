@@ -35,7 +35,7 @@ struct TimedTile {
   }
   [[nodiscard]] double seconds_on(Machine machine) const {
     return placed(std::make_shared<const Machine>(std::move(machine)), [&](const Placement& p) {
-      if (!layout.ideal) return request.known->ranked(p.placed, p.plan).time.value;  // most numbers leave the graph
+      if (!layout.ideal) return request.known->predicted(p.placed, p.plan).time.value;  // most numbers leave the graph
       const auto least = least_time(p.placed);
       return least ? least->time.value : 0.0;
     });

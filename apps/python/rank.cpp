@@ -37,7 +37,7 @@ RankedConfig judged(const Request& request) {
     out.why += (out.why.empty() ? "" : ", ") + violation.constraint;
   out.legal = placement.violations.empty();
   out.outside = !notes_of(*selected.layout).empty();
-  if (out.legal) out.time = request.known->ranked(placement.placed, placement.plan).time.value;
+  if (out.legal) out.time = request.known->predicted(placement.placed, placement.plan).time.value;
   return out;
 }
 

@@ -93,13 +93,6 @@ std::string landscape_section(const ReportAnswer& answer) {
   std::string lead =
       "Two knobs at a time; every other knob takes the value that suits the two best. So a cell says what the pair can "
       "reach, not what one tile takes.";
-  const double best = best_of(answer.landscapes.front());
-  const auto& selected = answer.selected.predicted;
-  if (selected && std::abs(selected->time / best - 1) > 5e-4)
-    lead += fmt::format(
-        " A cell's time is the ranking's, which leaves out what device memory sends again: the best tile has {} there "
-        "and {} with it.",
-        html::time(best), html::time(selected->time));
   std::string body = key();
   for (const LandscapeAnswer& map : answer.landscapes)
     body += html::details(fmt::format("{} and {}", html::code(map.down), html::code(map.across)), map_of(map),

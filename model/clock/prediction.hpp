@@ -12,6 +12,7 @@
 
 namespace napkin {
 
+class KnownRereads;
 class Periods;
 struct EventGraph;
 struct Period;
@@ -40,19 +41,16 @@ struct Prediction {
 /// (graph/needs.hpp). Else the roofline bounds.
 [[nodiscard]] bool has_event_graph(const PlacedDiagram& placed);
 
-/// Time of one call, without what device memory sends again because the L2 no longer holds it: by the event graph; else
-/// by the roofline (the fullest pipe's busy time, with wave quantisation). Throws nothing for a legal placement.
+/// Time of one call, as answers say it and tiles are ranked: by the event graph, else by the roofline (the fullest
+/// pipe's busy time, with wave quantisation); with what device memory sends again because the L2 no longer holds it,
+/// where that costs more than 0.1 % of the time. Throws nothing for a legal placement.
 [[nodiscard]] Prediction predict(const PlacedDiagram& placed, const Plan& plan);
-/// With the periods of graphs met before.
+/// With the periods of graphs met before, and of one question's tiles what device memory sends again.
 [[nodiscard]] Prediction predict(const PlacedDiagram& placed, const Plan& plan, Periods& periods);
-/// With what device memory sends again (resource/reuse), where that could change the time: some milliseconds more then.
-[[nodiscard]] Prediction predict_read_again(const PlacedDiagram& placed, const Plan& plan);
-/// What answers say: as predict_read_again() where what is sent again costs more than 0.1 % of the time, else as
-/// predict(), which is what select compares tiles by.
-[[nodiscard]] Prediction predict_noticed(const PlacedDiagram& placed, const Plan& plan);
-[[nodiscard]] Prediction predict_noticed(const PlacedDiagram& placed, const Plan& plan, Periods& periods);
+[[nodiscard]] Prediction predict(const PlacedDiagram& placed, const Plan& plan, Periods& periods, KnownRereads& known);
 /// By the roofline for any placement, also one that has an event graph.
 [[nodiscard]] Prediction predict_by_roofline(const PlacedDiagram& placed, const Plan& plan);
+[[nodiscard]] Prediction predict_by_roofline(const PlacedDiagram& placed, const Plan& plan, KnownRereads& known);
 
 /// Of a graph that is not quite the placement's own: with vector work that somebody supposes to take longer.
 [[nodiscard]] Prediction predict_of_graph(const PlacedDiagram& placed, const Plan& plan, const EventGraph& graph,

@@ -10,7 +10,6 @@
 #include "model/mapping/compiled.hpp"
 #include "model/mapping/load.hpp"
 #include "model/mapping/ways.hpp"
-#include "model/resource/reuse.hpp"
 
 namespace napkin {
 
@@ -51,30 +50,11 @@ std::string_view clock_source(const PlacedDiagram& placed, const Timing& t, cons
   return maximum && highest.value < maximum->value ? "highest beside the matrix units" : "maximum clock";
 }
 
-enum class Again { no, noticed, counted };
-
 /// With what device memory sends a second time.
-void add_rereads(const PlacedDiagram& placed, const Plan& plan, const TimeModel& model, Again again, Timing& t) {
-  if (again == Again::noticed) model.notice_rereads(placed, plan.blocks_per_sm, t);
-  if (again == Again::counted && model.into_block.pipe != nullptr && model.may_bind(t))
-    model.read_again(placed, real(reread_bytes(placed, plan.blocks_per_sm).value), t);
-}
-
-Prediction by_roofline(const PlacedDiagram& placed, const Plan& plan, Again again) {
-  const TimeModel model(placed, ByClock::roofline);
-  Timing t = model.of(placed, plan.blocks_per_sm);
-  add_rereads(placed, plan, model, again, t);
-  return model.explained(placed, t, nullptr);
-}
-
-Prediction predicted(const PlacedDiagram& placed, const Plan& plan, Periods& periods, Again again) {
-  if (!has_event_graph(placed)) return by_roofline(placed, plan, again);
-  const TimeModel model(placed, ByClock::graph);
-  const EventGraph graph = event_graph(placed);
-  const Period& period = periods.explained(graph);
-  Timing t = model.of(placed, plan.blocks_per_sm, graph, period);
-  add_rereads(placed, plan, model, again, t);
-  return model.explained(placed, t, &period);
+Prediction of_timing(const PlacedDiagram& placed, const Plan& plan, const TimeModel& model, Timing t,
+                     const Period* period, KnownRereads& known) {
+  model.notice_rereads(placed, plan.blocks_per_sm, t, known);
+  return model.explained(placed, t, period);
 }
 
 }  // namespace
@@ -108,35 +88,37 @@ Prediction TimeModel::explained(const PlacedDiagram& placed, const Timing& t, co
 
 Prediction predict(const PlacedDiagram& placed, const Plan& plan) {
   Periods periods;
-  return predicted(placed, plan, periods, Again::no);
+  return predict(placed, plan, periods);
 }
 
 Prediction predict(const PlacedDiagram& placed, const Plan& plan, Periods& periods) {
-  return predicted(placed, plan, periods, Again::no);
+  KnownRereads known;
+  return predict(placed, plan, periods, known);
 }
 
-Prediction predict_read_again(const PlacedDiagram& placed, const Plan& plan) {
-  Periods periods;
-  return predicted(placed, plan, periods, Again::counted);
-}
-
-Prediction predict_noticed(const PlacedDiagram& placed, const Plan& plan) {
-  Periods periods;
-  return predicted(placed, plan, periods, Again::noticed);
-}
-
-Prediction predict_noticed(const PlacedDiagram& placed, const Plan& plan, Periods& periods) {
-  return predicted(placed, plan, periods, Again::noticed);
+Prediction predict(const PlacedDiagram& placed, const Plan& plan, Periods& periods, KnownRereads& known) {
+  if (!has_event_graph(placed)) return predict_by_roofline(placed, plan, known);
+  const EventGraph graph = event_graph(placed);
+  const Period& period = periods.explained(graph);
+  const TimeModel model(placed, ByClock::graph);
+  return of_timing(placed, plan, model, model.of(placed, plan.blocks_per_sm, graph, period), &period, known);
 }
 
 Prediction predict_of_graph(const PlacedDiagram& placed, const Plan& plan, const EventGraph& graph,
                             const Period& period) {
+  KnownRereads known;
   const TimeModel model(placed, ByClock::graph);
-  return model.explained(placed, model.of(placed, plan.blocks_per_sm, graph, period), &period);
+  return of_timing(placed, plan, model, model.of(placed, plan.blocks_per_sm, graph, period), &period, known);
 }
 
 Prediction predict_by_roofline(const PlacedDiagram& placed, const Plan& plan) {
-  return by_roofline(placed, plan, Again::no);
+  KnownRereads known;
+  return predict_by_roofline(placed, plan, known);
+}
+
+Prediction predict_by_roofline(const PlacedDiagram& placed, const Plan& plan, KnownRereads& known) {
+  const TimeModel model(placed, ByClock::roofline);
+  return of_timing(placed, plan, model, model.of(placed, plan.blocks_per_sm), nullptr, known);
 }
 
 }  // namespace napkin

@@ -18,7 +18,6 @@
 #include "model/clock/launch/other_launches.hpp"
 #include "model/clock/roofline/combine_cost.hpp"
 #include "model/resource/order.hpp"
-#include "model/resource/reuse.hpp"
 
 namespace napkin {
 namespace {
@@ -160,17 +159,18 @@ void TimeModel::read_again(const PlacedDiagram& placed, double bytes, Timing& t)
   t.seconds += t.fullest.seconds - before;
 }
 
-void TimeModel::notice_rereads(const PlacedDiagram& placed, Count blocks_per_node, Timing& t) const {
+void TimeModel::notice_rereads(const PlacedDiagram& placed, Count blocks_per_node, Timing& t,
+                               KnownRereads& known) const {
   if (into_block.pipe == nullptr || !may_bind(t)) return;
   Timing more;
-  const auto are_noticed = [&](double bytes) {
+  const auto are_noticed = [&](double again) {
     more = t;
-    read_again(placed, bytes, more);
+    read_again(placed, again, more);
     return with_launch(more).value > 1.001 * with_launch(t).value;
   };
-  const double most = reread_at_most(placed, blocks_per_node);  // acting the launch out takes longer than all else
-  if (std::isfinite(most) && !are_noticed(most)) return;
-  if (are_noticed(real(reread_bytes(placed, blocks_per_node).value))) t = more;
+  const double bytes =
+      known.of(placed, blocks_per_node, [&](double most) { return std::isfinite(most) && !are_noticed(most); });
+  if (are_noticed(bytes)) t = more;
 }
 
 Fullest TimeModel::fullest_of(const BlockLoad& load, const Schedule& who, const SharedSeconds& shared) const {

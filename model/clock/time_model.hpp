@@ -10,6 +10,7 @@
 #include "model/clock/roofline/assumed_clock.hpp"
 #include "model/clock/roofline/load.hpp"
 #include "model/clock/roofline/shared_pipe.hpp"
+#include "model/resource/reuse.hpp"
 
 namespace napkin {
 
@@ -66,9 +67,9 @@ struct TimeModel {
                           const Period& period) const;
   /// With so many bytes that device memory sends a second time because the L2 no longer holds them. (resource/reuse)
   void read_again(const PlacedDiagram& placed, double bytes, Timing& timing) const;
-  /// With those of this launch, where they cost more than a thousandth of the time: below that two answers to one
-  /// question would differ in nothing but their last digits.
-  void notice_rereads(const PlacedDiagram& placed, Count blocks_per_node, Timing& timing) const;
+  /// With those of this launch, where they cost more than a thousandth of the time: to count less takes longer than
+  /// all else.
+  void notice_rereads(const PlacedDiagram& placed, Count blocks_per_node, Timing& timing, KnownRereads& known) const;
   /// Whether device memory could take longest: if all that blocks load came from it.
   [[nodiscard]] bool may_bind(const Timing& timing) const;
   [[nodiscard]] Seconds with_launch(const Timing& timing) const {

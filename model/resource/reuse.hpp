@@ -3,7 +3,12 @@
 // 132 blocks read at a time do not fit. It follows the order of the blocks, and what the blocks that run together
 // touch. (model/README.md section 9)
 
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
 #include <optional>
+#include <vector>
 
 #include "model/mapping/placed.hpp"
 
@@ -34,14 +39,19 @@ struct Reread {
   double first = 0;  ///< the first time: of inputs
   bool extrapolated =
       false;  ///< a launch too long to be acted out whole: the rest goes on like the second half of what was
+  bool cut_short = false;  ///< no more than that is read again
 };
+/// Whether so many bytes that are read again, at most, change nothing that is asked: then the rest is not acted out.
+using Negligible = std::function<bool(double bytes)>;
 
-/// Acts out the launch in steps of a chunk (of several, where there are many): all running blocks take the next one of
-/// theirs at the same time, the next block starts where one has ended. A piece that was touched before is read again
-/// with chance_gone() of what was touched since. `running`: blocks at a time on all nodes. The first bytes are exact;
-/// with `ways` 0 so are the others for that order of touches. Cost: some 10 ns a touch, 2^16 steps of blocks at most.
+/// Acts out the launch in steps of a chunk (of several, where blocks keep step or the steps would be too many): all
+/// running blocks take the next one of theirs at the same time, the next block starts where one has ended. A piece that
+/// was touched before is read again with chance_gone() of what was touched since. `running`: blocks at a time on all
+/// nodes. The first bytes are exact; with `ways` 0 so are the others for that order of touches. Cost: some 10 ns a
+/// touch, 2^16 steps of blocks at most.
 [[nodiscard]] Reread reread(const PlacedDiagram& placed, const L2Model& l2, Count running,
-                            std::optional<Count> section = std::nullopt, Pace pace = Pace::together);
+                            std::optional<Count> section = std::nullopt, Pace pace = Pace::together,
+                            const Negligible& negligible = {});
 
 /// Blocks that run at a time on all nodes, of which each holds so many.
 [[nodiscard]] Count blocks_at_a_time(const PlacedDiagram& placed, Count blocks_a_node);
@@ -49,6 +59,21 @@ struct Reread {
 /// On the placed machine, as many blocks as its nodes hold (`blocks_a_node`); with what is sent the first time
 /// never more than the blocks ask for.
 [[nodiscard]] Bytes reread_bytes(const PlacedDiagram& placed, Count blocks_a_node, Pace pace = Pace::together);
+
+/// reread_bytes() of the launches of one question, each acted out once: tiles that differ in stages, warps or registers
+/// alone touch the same. Every placement must be of the same placer.
+class KnownRereads {
+ public:
+  /// Or more than that, where more is negligible too.
+  [[nodiscard]] double of(const PlacedDiagram& placed, Count blocks_a_node, const Negligible& negligible);
+
+ private:
+  struct Known {
+    double bytes = std::numeric_limits<double>::infinity();
+    bool exact = false;
+  };
+  std::map<std::vector<std::int64_t>, Known> known_;
+};
 
 /// No less than reread_bytes() with all blocks in step: every wave of blocks reads all that it touches again. Infinite
 /// where blocks differ in what they walk, so that no waves form. Cost: a microsecond.

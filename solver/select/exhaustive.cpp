@@ -7,6 +7,7 @@
 #include "model/clock/time_model.hpp"
 #include "model/diagram/packing.hpp"
 #include "model/resource/plan.hpp"
+#include "model/resource/reuse.hpp"
 #include "solver/select/select.hpp"
 #include "solver/select/tie.hpp"
 
@@ -39,10 +40,6 @@ bool all_by_graph(const Question& question) {
   return all;
 }
 
-Prediction predicted(const PlacedDiagram& placed, const Plan& needs, bool by_graph, Periods& periods) {
-  return by_graph ? predict(placed, needs, periods) : predict_by_roofline(placed, needs);
-}
-
 }  // namespace
 
 Exhausted select_exhaustively(const Question& question, Periods* shared) {
@@ -50,8 +47,11 @@ Exhausted select_exhaustively(const Question& question, Periods* shared) {
   Periods& periods = shared != nullptr ? *shared : own;
   const bool by_graph = all_by_graph(question);
   Exhausted out;
+  KnownRereads known;
   each_legal(question, [&](std::int64_t, const PlacedDiagram& placed, const Plan& needs) {
-    out.all.push_back({{placed.tile, predicted(placed, needs, by_graph, periods)}, bytes_into_blocks(placed)});
+    const Prediction prediction =
+        by_graph ? predict(placed, needs, periods, known) : predict_by_roofline(placed, needs, known);
+    out.all.push_back({{placed.tile, prediction}, bytes_into_blocks(placed)});
   });
   std::stable_sort(out.all.begin(), out.all.end(), [](const Exhausted::Timed& a, const Exhausted::Timed& b) {
     if (a.prediction.time != b.prediction.time) return a.prediction.time < b.prediction.time;

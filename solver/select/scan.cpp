@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "model/clock/roofline/assumed_clock.hpp"
 #include "model/diagram/packing.hpp"
@@ -88,7 +89,7 @@ Selection Scan::rank(int top) {
   out.candidates = allowed_->candidates();
   const Best best = run(Best(static_cast<std::size_t>(std::max(top, 1)), bytes_of()));
   const auto ranked = [&](const Best::Found& found) {
-    return Ranked{space().tile(rank_of(found.row->legal)), full(*found.part, *found.row, false)};
+    return Ranked{space().tile(rank_of(found.row->legal)), full(*found.part, *found.row)};
   };
   if (best.second() != nullptr) out.runner_up = ranked(*best.second());
   for (const Best::Found& found : best.best()) {
@@ -97,12 +98,12 @@ Selection Scan::rank(int top) {
   return out;
 }
 
-std::optional<Scan::Timed> Scan::best_with(KnobId knob, std::int64_t value) {
+std::optional<Scan::TileTime> Scan::best_with(KnobId knob, std::int64_t value) {
   find_parts();
   const std::lock_guard lock(table_->mutex_);
   const Best best = run(Best(1, bytes_of(), false), std::pair(knob, value));
   if (best.best().empty()) return std::nullopt;
-  return Timed{space().tile(rank_of(best.best().front().row->legal)), Seconds(best.best().front().time)};
+  return TileTime{space().tile(rank_of(best.best().front().row->legal)), Seconds(best.best().front().time)};
 }
 
 /// Always goes on with the part that has the least bound.
@@ -207,7 +208,10 @@ void Scan::time_first(Walk& walk, Best& best) {
       if (least > bound.least) return walk.wait(least, row);
     }
   }
-  best.take({time_of(*walk.part, row), size, walk.part, &row});
+  Timed& known = timed(*walk.part, row);
+  if (time_of(row, known) > best.enough(size)) return;  // device memory makes no tile faster
+  notice(*walk.part, row, known);
+  best.take({time_of(row, known), size, walk.part, &row});
 }
 
 void Scan::Walk::wait(double least, const TileRow& row) {
@@ -307,14 +311,21 @@ bool Scan::may_end_within(const Walk& walk, const Bound& bound, double seconds) 
   return napkin::may_end_within(model_->power, energy, bound.least, running);
 }
 
-const Timing& Scan::timing_of(TablePart& part, const TileRow& row) {
+Scan::Timed& Scan::timed(TablePart& part, const TileRow& row) {
   const auto known = timed_.find(&row);
-  return known != timed_.end() ? known->second : timed_.emplace(&row, timing_of(part, row, place(row))).first->second;
+  return known != timed_.end() ? known->second
+                               : timed_.emplace(&row, Timed{timing_of(part, row, place(row))}).first->second;
 }
 
-double Scan::time_of(TablePart& part, const TileRow& row) {
-  const Timing& timing = timing_of(part, row);
-  return models_[table_->variant_of_[row.legal]]->with_launch(timing).value;
+double Scan::time_of(const TileRow& row, const Timed& timed) const {
+  return models_[table_->variant_of_[row.legal]]->with_launch(timed.timing).value;
+}
+
+/// With what device memory sends again where that is noticed: what the tile is ranked by.
+void Scan::notice(TablePart& part, const TileRow& row, Timed& timed) {
+  if (std::exchange(timed.whole, true)) return;
+  const PlacedDiagram& placed = place(row);
+  model_of(row, placed).notice_rereads(placed, Count(part.traits[row.trait].blocks), timed.timing, rereads_);
 }
 
 Timing Scan::timing_of(TablePart& part, const TileRow& row, const PlacedDiagram& placed) {
@@ -343,15 +354,15 @@ LaunchClocks Scan::clocks_of(const TablePart& part, const TileRow& row, const Pl
   return launch_clocks(trait.order, launch, trait.ends, block_of(part, row, launch).clocks, period.clocks);
 }
 
-/// The row's whole prediction; `rereads`: with what device memory sends again where that is noticed.
-Prediction Scan::full(TablePart& part, const TileRow& row, bool rereads) {
-  Timing timing = timing_of(part, row);
+/// The row's whole prediction.
+Prediction Scan::full(TablePart& part, const TileRow& row) {
+  Timed& known = timed(part, row);
+  notice(part, row, known);
   const PlacedDiagram& placed = place(row);
   const TimeModel& model = model_of(row, placed);
-  if (rereads) model.notice_rereads(placed, Count(part.traits[row.trait].blocks), timing);
-  if (!model.by_graph) return model.explained(placed, timing, nullptr);
+  if (!model.by_graph) return model.explained(placed, known.timing, nullptr);
   const Period period = row.period < 0 ? periods_.explained(event_graph(placed)) : table_->explained(part, row);
-  return model.explained(placed, timing, &period);
+  return model.explained(placed, known.timing, &period);
 }
 
 std::optional<Prediction> Scan::noticed(const Tile& tile) {
@@ -361,7 +372,7 @@ std::optional<Prediction> Scan::noticed(const Tile& tile) {
   if (!found) return std::nullopt;
   if (model_ == nullptr) model_ = &model_of(*found->row, place(*found->row));
   (void)shape_of(*found->part, *found->row);
-  return full(*found->part, *found->row, true);
+  return full(*found->part, *found->row);
 }
 
 const TimeModel& Scan::model_of(const TileRow& row, const PlacedDiagram& placed) {

@@ -29,14 +29,14 @@ class Scan {
   [[nodiscard]] const Space& space() const { return table_->candidates().space(); }
   [[nodiscard]] Selection rank(int top);
   /// The best tile with that value of a knob, and its time; nothing where no such tile is legal.
-  struct Timed {
+  struct TileTime {
     Tile tile;
     Seconds time;
   };
-  [[nodiscard]] std::optional<Timed> best_with(KnobId knob, std::int64_t value);
+  [[nodiscard]] std::optional<TileTime> best_with(KnobId knob, std::int64_t value);
   [[nodiscard]] Rejections count();
-  /// Of a tile that is legal at the question, with what device memory sends again where that takes longer. Nothing
-  /// where the table has no row of it, or its tiles are timed one by one.
+  /// Of a tile that is legal at the question. Nothing where the table has no row of it, or its tiles are timed one by
+  /// one.
   [[nodiscard]] std::optional<Prediction> noticed(const Tile& tile);
 
   /// The next larger value of a knob that the rules of knobs allow, whatever values the others have.
@@ -98,12 +98,18 @@ class Scan {
   void make_runs(const TablePart& part, const TileRow& row, const LaunchShape& launch);
 
   [[nodiscard]] Best::BytesOf bytes_of();
-  [[nodiscard]] double time_of(TablePart& part, const TileRow& row);
-  [[nodiscard]] const Timing& timing_of(TablePart& part, const TileRow& row);
+  /// A row's time, without what device memory sends again until it is `whole`.
+  struct Timed {
+    Timing timing;
+    bool whole = false;
+  };
+  [[nodiscard]] Timed& timed(TablePart& part, const TileRow& row);
+  [[nodiscard]] double time_of(const TileRow& row, const Timed& timed) const;
+  void notice(TablePart& part, const TileRow& row, Timed& timed);
   [[nodiscard]] Timing timing_of(TablePart& part, const TileRow& row, const PlacedDiagram& placed);
   [[nodiscard]] LaunchClocks clocks_of(const TablePart& part, const TileRow& row, const PlacedDiagram& placed,
                                        LaunchShape& launch);
-  [[nodiscard]] Prediction full(TablePart& part, const TileRow& row, bool rereads);
+  [[nodiscard]] Prediction full(TablePart& part, const TileRow& row);
   /// By any of the part's rows.
   [[nodiscard]] Shape& shape_of(const TablePart& part, const TileRow& any);
   [[nodiscard]] const TimeModel& model_of(const TileRow& row, const PlacedDiagram& placed);
@@ -119,7 +125,8 @@ class Scan {
   std::unordered_map<const TablePart*, Shape> shapes_;
   std::vector<std::unique_ptr<TimeModel>> models_;  ///< by variant
   const TimeModel* model_ = nullptr;                ///< the model of any variant: for what all variants share
-  std::unordered_map<const TileRow*, Timing> timed_;
+  std::unordered_map<const TileRow*, Timed> timed_;
+  KnownRereads rereads_;
   Periods periods_;  ///< of tiles that are timed one by one
 };
 

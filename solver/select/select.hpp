@@ -81,8 +81,8 @@ class Selector {
   /// runner-up loses on. Empty where nothing is ranked.
   [[nodiscard]] std::string explain(const Selection& selection) const;
   [[nodiscard]] Rejections count_rejections() const;
-  /// What answers say of a tile that is legal at the question: with what device memory sends again, where that takes
-  /// longer. Nothing where the table does not have the tile, or the roofline ranks.
+  /// predict() of a tile that is legal at the question. Nothing where the table does not have the tile, or the roofline
+  /// ranks.
   [[nodiscard]] std::optional<Prediction> noticed(const Tile& tile) const;
 
  private:

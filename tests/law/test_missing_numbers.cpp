@@ -113,7 +113,6 @@ class Asked {
     at_least = predict(placed, needed).at_least;
     needs = needs_of(placed);
     say(predict(placed, needed));
-    say(predict_read_again(placed, needed));
     say(predict_by_roofline(placed, needed));
     if (const auto least = least_time(placed)) say(*least);
     said += fmt::format("{} {} {} {}", needed.blocks_per_sm.get(), needed.shared_limit.value.get(),
