@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 
@@ -52,9 +53,9 @@ class Subject {
 };
 
 /// d ln time / d ln number by a central difference. A count of things goes one down and one up.
-double elasticity_of(const Changed& changed, double value, bool whole) {
+double elasticity_of(const Changed& changed, double value, bool whole, double most) {
   const double down = whole ? std::max(value - 1, 1.0) / value : 1 - step;
-  const double up = whole ? (value + 1) / value : 1 + step;
+  const double up = std::min(whole ? (value + 1) / value : 1 + step, most / value);
   return std::log(changed(up).time.value / changed(down).time.value) / std::log(up / down);
 }
 
@@ -71,12 +72,14 @@ void add_next(const Changed& changed, const std::function<double(double)>& bette
   row.next_bound = changed(better(*row.next_factor)).bound;
 }
 
-/// Nothing where the number has no effect.
-std::optional<SensitivityRow> judged(SensitivityRow row, const Prediction& today, bool whole, const Changed& changed) {
-  row.elasticity = elasticity_of(changed, row.value, whole);
+/// Nothing where the number has no effect. `most`: that it may be.
+std::optional<SensitivityRow> judged(SensitivityRow row, const Prediction& today, bool whole, const Changed& changed,
+                                     double most = std::numeric_limits<double>::infinity()) {
+  row.elasticity = elasticity_of(changed, row.value, whole, most);
   if (!(std::abs(row.elasticity) >= least_effect)) return std::nullopt;
-  const bool more_is_better = row.elasticity < 0;
-  const auto better = [&](double factor) { return more_is_better ? factor : 1 / factor; };
+  const auto better = [&](double factor) {
+    return row.more_is_better ? std::min(factor, most / row.value) : 1 / factor;
+  };
   row.if_better = changed(better(2)).time.value / today.time.value - 1;
   add_next(changed, better, today.bound, row);
   return row;
@@ -100,8 +103,10 @@ void add_machine(const Subject& subject, const Prediction& today, SensitivityAns
     row.unit = number.unit;
     row.value = number.value;
     row.basis = basis_of(number.from);
+    row.more_is_better = number.more_is_better;
     const Changed changed = [&](double factor) { return subject.on(with_number_times(subject.machine(), i, factor)); };
-    if (auto out = judged(std::move(row), today, number.whole, changed)) answer.rows.push_back(std::move(*out));
+    if (auto out = judged(std::move(row), today, number.whole, changed, number.most))
+      answer.rows.push_back(std::move(*out));
   }
 }
 
@@ -117,6 +122,7 @@ void add_counts(const Subject& subject, const Prediction& today, SensitivityAnsw
       row.value = work.count;
       row.mapping = true;
       row.basis = work.fitted ? "fitted" : "counted";
+      row.more_is_better = false;
       const Changed changed = [&](double factor) {
         Mapping other = mapping;
         other.operations[o].work[w].count *= factor;

@@ -20,7 +20,8 @@ struct SensitivityRow {
   std::string basis;  ///< where it comes from: "measured", "fitted", "datasheet", "derived"; of the mapping "counted"
   double elasticity =
       0;  ///< d ln time / d ln value: central difference over 1 %, of counts of things over one more and less
-  double if_better = 0;  ///< time with the number twice as good, over today's, minus 1; -0.05 means 5 % faster
+  bool more_is_better = true;  ///< of a rate, a size or a count; of a time or an energy less is
+  double if_better = 0;        ///< time with the number twice as good, over today's, minus 1; -0.05 means 5 % faster
   /// What limits when the number gets better, and from which factor on (2: twice as much, or half as long); none where
   /// nothing else comes to limit up to a factor of 16.
   std::optional<double> next_factor;

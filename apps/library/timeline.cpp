@@ -35,8 +35,11 @@ TimelineAnswer timeline_answer(const Request& request, const Layout& layout, con
   out.iterations = static_cast<int>(std::clamp<double>(iterations, 1, std::max(who.longest, 1.0)));
   out.run = run(out.graph, out.iterations, 1, true);
   out.period = period(out.graph);
-  out.ends = ends_of_blocks(out.graph, out.period);
   out.block_iterations = who.total_iterations / std::max(who.total_blocks, 1.0);
+  out.block = block_clocks(out.graph, out.period, out.block_iterations, cut_chunks(placed));
+  // A block that settles late may take less than its iterations at the period.
+  const auto beyond = [&](double clocks) { return std::max(clocks - out.block_iterations * out.period.clocks, 0.0); };
+  out.ends = {beyond(out.block.first), beyond(out.block.next)};
   out.nodes = who.nodes, out.all_iterations = who.total_iterations;
   out.node_iterations = busiest_iterations(placed);
   const Prediction predicted = predict_of_graph(placed, plan(placed), out.graph, out.period);

@@ -25,7 +25,8 @@ struct TimelineAnswer {
   Timeline run;        ///< with spans
   int iterations = 0;  ///< of the run
   Period period;
-  BlockClocks ends;                                           ///< ends_of_blocks()
+  BlockClocks block;                                          ///< of mean length
+  BlockClocks ends;                                           ///< of it, beyond its iterations at the period
   double block_iterations = 0;                                ///< of the mean block
   double nodes = 1, node_iterations = 0, all_iterations = 0;  ///< of the launch: of the busiest node, of all
   GraphPrediction predicted;

@@ -49,11 +49,10 @@ std::string iteration_words(const TimelineAnswer& timeline) {
 }
 
 std::string block_words(const TimelineAnswer& timeline) {
-  const Period& p = timeline.period;
-  return html::paragraph(fmt::format(
-      "A block runs {:.1f} iterations on average and takes {} clocks, {} of them at its ends.",
-      timeline.block_iterations, count_text(std::llround(timeline.ends.next + timeline.block_iterations * p.clocks)),
-      count_text(std::llround(timeline.ends.next))));
+  return html::paragraph(
+      fmt::format("A block runs {:.1f} iterations on average and takes {} clocks, {} of them at its ends.",
+                  timeline.block_iterations, count_text(std::llround(timeline.block.next)),
+                  count_text(std::llround(timeline.ends.next))));
 }
 
 std::string today_text(const SensitivityRow& row) { return fmt::format("{:.5g} {}", row.value, row.unit); }

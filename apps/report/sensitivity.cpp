@@ -24,12 +24,12 @@ std::string value_text(const SensitivityRow& row) { return fmt::format("{:.5g} {
 /// "-4.8 %"
 std::string change_text(double fraction) { return fmt::format("{:+.2g} %", 100 * fraction); }
 
-std::string better_text(const SensitivityRow& row) { return row.elasticity < 0 ? "twice" : "half"; }
+std::string better_text(const SensitivityRow& row) { return row.more_is_better ? "twice" : "half"; }
 
 /// "x1.31: critical cycle"
 std::string next_text(const SensitivityRow& row) {
   if (!row.next_factor) return "";
-  const double factor = row.elasticity < 0 ? *row.next_factor : 1 / *row.next_factor;
+  const double factor = row.more_is_better ? *row.next_factor : 1 / *row.next_factor;
   return fmt::format("x{:.3g}: {}", factor, row.next_bound);
 }
 

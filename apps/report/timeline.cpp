@@ -81,11 +81,10 @@ std::string text_of(const TimelineAnswer& r, const Style& style) {
   for (const auto& [operation, fraction] : r.budgets)
     room += fmt::format("{}{} {}", room.empty() ? "" : ", ", operation, percent_text(fraction));
   out += labelled("room", room.empty() ? "no vector work" : room + " longer vector work lengthens no iteration", style);
-  out +=
-      labelled("block",
-               fmt::format("{:.0f} clk: {:.1f} iterations and {:.0f} at its ends ({:.0f} for a node's first block)",
-                           r.ends.next + r.block_iterations * p.clocks, r.block_iterations, r.ends.next, r.ends.first),
-               style);
+  out += labelled("block",
+                  fmt::format("{:.0f} clk: {:.1f} iterations and {:.0f} at its ends ({:.0f} for a node's first block)",
+                              r.block.next, r.block_iterations, r.ends.next, r.ends.first),
+                  style);
   out += labelled("nodes",
                   fmt::format("{:.0f}: the busiest has {} of {} iterations", r.nodes,
                               count_text(static_cast<std::int64_t>(r.node_iterations)),

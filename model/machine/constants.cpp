@@ -29,7 +29,7 @@ constexpr std::array constants_known = {
     Constant{"tma_ask_cluster", clocks},    // tma_ask where the thread waits for all blocks of a cluster
     Constant{"tma_box", clocks},            // a thread's, for each box that it asks for
     Constant{"tma_box_multicast", clocks},  // a box's into both blocks of a cluster
-    Constant{"tma_row_64", bytes},  // of the pipe into a node: what a row of 64 bytes takes, in bytes of rows of 128
+    Constant{"tma_row_64", bytes_per_row},  // of the pipe into a node, by a row of 64 bytes: in bytes of rows of 128
     Constant{"tma_box_beside",
              clocks},  // what tma_box is more beside each warpgroup beyond the first, tma_ask in proportion
     Constant{"tma_box_warps", warps},  // of a scheduler, beside which tma_box was measured: the asking one and others

@@ -54,6 +54,7 @@ constexpr std::array units = {
     UnitRow{"results", results, 1},
     UnitRow{"1", ratio, 1},
     UnitRow{"ways", ways, 1},
+    UnitRow{"B/row", bytes_per_row, 1},
 };
 
 struct DimensionRow {
@@ -87,6 +88,7 @@ constexpr std::array dimensions_known = {
     DimensionRow{results, "a number of results", 1, 1e3, true},
     DimensionRow{ratio, "a ratio", 1e-6, 1e3},
     DimensionRow{ways, "a number of ways", 1, 1e4, true},
+    DimensionRow{bytes_per_row, "bytes per row", 1, 1e6, true},
 };
 
 const DimensionRow& row_of(Dimension dimension) {
@@ -234,12 +236,20 @@ Number read_full(const yaml::Node& node, const std::vector<Dimension>& dimension
 
 }  // namespace
 
-double factor_of(std::string_view unit) {
+namespace {
+
+const UnitRow& unit_of(std::string_view unit) {
   const UnitRow* row = find_unit(unit);
   if (row == nullptr)
     throw Error("unit", "'" + std::string(unit) + "' is unknown", "a unit of hardware_profiles/README.md");
-  return row->factor;
+  return *row;
 }
+
+}  // namespace
+
+double factor_of(std::string_view unit) { return unit_of(unit).factor; }
+
+Dimension dimension_of(std::string_view unit) { return unit_of(unit).dimension; }
 
 std::string name_of(Dimension dimension) { return std::string(row_of(dimension).name); }
 

@@ -34,7 +34,8 @@ enum class Dimension {
   instructions,
   results,
   ratio,
-  ways,  // lines of a cache's set
+  ways,           // lines of a cache's set
+  bytes_per_row,  // B/row
 };
 
 /// "a bandwidth", "a frequency", ...: for messages.
@@ -43,6 +44,8 @@ enum class Dimension {
 /// What a number in that unit is multiplied by to be in SI units (or a clock): 1e9 for "GB/s". Throws Error for no
 /// unit.
 [[nodiscard]] double factor_of(std::string_view unit);
+
+[[nodiscard]] Dimension dimension_of(std::string_view unit);
 
 /// {value, unit, source} or {value, unit, measured: {tool, date, driver}}, note optional, in one of `dimensions`.
 /// The result is in SI units, positive, finite, within what the dimension can plausibly be, and whole for sizes in

@@ -11,11 +11,28 @@
 namespace napkin {
 namespace {
 
+/// What a number is beside its unit.
+enum class Kind {
+  plain,
+  allowance,  ///< a power that may be taken, not one that something takes
+  highest     ///< the clock that no other one passes
+};
+
 /// Where a number stands: in one place, in several that change together, or as a count.
 struct Slot {
   std::vector<double*> values;
   Count* count = nullptr;
+  Kind kind = Kind::plain;
 };
+
+/// Whether more of what that unit measures is better: of a rate, a size or a count. What takes a time, a power or an
+/// energy, alone or for one of something, had better be less.
+bool is_better_more(std::string_view unit) {
+  using enum profile::Dimension;
+  constexpr std::array costs = {
+      clocks, seconds, power, ratio, energy_per_byte, energy_per_flop, energy_per_instruction, bytes_per_row};
+  return std::find(costs.begin(), costs.end(), profile::dimension_of(unit)) == costs.end();
+}
 
 /// Calls visit(name, unit, provenance, slot) for each number.
 template <class Visit>
@@ -28,10 +45,10 @@ class Walk {
     for (Pipe& pipe : machine_.pipes) pipe_numbers(pipe);
     for (TensorInstruction& each : machine_.tensor) tensor_numbers(each);
     for (Unit& unit : machine_.units) unit_numbers(unit);
-    optional("clocks.maximum", machine_.clocks.maximum);
+    optional("clocks.maximum", machine_.clocks.maximum, Kind::highest);
     optional("clocks.tensor", machine_.clocks.tensor);
     optional("clocks.base", machine_.clocks.base);
-    optional("power.limit", machine_.power.limit);
+    optional("power.limit", machine_.power.limit, Kind::allowance);
     optional("power.idle", machine_.power.idle);
     for (auto& each : machine_.constants) {
       if (!machine_.fitted.contains(each.first)) one("constants." + each.first, each.second);
@@ -40,9 +57,11 @@ class Walk {
   }
 
  private:
-  void one(const std::string& name, Number& number) { visit_(name, number.unit, number.from, Slot{{&number.value}}); }
-  void optional(const std::string& name, std::optional<Number>& number) {
-    if (number) one(name, *number);
+  void one(const std::string& name, Number& number, Kind kind = Kind::plain) {
+    visit_(name, number.unit, number.from, Slot{{&number.value}, nullptr, kind});
+  }
+  void optional(const std::string& name, std::optional<Number>& number, Kind kind = Kind::plain) {
+    if (number) one(name, *number, kind);
   }
   void stated(const std::string& name, Stated& number) {
     if (number.measured) {
@@ -126,11 +145,19 @@ Basis basis_of(const Machine& machine, const Provenance& from) {
 std::vector<MachineNumber> numbers_of(const Machine& machine) {
   std::vector<MachineNumber> out;
   Machine copy = machine;  // the walk is one for reading and changing
+  const std::optional<Number>& highest = machine.clocks.maximum;
   walk(copy, [&](const std::string& name, const std::string& unit, const Provenance& from, const Slot& slot) {
-    const double value = slot.count != nullptr ? static_cast<double>(slot.count->get())
-                                               : *slot.values.front() / profile::factor_of(unit);
-    const bool whole = slot.count != nullptr || unit == "nodes";
-    out.push_back({name, unit, value, whole, from});
+    const double factor = profile::factor_of(unit);
+    MachineNumber number;
+    number.name = name;
+    number.unit = unit;
+    number.value = slot.count != nullptr ? static_cast<double>(slot.count->get()) : *slot.values.front() / factor;
+    number.whole = slot.count != nullptr || unit == "nodes";
+    number.more_is_better = slot.kind == Kind::allowance || is_better_more(unit);
+    if (highest && slot.kind != Kind::highest && profile::dimension_of(unit) == profile::Dimension::frequency)
+      number.most = highest->value / factor;
+    number.from = from;
+    out.push_back(std::move(number));
   });
   return out;
 }

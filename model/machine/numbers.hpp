@@ -2,6 +2,7 @@
 // numbers_of lists the numbers of a machine one by one: "pipes.l2.bandwidth_per_node" is 35 B/clk, and a copy of the
 // machine can be made in which it is 1 % more.
 
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,8 @@ struct MachineNumber {
   std::string unit;    ///< as written in the profile
   double value = 0;    ///< in that unit
   bool whole = false;  ///< counts things: 132 SMs have 131 and 133 as neighbours
+  bool more_is_better = true;                             ///< as the quantity is, whatever it does to one prediction
+  double most = std::numeric_limits<double>::infinity();  ///< no clock passes the highest one
   Provenance from;
 };
 

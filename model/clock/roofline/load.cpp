@@ -100,6 +100,11 @@ const Variable* variable_of(const PlacedDiagram& placed, const PlacedOperation& 
   return nullptr;
 }
 
+/// Bytes of all banks of shared memory: the power of two nearest to the port's rate, which may be measured.
+std::int64_t width_of_banks(const Unit& port) {
+  return std::int64_t{1} << std::lround(std::log2(std::max(port.per_clock.best().value, 1.0)));
+}
+
 /// How often the rows of a matrix that threads load from shared memory meet the banks.
 double conflicts(const PlacedDiagram& placed, const PlacedOperation& op, std::size_t input) {
   const Variable* variable = variable_of(placed, op, input);
@@ -107,7 +112,7 @@ double conflicts(const PlacedDiagram& placed, const PlacedOperation& op, std::si
   if (variable == nullptr || !variable->unpermuted || port == nullptr) return 1;
   const AxisId innermost = axes_of(placed, variable->arrays.front()).back();
   const double pitch = elements(placed, {innermost}, true) * bytes_per_value(variable->type);
-  return bank_conflicts(static_cast<std::int64_t>(pitch), static_cast<std::int64_t>(port->per_clock.best().value));
+  return bank_conflicts(static_cast<std::int64_t>(pitch), width_of_banks(*port));
 }
 
 /// Shared-memory bytes and issue slots of an operation's tensor instructions.
