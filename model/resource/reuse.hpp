@@ -44,7 +44,7 @@ struct Reread {
 /// Whether so many bytes that are read again, at most, change nothing that is asked: then the rest is not acted out.
 using Negligible = std::function<bool(double bytes)>;
 
-/// Acts out the launch in steps of a chunk (of several, where blocks keep step or the steps would be too many): all
+/// Acts out the launch in steps of a chunk (of several, where there are many): all
 /// running blocks take the next one of theirs at the same time, the next block starts where one has ended. A piece that
 /// was touched before is read again with chance_gone() of what was touched since. `running`: blocks at a time on all
 /// nodes. The first bytes are exact; with `ways` 0 so are the others for that order of touches. Cost: some 10 ns a

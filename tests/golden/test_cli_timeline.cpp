@@ -67,6 +67,19 @@ TEST_CASE("one time from one clock: what query predicts, also of several blocks 
   }
 }
 
+TEST_CASE("a block takes no less than nothing at its ends, however few iterations it has") {
+  for (const std::string question : {"matmul --gpu h200-sxm --kernel thunderkittens_gemm --shape a=512,b=4096,c=512",
+                                     "attention --gpu h200-sxm --causal --shape h=16,q=64,x=64,d=128",
+                                     "attention --gpu rtx-a6000 --causal --shape h=16,q=300,x=300,d=128",
+                                     "attention --gpu mi300x --causal --shape h=16,q=1024,x=1024,d=128"}) {
+    CAPTURE(question);
+    const auto run = napkin("timeline " + question + " --json");
+    REQUIRE(run.code == 0);
+    CHECK(run.json()["period"]["first_block"].get<double>() >= 0);
+    CHECK(run.json()["period"]["next_block"].get<double>() >= 0);
+  }
+}
+
 TEST_CASE("where no kernel is known there is no time line, and the error says so") {
   const std::string shape = "timeline attention --shape h=16,q=512,x=512,d=128 --gpu ";
   cli::check_refused(napkin(shape + "ascend-950pr"),

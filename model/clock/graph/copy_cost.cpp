@@ -38,14 +38,15 @@ double shared_rate(const PlacedDiagram& placed, const Crossing& crossing) {
   return read_by_others(placed, crossing) ? placed.machine->constant_or("l2_bandwidth_shared_tile", 0) : 0;
 }
 
-/// Bytes a clock that a node gets from device memory: blocks start and end in step, so that each node has its share of
-/// the bandwidth.
+/// Bytes a clock that a node gets from device memory: blocks start and end in step, so that each node at work has its
+/// share of the bandwidth.
 double device_rate(const PlacedDiagram& placed) {
   const Machine& machine = *placed.machine;
   const Pipe* pipe = machine.pipe_into(top_cache(placed));
   const Hertz clock = assumed_clock(machine).frequency;
   const double rate = pipe != nullptr ? bytes_per_second(machine, *pipe, clock) : 0;
-  return rate > 0 ? rate / clock.value / std::max(real(machine.compute_nodes()), 1.0) : INFINITY;
+  const Count few = few_nodes(machine, placed.blocks), all = std::max(machine.compute_nodes(), Count(1));
+  return rate > 0 ? rate / clock.value / real(few > Count(0) ? few : all) : INFINITY;
 }
 
 /// Until a load's first bytes are there, from device memory (`far`) or the L2; of threads that ask and do not wait,

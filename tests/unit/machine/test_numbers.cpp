@@ -3,7 +3,10 @@
 
 #include <fstream>
 #include <iterator>
+#include <algorithm>
+#include <cmath>
 #include <set>
+#include <string>
 
 #include "model/base/error.hpp"
 #include "model/machine/load.hpp"
@@ -61,6 +64,28 @@ TEST_CASE("names are paths in the profile, each once, with the value as written"
                            "tensor.wgmma.bf16.timing", "power.limit", "fitted.energy_exponent"}) {
     CAPTURE(std::string(name));
     CHECK(names.contains(name));
+  }
+}
+
+// Twice the bandwidth and half the latency are better, whatever they do to one prediction.
+TEST_CASE("what is better follows from the quantity, and no clock passes the highest") {
+  for (const std::string& name : builtin_machines()) {
+    const Machine machine = load_machine(name, "--gpu");
+    for (const MachineNumber& number : numbers_of(machine)) {
+      CAPTURE(name);
+      CAPTURE(number.name);
+      const std::string& unit = number.unit;
+      const auto is = [&](std::initializer_list<const char*> units) {
+        return std::find(units.begin(), units.end(), unit) != units.end();
+      };
+      const bool cost =
+          is({"clk", "s", "ms", "us", "ns", "W", "1", "pJ/B", "nJ/B", "pJ/FLOP", "nJ/instruction", "B/row"});
+      CHECK(number.more_is_better == (!cost || number.name == "power.limit"));
+      if (number.name.starts_with("clocks.") && number.name != "clocks.maximum" && machine.clocks.maximum)
+        CHECK(number.value <= number.most * (1 + 1e-9));
+      else if (!is({"MHz", "GHz"}))
+        CHECK(std::isinf(number.most));
+    }
   }
 }
 
