@@ -109,8 +109,8 @@ TEST_CASE(
     "no band is borrowed: a kernel not compared there, a mapping or a machine of one's own, a tile without a row") {
   const cli::Folder folder;
   const std::string source = NAPKIN_SOURCE_DIR;
-  const std::string mapping =
-      folder.file("triton.yaml", cli::contents(source + "/kernels/attention/mappings/flash_attention_3.yaml"));
+  const std::string mapping = folder.file("flash_attention_3.yaml",
+                                          cli::contents(source + "/kernels/attention/mappings/flash_attention_3.yaml"));
   std::filesystem::create_directories(folder / "architectures");
   (void)folder.file("architectures/sm_90.yaml", cli::contents(source + "/hardware_profiles/architectures/sm_90.yaml"));
   const std::string machine = folder.file("h200-sxm.yaml", cli::contents(source + "/hardware_profiles/h200-sxm.yaml"));
