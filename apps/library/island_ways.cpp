@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "apps/library/catalog.hpp"
+#include "apps/library/many_sizes.hpp"
 #include "model/machine/load.hpp"
 
 namespace napkin {
@@ -216,6 +217,7 @@ IslandQuestion island_question(const Session& session, const Ask& ask) {
   one.split.clear();
   one.check = false;
   const Request request = session.request(one);  // every mistake that one GPU would refuse
+  out.ask.bundled = ask.bundled || keeps_to_bundled(request);
   out.machine = request.machine;
   out.problem = request.problem;
   out.problem.sizes = resolve_sizes(diagram, ask.shape, "--shape");
