@@ -8,6 +8,7 @@
 #include <map>
 
 #include "apps/library/answer/session.hpp"
+#include "apps/library/many_sizes.hpp"
 #include "apps/library/rank/evaluate.hpp"
 #include "apps/library/rank/select_kernel.hpp"
 
@@ -152,6 +153,7 @@ FamilyAnswer Session::select_family(const Ask& ask, const ShapeFamily& family) c
   answer.family = family;
   Ask asked = ask;
   asked.shape = family.at(family.range.to);
+  asked.bundled = ask.bundled || keeps_to_bundled(this->request(asked));
   (void)select(asked, 1);  // a size that cannot be is said before any work
   const std::vector<std::int64_t> sizes = family.range.points();
   answer.points = std::ssize(sizes);

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "apps/library/many_sizes.hpp"
 #include "apps/library/question/catalog.hpp"
 #include "model/clock/roofline/assumed_clock.hpp"
 #include "model/machine/load.hpp"
@@ -224,6 +225,7 @@ IslandQuestion island_question(const Session& session, const Ask& ask) {
   one.split.clear();
   one.check = false;
   const Request request = session.request(one);  // every mistake that one GPU would refuse
+  out.ask.bundled = ask.bundled || keeps_to_bundled(request);
   out.machine = request.machine;
   out.problem = request.problem;
   out.problem.sizes = resolve_sizes(diagram, ask.shape, "--shape");

@@ -305,13 +305,14 @@ std::vector<Layout> all_layouts(const Request& request, Catalog& catalog) {
 
 namespace {
 
-/// The kernels that are ranked where the user names none. Knobs that the user fixes are the bundled kernels' where one
-/// of those has them.
+/// The kernels that are ranked where the user names none. Knobs that the user fixes are the bundled kernels' where a
+/// bundled kernel has them, and what is compiled is one of those.
 std::vector<Layout> ranked_layouts(const Request& request, Catalog& catalog) {
-  if (request.ask.bundled || request.ask.compile) return kernel_layouts(request, catalog, true);
+  if (request.ask.bundled) return kernel_layouts(request, catalog, true);
   std::vector<Layout> all = all_layouts(request, catalog);
   const auto is_bundled = [](const Layout& layout) { return layout.bundled(); };
-  if (!request.ask.tile.empty() && std::any_of(all.begin(), all.end(), is_bundled))
+  const bool ours = !request.ask.tile.empty() || request.ask.compile;
+  if (ours && std::any_of(all.begin(), all.end(), is_bundled))
     std::erase_if(all, [&](const Layout& layout) { return !is_bundled(layout); });
   return all;
 }

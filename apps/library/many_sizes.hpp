@@ -1,0 +1,20 @@
+#pragma once
+// keeps_to_bundled says which kernels a question of many sizes ranks: a family of shapes, the launches of an island.
+// The bundled kernels' tables come with the program; those of every other kernel take seconds a kind. Internal to
+// apps/.
+
+#include <algorithm>
+
+#include "apps/library/question/request.hpp"
+
+namespace napkin {
+
+/// Whether a bundled kernel has the machine's fastest instruction, where the user names no kernel: such a question then
+/// asks the bundled kernels alone.
+[[nodiscard]] inline bool keeps_to_bundled(const Request& request) {
+  return request.ask.kernel.empty() &&
+         std::any_of(request.layouts.begin(), request.layouts.end(),
+                     [&](const Layout& layout) { return layout.bundled() && by_fastest_instruction(request, layout); });
+}
+
+}  // namespace napkin
