@@ -44,7 +44,7 @@ struct Held {
   }
 };
 
-std::map<std::string, Held> all_held() {
+std::map<std::string, Held> hold_all() {
   std::map<std::string, Held> out;
   for (const auto& one : test::correctness_cases()) out[one.kernel].add(one.shape, one.tile);
   for (const auto& one : test::product_cases()) out[one.kernel].add(one.shape, one.tile);
@@ -68,6 +68,11 @@ std::map<std::string, Held> all_held() {
   return out;
 }
 
+const std::map<std::string, Held>& all_held() {
+  static const std::map<std::string, Held> all = hold_all();
+  return all;
+}
+
 }  // namespace
 
 TEST_CASE("each kernel has cases of every knob that does not divide its axis") {
@@ -78,7 +83,7 @@ TEST_CASE("each kernel has cases of every knob that does not divide its axis") {
                                                                  {"attention_backward_sm90", {"q", "x"}},
                                                                  {"matmul_sm90", {"a", "b", "c"}},
                                                                  {"matmul_fp8_sm90", {"a", "b", "c"}}};
-  const std::map<std::string, Held> held = all_held();
+  const std::map<std::string, Held>& held = all_held();
   for (const auto& [kernel, names] : knobs) {
     for (const std::string& knob : names) {
       const auto found = held.at(kernel).undivided.find(knob);
@@ -96,7 +101,7 @@ TEST_CASE("each kernel has cases of every knob that does not divide its axis") {
 }
 
 TEST_CASE("the tiles that select answers for groups of heads are among the cases") {
-  const std::map<std::string, Held> held = all_held();
+  const std::map<std::string, Held>& held = all_held();
   const auto asked = [&](std::int64_t g, std::int64_t rows, std::int64_t d, const Mask& mask) {
     Ask ask;
     ask.algorithm = "attention";
@@ -114,11 +119,9 @@ TEST_CASE("the tiles that select answers for groups of heads are among the cases
     }
   };
   for (const std::int64_t g : test::undivided_groups) {
-    for (const std::int64_t rows : {1, 113, 512}) {
-      for (const std::int64_t d : {64, 128, 256}) {
-        asked(g, rows, d, {});
-        asked(g, rows, d, {Mask::Kind::causal, 0, 0});
-      }
+    for (const std::int64_t d : {64, 128, 256}) {
+      asked(g, 113, d, {});
+      asked(g, 512, d, {Mask::Kind::causal, 0, 0});
     }
   }
 }
