@@ -8,7 +8,7 @@
 #include <map>
 
 #include "apps/library/answer/session.hpp"
-#include "apps/library/many_sizes.hpp"
+#include "apps/library/question/many_sizes.hpp"
 #include "apps/library/rank/evaluate.hpp"
 #include "apps/library/rank/select_kernel.hpp"
 

@@ -4,8 +4,8 @@
 #include <numeric>
 #include <utility>
 
-#include "apps/library/many_sizes.hpp"
 #include "apps/library/question/catalog.hpp"
+#include "apps/library/question/many_sizes.hpp"
 #include "model/clock/roofline/assumed_clock.hpp"
 #include "model/machine/load.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "kernels/launch/banded_memory.hpp"
+#include "kernels/runtime/banded_memory.hpp"
 #include "kernels/reference/attention_data.hpp"
 
 namespace test_banded_memory {
