@@ -179,7 +179,7 @@ class Pseudocode {
     line(z + " = " + delta + " * " + z + " + " + sum(id));
   }
 
-  // A piece of it, where the parts of a chunk share their maximum.
+  // A piece of a softmax, where the parts of a chunk share their maximum.
   void piece(Step::Kind kind, OpId id) {
     const std::string mu = auxiliary("mu", id), delta = auxiliary("delta", id), z = auxiliary("z", id);
     switch (kind) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include "apps/library/question/catalog.hpp"
@@ -383,6 +384,19 @@ TileValues values_of(const Mapping& mapping, const Tile& tile) {
   return values;
 }
 
+namespace {
+
+/// Returns the mask as it was asked for; a side without limit ends where the array does.
+Mask shown_mask(const Request& request) {
+  constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
+  Mask mask = request.ask.mask;
+  if (mask.left == no_limit) mask.left = request.problem.mask.left;
+  if (mask.right == no_limit) mask.right = request.problem.mask.right;
+  return mask;
+}
+
+}  // namespace
+
 Head head_of(const Request& request, const Layout& layout, const Tile* tile) {
   Head head;
   head.algorithm = request.diagram->name;
@@ -391,7 +405,7 @@ Head head_of(const Request& request, const Layout& layout, const Tile* tile) {
   head.bundled = layout.bundled();
   head.terms = vocabulary_of(*request.machine);
   head.dtype = std::string(name_of(request.problem.dtype));
-  head.mask = request.problem.mask;
+  head.mask = shown_mask(request);
   head.conditions = request.ask.conditions;
   for (std::size_t i = 0; i < request.diagram->axes.size(); ++i) {
     head.shape.emplace_back(request.diagram->axes[i].name, request.problem.sizes[i].get());

@@ -93,12 +93,6 @@ Json json_of(const PredictedAnswer& predicted) {
                {"bound", predicted.bound},
                {"pipes", pipes}};
   if (predicted.at_least) json["at_least"] = true;
-  if (const auto& other = predicted.other_load) {
-    json["other_load"] = {{"load", text_of(other->load)},
-                          {"time", json_of(other->time)},
-                          {"clock", json_of(other->clock)},
-                          {"power", json_of(other->power)}};
-  }
   if (const auto& standing = predicted.standing.get()) json["standing"] = json_of(*standing);
   return json;
 }
