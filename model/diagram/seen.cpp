@@ -69,9 +69,8 @@ bool of_seen_pairs(const Diagram& diagram, OpId operation, const std::array<Axis
 
 bool read_at_seen_pairs(const Diagram& diagram, ArrayId array, const std::array<AxisId, 2>& mask) {
   const std::vector<OpId> users = diagram.consumers(array);
-  return !diagram.is_output(array) && std::all_of(users.begin(), users.end(), [&](OpId user) {
-    return of_seen_pairs(diagram, user, mask);
-  });
+  return !diagram.is_output(array) &&
+         std::all_of(users.begin(), users.end(), [&](OpId user) { return of_seen_pairs(diagram, user, mask); });
 }
 
 }  // namespace napkin

@@ -240,8 +240,7 @@ namespace {
 
 const UnitRow& unit_of(std::string_view unit) {
   const UnitRow* row = find_unit(unit);
-  if (row == nullptr)
-    throw Error("unit", "'" + std::string(unit) + "' is unknown", "a unit of docs/own-gpu.md");
+  if (row == nullptr) throw Error("unit", "'" + std::string(unit) + "' is unknown", "a unit of docs/own-gpu.md");
   return *row;
 }
 

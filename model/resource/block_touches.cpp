@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/resource/block_ids.hpp"
 #include "model/resource/resources.hpp"
 
 namespace napkin {

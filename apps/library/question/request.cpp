@@ -306,8 +306,8 @@ std::vector<Layout> all_layouts(const Request& request, Catalog& catalog) {
 
 namespace {
 
-/// The kernels that are ranked where the user names none. Knobs that the user fixes are the bundled kernels' where a
-/// bundled kernel has them, and what is compiled is one of those.
+/// Returns the kernels that are ranked where the user names none. Knobs that the user fixes are the bundled kernels'
+/// where a bundled kernel has them, and what is compiled is a bundled kernel.
 std::vector<Layout> ranked_layouts(const Request& request, Catalog& catalog) {
   if (request.ask.bundled) return kernel_layouts(request, catalog, true);
   std::vector<Layout> all = all_layouts(request, catalog);

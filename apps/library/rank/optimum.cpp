@@ -109,9 +109,8 @@ OptimumAnswer abstract_optimum(const Request& request, const Layout& layout) {
 
 /// In bytes, with `limit` bytes where a block lives; in whole numbers under all constraints.
 OptimumAnswer machine_optimum(const Request& request, const Layout& layout, std::int64_t limit) {
-  const GeometricProgram program =
-      program_of(*layout.streamed, layout.problem, value_bytes(layout.streamed->diagram, layout.problem.dtype),
-                 Border::left_out);
+  const GeometricProgram program = program_of(
+      *layout.streamed, layout.problem, value_bytes(layout.streamed->diagram, layout.problem.dtype), Border::left_out);
   const ClosedForm form = closed_form(program, static_cast<double>(limit));
   const auto least = [request, layout] { return at_shape([&] { return least_transfer(request, layout); }); };
   OptimumAnswer answer{terms_of(form.terms),

@@ -28,9 +28,9 @@ struct OtherSetting {
   std::int64_t value = 0;
   std::vector<Violation> violations;
 };
-/// Of a tile that is not legal: by knob that the user has not named the value that comes nearest to legal, of those
-/// that keep a constraint which the tile violates and violate another. With q_in=shared the registers fit, and shared
-/// memory does not.
+/// Returns, for a tile that is not legal, by knob that the user has not named the value that comes nearest to legal
+/// among the values that keep a constraint which the tile violates and violate another. Example: with q_in=shared the
+/// registers fit, and shared memory does not.
 [[nodiscard]] std::vector<OtherSetting> other_settings(const Request& request, const Layout& layout, const Tile& tile);
 
 /// On the abstract machine: the user's sizes; the stream has chunks of 1, and the other axes the exact optimum given

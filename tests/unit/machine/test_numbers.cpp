@@ -1,10 +1,10 @@
 // The numbers of a machine one by one.
 #include <doctest/doctest.h>
 
-#include <fstream>
-#include <iterator>
 #include <algorithm>
 #include <cmath>
+#include <fstream>
+#include <iterator>
 #include <set>
 #include <string>
 

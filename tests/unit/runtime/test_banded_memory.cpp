@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "kernels/runtime/banded_memory.hpp"
 #include "kernels/reference/attention_data.hpp"
+#include "kernels/runtime/banded_memory.hpp"
 
 namespace test_banded_memory {
 

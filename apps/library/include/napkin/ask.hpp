@@ -30,8 +30,8 @@ struct Ask {
   /// Of an island of GPUs: how it divides the algorithm, "ring_attention,order=zigzag,gpus=8"; empty: the fastest way.
   std::string split = {};
   CardConditions conditions = {};  ///< the load and the clock under which the GPU runs it
-  bool bundled = false;  ///< no kernel named: of this project's kernels alone, which can be launched
-  bool check = false;    ///< query: also run the streamed program at a scaled-down shape and count
+  bool bundled = false;            ///< no kernel named: of this project's kernels alone, which can be launched
+  bool check = false;              ///< query: also run the streamed program at a scaled-down shape and count
   /// Of that run, groups done of so many; of a family of shapes, sizes.
   std::function<void(std::int64_t done, std::int64_t total)> progress;
   std::function<void(std::int64_t done, std::int64_t total)> making;  ///< a table for the question: parts done
