@@ -32,11 +32,8 @@ double spread_evenly(std::int64_t i) {
 
 class Acted {
  public:
-  Acted(const PlacedDiagram& placed, const L2Model& l2, std::int64_t running, std::optional<Count> section, Pace pace,
-        const Negligible& negligible)
+  Acted(const PlacedDiagram& placed, const L2Model& l2, std::int64_t running, std::optional<Count> section, Pace pace)
       : l2_(l2),
-        negligible_(negligible),
-        asked_(bytes_asked(placed)),
         blocks_(placed, l2.partitions, section, running),
         slots_(static_cast<std::size_t>(running)),
         held_(slots_.size() * blocks_.arrays().size()),
@@ -71,27 +68,11 @@ class Acted {
       if (!visited_.each([&](std::size_t slot) { return visit(slot); })) return going_on();
       if (!counts_) steps_ += running_;
       for (const std::size_t slot : ended_) end(slot);
-      if (negligible_ && steps_ >= next_look_ && is_cut_short()) break;
     }
     return out_;
   }
 
  private:
-  /// Loads of all blocks.
-  static double bytes_asked(const PlacedDiagram& placed) {
-    const std::vector<LevelTransfer> moved = transfers(placed);
-    return moved.size() < 2 ? 0 : real(std::max(moved[1].load.value, moved[0].load.value));
-  }
-  /// Bytes that are read again if all loads to come are.
-  [[nodiscard]] double at_most() const { return out_.bytes + std::max(asked_ - loaded_, 0.0); }
-  bool is_cut_short() {
-    next_look_ = steps_ + most_steps / 64;
-    if (!negligible_(at_most())) return false;
-    out_.bytes = at_most();
-    out_.cut_short = true;
-    return true;
-  }
-
   Slots& due(std::int64_t step) { return due_[static_cast<std::size_t>(step) % due_.size()]; }
 
   /// False where the launch is cut off here.
@@ -155,8 +136,7 @@ class Acted {
   /// The launch is cut off: its other steps read as much again as those behind the first half of what was acted out.
   Reread going_on() {
     const double left = blocks_.all_steps() - static_cast<double>(most_steps);
-    const double again = out_.bytes + (out_.bytes - half_) * std::max(left, 0.0) / static_cast<double>(most_steps / 2);
-    out_.bytes = std::min(again, at_most());
+    out_.bytes += (out_.bytes - half_) * std::max(left, 0.0) / static_cast<double>(most_steps / 2);
     out_.extrapolated = true;
     return out_;
   }
@@ -194,11 +174,8 @@ class Acted {
     }
     for (std::size_t a = 0; (leads || ends || begins) && a < blocks_.arrays().size(); ++a) {
       const TouchedArray& array = blocks_.arrays()[a];
-      if (!(array.streams ? leads : array.stored ? ends : begins)) continue;
-      const BlockPieces piece = blocks_.touched(block.touches, a, step_ - block.begins);
-      touch(piece, array, block.touches.lengths);
-      if (!array.stored)
-        loaded_ += piece.bytes * static_cast<double>(array.streams ? std::max<std::int64_t>(walk.running, 1) : 1);
+      if (array.streams ? leads : array.stored ? ends : begins)
+        touch(blocks_.touched(block.touches, a, step_ - block.begins), array, block.touches.lengths);
     }
     if (ends) ended_.push_back(slot);
   }
@@ -230,9 +207,6 @@ class Acted {
   static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
   const L2Model& l2_;
-  const Negligible& negligible_;   // may be empty
-  double asked_ = 0, loaded_ = 0;  // bytes of loads: of all blocks, and of those acted out at least
-  std::int64_t next_look_ = most_steps / 64;
   BlockTouches blocks_;
   std::vector<Running> slots_;
   std::vector<BlockPieces> held_;   // by slot and array
@@ -278,8 +252,7 @@ double chance_gone(const L2Model& l2, double own_bytes, double other_bytes) {
   return std::max(1 - kept, 0.0);
 }
 
-Reread reread(const PlacedDiagram& placed, const L2Model& l2, Count running, std::optional<Count> section, Pace pace,
-              const Negligible& negligible) {
+Reread reread(const PlacedDiagram& placed, const L2Model& l2, Count running, std::optional<Count> section, Pace pace) {
   if (!placed.packed.empty() && !takes_one_sequence(placed)) {
     Reread sum;
     for (const PackedPart& part : placed.packed) {
@@ -290,8 +263,7 @@ Reread reread(const PlacedDiagram& placed, const L2Model& l2, Count running, std
     }
     return sum;
   }
-  return Acted(placed, l2, std::clamp<std::int64_t>(running.get(), 1, placed.blocks.get()), section, pace, negligible)
-      .act_out();
+  return Acted(placed, l2, std::clamp<std::int64_t>(running.get(), 1, placed.blocks.get()), section, pace).act_out();
 }
 
 Count blocks_at_a_time(const PlacedDiagram& placed, Count blocks_a_node) {
@@ -300,25 +272,16 @@ Count blocks_at_a_time(const PlacedDiagram& placed, Count blocks_a_node) {
   return nodes * std::max(blocks_a_node, Count(1));
 }
 
-namespace {
-
-/// On the placed machine. With what is sent the first time never more than the blocks ask for: what is extrapolated is
-/// a guess.
-Reread reread_on_card(const PlacedDiagram& placed, Count blocks_a_node, Pace pace, const Negligible& negligible) {
+Bytes reread_bytes(const PlacedDiagram& placed, Count blocks_a_node, Pace pace) {
   const L2Model l2 = l2_model(*placed.machine);
   if (l2.bytes <= 0 || placed.blocks <= Count(1)) return {};
-  Reread out = reread(placed, l2, blocks_at_a_time(placed, blocks_a_node), std::nullopt, pace, negligible);
+  const Count again(
+      std::llround(reread(placed, l2, blocks_at_a_time(placed, blocks_a_node), std::nullopt, pace).bytes));
+  // What is extrapolated is a guess; that no more is read again than was asked for is none.
   const std::vector<LevelTransfer> moved = transfers(placed);
   if (moved.size() < 2) return {};
   const Count asked = std::max(moved[1].load.value, moved[0].load.value);
-  out.bytes = std::min(std::round(out.bytes), real(asked - moved[0].load.value));
-  return out;
-}
-
-}  // namespace
-
-Bytes reread_bytes(const PlacedDiagram& placed, Count blocks_a_node, Pace pace) {
-  return Bytes(Count(std::llround(reread_on_card(placed, blocks_a_node, pace, {}).bytes)));
+  return Bytes(std::min(again, asked - moved[0].load.value));
 }
 
 double KnownRereads::of(const PlacedDiagram& placed, Count blocks_a_node, const Negligible& negligible) {
@@ -332,10 +295,9 @@ double KnownRereads::of(const PlacedDiagram& placed, Count blocks_a_node, const 
   for (const Count extent : placed.block().extent) key.push_back(extent.get());
   Known& known = known_[std::move(key)];
   if (known.exact || negligible(known.bytes)) return known.bytes;
-  if (!std::isfinite(known.bytes)) known.bytes = reread_at_most(placed, blocks_a_node);
+  known.bytes = reread_at_most(placed, blocks_a_node);  // acting the launch out takes longer than all else
   if (negligible(known.bytes)) return known.bytes;
-  const Reread found = reread_on_card(placed, blocks_a_node, Pace::together, negligible);
-  known = {std::min(known.bytes, found.bytes), !found.cut_short};
+  known = {real(reread_bytes(placed, blocks_a_node).value), true};
   return known.bytes;
 }
 

@@ -39,19 +39,14 @@ struct Reread {
   double first = 0;  ///< the first time: of inputs
   bool extrapolated =
       false;  ///< a launch too long to be acted out whole: the rest goes on like the second half of what was
-  bool cut_short = false;  ///< no more than that is read again
 };
-/// Whether so many bytes that are read again, at most, change nothing that is asked: then the rest is not acted out.
-using Negligible = std::function<bool(double bytes)>;
 
-/// Acts out the launch in steps of a chunk (of several, where there are many): all
-/// running blocks take the next one of theirs at the same time, the next block starts where one has ended. A piece that
-/// was touched before is read again with chance_gone() of what was touched since. `running`: blocks at a time on all
-/// nodes. The first bytes are exact; with `ways` 0 so are the others for that order of touches. Cost: some 10 ns a
-/// touch, 2^16 steps of blocks at most.
+/// Acts out the launch in steps of a chunk (of several, where there are many): all running blocks take the next one of
+/// theirs at the same time, the next block starts where one has ended. A piece that was touched before is read again
+/// with chance_gone() of what was touched since. `running`: blocks at a time on all nodes. The first bytes are exact;
+/// with `ways` 0 so are the others for that order of touches. Cost: some 10 ns a touch, 2^16 steps of blocks at most.
 [[nodiscard]] Reread reread(const PlacedDiagram& placed, const L2Model& l2, Count running,
-                            std::optional<Count> section = std::nullopt, Pace pace = Pace::together,
-                            const Negligible& negligible = {});
+                            std::optional<Count> section = std::nullopt, Pace pace = Pace::together);
 
 /// Blocks that run at a time on all nodes, of which each holds so many.
 [[nodiscard]] Count blocks_at_a_time(const PlacedDiagram& placed, Count blocks_a_node);
@@ -59,6 +54,9 @@ using Negligible = std::function<bool(double bytes)>;
 /// On the placed machine, as many blocks as its nodes hold (`blocks_a_node`); with what is sent the first time
 /// never more than the blocks ask for.
 [[nodiscard]] Bytes reread_bytes(const PlacedDiagram& placed, Count blocks_a_node, Pace pace = Pace::together);
+
+/// Whether so many bytes that are read again, at most, change nothing that is asked: then no launch is acted out.
+using Negligible = std::function<bool(double bytes)>;
 
 /// reread_bytes() of the launches of one question, each acted out once: tiles that differ in stages, warps or registers
 /// alone touch the same. Every placement must be of the same placer.
