@@ -302,7 +302,7 @@ std::vector<Layout> all_layouts(const Request& request, Catalog& catalog) {
 namespace {
 
 /// The kernels that are ranked where the user names none. Knobs that the user fixes are the bundled kernels' where a
-/// bundled kernel has them, and what is compiled is one of those.
+/// bundled kernel has them, and only a bundled kernel is compiled.
 std::vector<Layout> ranked_layouts(const Request& request, Catalog& catalog) {
   if (request.ask.bundled) return kernel_layouts(request, catalog, true);
   std::vector<Layout> all = all_layouts(request, catalog);

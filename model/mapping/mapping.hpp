@@ -296,7 +296,7 @@ struct Mapping {
   std::vector<Reference> references;  ///< names that only the diagram or the machine can vouch for
 
   [[nodiscard]] std::optional<KnobId> find_knob(std::string_view knob_name) const;
-  /// The size that the kernel is made for, of an axis with that size: the same, or the next one that it pads to.
+  /// The size that the kernel is made for, of an axis with that size: that size, or the next one that it pads to.
   /// Nothing where it supports none.
   [[nodiscard]] std::optional<std::int64_t> size_for(std::string_view axis, std::int64_t size) const;
   /// Whether a launch that streams computes the operation, by its output.

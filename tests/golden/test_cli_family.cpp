@@ -14,7 +14,7 @@ using cli::Json;
 namespace {
 
 std::string question(const std::string& q, const std::string& x) {
-  return "select attention --gpu h200-sxm --shape h=16,q=" + q + ",x=" + x + ",d=128 --json";
+  return "select attention --gpu h200-sxm --shape h=16,q=" + q + ",x=" + x + ",d=128 --bundled --json";
 }
 
 }  // namespace
