@@ -14,7 +14,7 @@ using cli::Json;
 namespace {
 
 std::string question(const std::string& q, const std::string& x) {
-  return "select attention --gpu h200-sxm --shape h=16,q=" + q + ",x=" + x + ",d=128 --json";
+  return "select attention --gpu h200-sxm --shape h=16,q=" + q + ",x=" + x + ",d=128 --bundled --json";
 }
 
 }  // namespace
@@ -91,6 +91,7 @@ TEST_CASE("a family by the library: every size of the grid once, where sizes cho
   napkin::Ask ask;
   ask.algorithm = "attention";
   ask.gpu = "h200-sxm";
+  ask.bundled = true;
   const napkin::FamilyAnswer answer = napkin::select_family(ask, family);
   CHECK(answer.points == 3);
   REQUIRE(!answer.picks.empty());

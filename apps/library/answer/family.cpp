@@ -152,8 +152,15 @@ FamilyAnswer Session::select_family(const Ask& ask, const ShapeFamily& family) c
   FamilyAnswer answer;
   answer.family = family;
   Ask asked = ask;
-  asked.shape = family.at(family.range.to);
-  asked.bundled = ask.bundled || keeps_to_bundled(this->request(asked));
+  const auto request_at = [&](const NamedSizes& shape) {
+    asked.shape = shape;
+    asked.bundled = ask.bundled;
+    Request request = this->request(asked);
+    if (asked.bundled || !keeps_to_bundled(request)) return request;
+    asked.bundled = true;
+    return this->request(asked);
+  };
+  (void)request_at(family.at(family.range.to));
   (void)select(asked, 1);  // a size that cannot be is said before any work
   const std::vector<std::int64_t> sizes = family.range.points();
   answer.points = std::ssize(sizes);
@@ -161,8 +168,7 @@ FamilyAnswer Session::select_family(const Ask& ask, const ShapeFamily& family) c
   at_shape([&] {
     std::int64_t done = 0;
     for (const std::int64_t size : sizes) {
-      asked.shape = family.at(size);
-      Request request = this->request(asked);
+      Request request = request_at(family.at(size));
       if (size == family.range.from) answer.head = head_of(request, request.layouts.front(), nullptr);
       grid.add(size, std::move(request));
       if (ask.progress) ask.progress(++done, answer.points);
