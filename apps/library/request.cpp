@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include "apps/library/catalog.hpp"
@@ -54,6 +55,14 @@ Mask usable(const Mask& mask, const Diagram& diagram, const Sizes& sizes) {
   cut.left = std::min(cut.left, widest);
   cut.right = std::min(cut.right, widest);
   return cut;
+}
+
+/// Returns the mask as the user gave it; a side without limit ends where the array does.
+Mask as_asked(Mask asked, const Mask& cut) {
+  constexpr std::int64_t without_limit = std::numeric_limits<std::int64_t>::max();  // (parse_window)
+  if (asked.left == without_limit) asked.left = cut.left;
+  if (asked.right == without_limit) asked.right = cut.right;
+  return asked;
 }
 
 /// The shape with what the lengths say of it. What stands there already must say the same.
@@ -351,7 +360,7 @@ Head head_of(const Request& request, const Layout& layout, const Tile* tile) {
   head.bundled = layout.bundled();
   head.terms = vocabulary_of(*request.machine);
   head.dtype = std::string(name_of(request.problem.dtype));
-  head.mask = request.problem.mask;
+  head.mask = as_asked(request.ask.mask, request.problem.mask);
   for (std::size_t i = 0; i < request.diagram->axes.size(); ++i) {
     head.shape.emplace_back(request.diagram->axes[i].name, request.problem.sizes[i].get());
   }
