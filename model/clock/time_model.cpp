@@ -8,7 +8,8 @@
 //
 // exposed: what nothing hides at the ends of a block, once per wave of resident blocks: the latency of the pipe that
 // fills the first buffers, the head's and the first iteration's bytes, and the first iteration's vector work before the
-// pipes overlap (ramp). The first wave also waits for device memory. (model/README.md section 12)
+// pipes overlap (ramp). The first wave also waits for device memory. (model/README.md, "Time: the roofline" to
+// "Time: power")
 
 #include "model/clock/time_model.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 // nest_of writes the streamed program of a diagram as a loop nest, so that its labels can be judged by its dependences.
-// (eq. 18.1; model/README.md sections 3 and 4)
+// (eq. 18.1; model/README.md, "Groups" and "Streams")
 //
 // Groups and chunks of one element: a loop for each grouped axis, one for the streamed axis, and inner loops of its own
 // for each statement of head, loop and tail. Memory belongs to a group, so every value that is not an input or output

@@ -1,6 +1,6 @@
 #pragma once
 // A Nest is a loop nest: loops, and statements that each assign one value per iteration. It knows no machine and no
-// diagram. (model/README.md section 18; the text form is dependence/text.hpp)
+// diagram. (model/README.md, "Dependences"; the text form is dependence/text.hpp)
 //
 // The nest is read as nested loops around a list of statements, of which each stands in some of the loops. A statement
 // outside a loop runs once for all iterations of that loop: before them where no earlier statement of the list stands

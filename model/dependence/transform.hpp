@@ -1,6 +1,6 @@
 #pragma once
 // A Step gets from one loop nest to the next by name, such as privatise: it gives a new nest and says why.
-// (model/README.md section 18)
+// (model/README.md, "Dependences")
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// Composition, concatenation and weaving. (model/README.md section 1)
+// Composition, concatenation and weaving. (model/README.md, "Diagrams")
 
 #include <algorithm>
 #include <map>

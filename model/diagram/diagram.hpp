@@ -1,7 +1,7 @@
 #pragma once
 // A Diagram is the intermediate form of an algorithm: named axes, arrays over them, and operations between arrays in
-// execution order, such as S[q, x] = contract over d (Q, K). It knows no machine. (model/README.md section 1; the text
-// form is diagram/text.hpp.)
+// execution order, such as S[q, x] = contract over d (Q, K). It knows no machine. (model/README.md, "Diagrams"; the
+// text form is diagram/text.hpp.)
 
 #include <array>
 #include <cstdint>

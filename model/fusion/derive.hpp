@@ -1,5 +1,5 @@
 #pragma once
-// derive() is the fusion theorem (model/README.md section 4) as a program: it gets from an unfused diagram to a
+// derive() is the fusion theorem (model/README.md, "Streams") as a program: it gets from an unfused diagram to a
 // streamed one. It knows operations, not algorithms: nothing here names attention or matmul.
 
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
 // A Partition gives labels numbers: the group and stream sizes of one abstract level, and the paper's two rules on it,
-// in values. (model/README.md section 2; exact integers, ceilings where groups are ragged)
+// in values. (model/README.md, "The two rules"; exact integers, ceilings where groups are ragged)
 
 #include <string>
 #include <utility>
@@ -37,7 +37,7 @@ struct Partition {
 
 // Memory ------------------------------------------------------------------------------------------------------------
 
-/// Which of the two memories of model/README.md section 2 a column belongs to.
+/// Which of the two memories of model/README.md, "The two rules" a column belongs to.
 enum class ColumnView {
   drawn,  ///< the wires between two operations; maintained outputs at the stream input column only (Fig. 18, 21)
   live,   ///< all that is still needed: persistent inputs, maintained arrays, auxiliaries, and the wires (erratum P14)

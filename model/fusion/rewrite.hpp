@@ -1,7 +1,7 @@
 #pragma once
 // These rules of algebra turn a diagram into an equal one that streams, or that takes fewer operations. Example: (P1 -
 // P2) V becomes P1 V - P2 V, so that two softmaxes stream in one loop; (Q K^T) V without a softmax becomes Q (K^T V).
-// (model/README.md section 4)
+// (model/README.md, "Streams")
 
 #include "model/diagram/problem.hpp"
 

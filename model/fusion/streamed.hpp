@@ -1,6 +1,6 @@
 #pragma once
 // A Streamed is what the fusion theorem derives from a diagram: which axes are grouped, which one streams, what is
-// maintained, and the head, loop and tail that compute it. (model/README.md sections 3 and 4)
+// maintained, and the head, loop and tail that compute it. (model/README.md, "Groups" and "Streams")
 
 #include <array>
 #include <optional>

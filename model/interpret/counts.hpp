@@ -20,7 +20,7 @@ struct LevelCounts {
   Count groups;                     ///< nodes that ran at this level
   std::vector<ArrayCounts> arrays;  ///< by ArrayId
   /// Most values that one node had reserved in any column: a buffer is as large as the full tile, as in a kernel, also
-  /// where a ragged one stands in it. Columns are the states between operations (model/README.md section 2).
+  /// where a ragged one stands in it. Columns are the states between operations (model/README.md, "The two rules").
   Count peak;
   /// The peak of the values that really stood in the buffers: less than `peak` where only ragged tiles were visited.
   Count peak_held;

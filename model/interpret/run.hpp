@@ -74,7 +74,7 @@ struct Run {
                               const Precision& precision = {});
 
 /// By the derived head, loop and tail, group by group. Throws Error where inputs or the partition do not fit.
-/// (model/README.md sections 3, 4 and 19)
+/// (model/README.md, "Groups", "Streams" and "Combining partial results")
 [[nodiscard]] Run run_streamed(const Streamed& streamed, const Problem& problem, const Partition& partition,
                                const Tensors& inputs, const RunOptions& options = {});
 

@@ -1,7 +1,7 @@
 #pragma once
 // A Division says what a split moves between GPUs and what it asks of each: of ring attention over 8 GPUs, K and V to
 // 7/8 into each GPU, and in each of 8 steps one launch of a kernel. Bytes follow from the transfer rule with the GPUs
-// as groups, less what each has already (cross transfer, the paper's Theorem 3). (model/README.md section 20)
+// as groups, less what each has already (cross transfer, the paper's Theorem 3). (model/README.md, "Several GPUs")
 
 #include <array>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// parse_machine reads a hardware profile from YAML, strictly. (schema: hardware_profiles/README.md)
+// parse_machine reads a hardware profile from YAML, strictly. (schema: docs/own-gpu.md, "Keys")
 
 #include <string>
 #include <string_view>

@@ -1,6 +1,7 @@
 #pragma once
 // A Machine is a hardware profile as a value: levels, pipes between them, execution units, limits, clocks. Each number
-// keeps its source. Inside, units are SI and clock cycles; the YAML form and its units are hardware_profiles/README.md.
+// keeps its source. Inside, units are SI and clock cycles; the YAML form has its own. (docs/own-gpu.md, "Keys" and
+// "Numbers")
 
 #include <functional>
 #include <map>

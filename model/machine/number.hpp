@@ -1,6 +1,6 @@
 #pragma once
 // read_number reads one number of a profile, {value: 700, unit: W, source: ...}: value, unit and where it comes from,
-// checked and converted to SI. (schema: hardware_profiles/README.md, "Numbers")
+// checked and converted to SI. (schema: docs/own-gpu.md, "Numbers")
 
 #include <string>
 #include <vector>

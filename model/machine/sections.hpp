@@ -1,7 +1,7 @@
 #pragma once
 // These functions read the sections of a profile, one each: read_pipes fills the machine's pipes. Every reader fills
 // its part of the machine and throws Error for anything that the schema does not know. (schema:
-// hardware_profiles/README.md)
+// docs/own-gpu.md, "Keys")
 
 #include "model/base/yaml.hpp"
 #include "model/machine/machine.hpp"

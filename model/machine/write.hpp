@@ -1,6 +1,6 @@
 #pragma once
 // profile_text writes a machine as a profile, so that parse_machine() reads an equal machine back. (schema:
-// hardware_profiles/README.md)
+// docs/own-gpu.md, "Keys")
 
 #include <string>
 

@@ -1,7 +1,7 @@
 #pragma once
 // A Mapping says how a kernel lays an algorithm on a machine: attention_sm90 keeps O in registers, K in shared memory
 // in so many copies. It is the paper's "recolouring" as data. It has structure and counts only: no times, no
-// arithmetic. The YAML form and every key: kernels/README.md.
+// arithmetic. (YAML form and every key: docs/own-kernel.md, "Sections")
 
 #include <algorithm>
 #include <array>

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/resource/block_ids.hpp"
 #include "model/resource/resources.hpp"
 
 namespace napkin {
 namespace {
 
 /// Of the streamed axis. Blocks whose diagonals lie within a segment have caught up with one another: counters of an
-/// H200 say so (model/README.md section 2).
+/// H200 say so (model/README.md, "The two rules").
 constexpr std::int64_t most_segments = 16;
 constexpr std::int64_t most_sampled = std::int64_t{1} << 15;
 
@@ -26,9 +25,7 @@ BlockTouches::BlockTouches(const PlacedDiagram& placed, int partitions, std::opt
   if (p_.streamed->stream) {
     columns = p_.problem->sizes[index(*p_.streamed->stream)].get();
     const std::int64_t chunk = p_.block().chunk.get(), chunks = (columns + chunk - 1) / chunk;
-    const bool in_step = placed.packed.empty() && !has_unequal_blocks(placed);
-    const std::int64_t most = in_step ? few_segments : std::max(most_acted_steps / running, few_segments);
-    segment_ = (chunks + most - 1) / most * chunk;
+    segment_ = (chunks + most_segments - 1) / most_segments * chunk;
   }
   segments_ = (columns + segment_ - 1) / segment_;
   for (const Crossing& c : p_.crossings) add(c, partitions, static_cast<double>(running));

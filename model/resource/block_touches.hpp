@@ -12,9 +12,6 @@
 
 namespace napkin {
 
-/// Steps of all blocks together that are acted out.
-constexpr std::int64_t most_acted_steps = std::int64_t{1} << 16;
-
 /// One array as blocks touch it.
 struct TouchedArray {
   std::vector<AxisId> grouped;      ///< of the array
@@ -35,9 +32,7 @@ struct BlockPieces {
 
 class BlockTouches {
  public:
-  /// `partitions`: of the cache; `running`: blocks at a time. A segment is a chunk, so that blocks whose diagonals lie
-  /// chunks apart are apart: of several only where one wave of blocks would take all the steps, or all blocks are in
-  /// step.
+  /// `partitions`: of the cache; `running`: blocks at a time.
   BlockTouches(const PlacedDiagram& placed, int partitions, std::optional<Count> section, std::int64_t running);
 
   struct Block {

@@ -1,6 +1,7 @@
 #pragma once
 // A block order says which tile a launch hands out when: under `grid` row after row, each to the first node that is
-// free. The mapping says which order a word of its order knob means. (kernels/README.md)
+// free. The mapping says which order a word of its order knob means. (docs/own-kernel.md,
+// "Sections")
 
 #include <optional>
 #include <vector>

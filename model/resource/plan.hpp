@@ -1,7 +1,7 @@
 #pragma once
 // These functions say what a launch needs of one compute node: a tile of attention_sm90 takes 193 KiB of shared memory
 // and 168 registers a thread at launch, so that one block fills an SM. plan() of resources.hpp puts all of it together;
-// the parts below allocate nothing, for callers that try thousands of tiles. (model/README.md section 10)
+// the parts below allocate nothing, for callers that try thousands of tiles. (model/README.md, "Configuration table")
 
 #include <map>
 #include <memory>

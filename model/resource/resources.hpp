@@ -1,6 +1,6 @@
 #pragma once
 // transfers(), memories() and work() say what a placed diagram moves, holds and computes: 8.66 GB into shared memory,
-// 160 KiB of it held. All of it is exact integers, derived from the two rules. (model/README.md section 2)
+// 160 KiB of it held. All of it is exact integers, derived from the two rules. (model/README.md, "The two rules")
 
 #include <optional>
 #include <string>
@@ -33,7 +33,7 @@ enum class Rereads { none, counted, spread };
 /// Whether Rereads::counted changes what is delivered into the level: into a cache below device memory.
 [[nodiscard]] bool counts_rereads(const Machine& machine, LevelId level);
 
-/// Transfers of every level, top to bottom. Throws Overflow. (model/README.md section 2)
+/// Transfers of every level, top to bottom. Throws Overflow. (model/README.md, "The two rules")
 [[nodiscard]] std::vector<LevelTransfer> transfers(const PlacedDiagram& placed, Rereads rereads = Rereads::none);
 
 /// That of transfers() at the blocks' level, at a part of their cost.
@@ -56,7 +56,7 @@ struct CombineMoved {
 /// down again. These bytes are in transfers() too.
 [[nodiscard]] Bytes cut_bytes(const PlacedDiagram& placed);
 
-/// The three memories of model/README.md section 2, of one node of each level.
+/// The three memories of model/README.md, "The two rules", of one node of each level.
 struct LevelMemory {
   LevelId level = 0;
   Bytes lower_bound;  ///< the paper's rule: columns as drawn, outputs at the stream input, no auxiliaries, no copies

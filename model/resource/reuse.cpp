@@ -14,7 +14,7 @@
 namespace napkin {
 namespace {
 
-constexpr std::int64_t most_steps = most_acted_steps;
+constexpr std::int64_t most_steps = std::int64_t{1} << 16;  // of all blocks together
 
 /// A block on its way: at its step `begins` it takes its first segment, at `ends` its last one.
 struct Running {

@@ -1,7 +1,7 @@
 #pragma once
 // reread_bytes says how many bytes device memory sends again because the L2 no longer holds them: keys of 32 heads that
 // 132 blocks read at a time do not fit. It follows the order of the blocks, and what the blocks that run together
-// touch. (model/README.md section 9)
+// touch. (model/README.md, "The two rules", eq. 2.6)
 
 #include <cstdint>
 #include <functional>

@@ -1,7 +1,7 @@
 #pragma once
 // A SharedLayout says where the variables of a block lie in its shared memory: Q at byte 0, two copies of K behind it,
-// O over Q. Variables that are never alive together share a storage. Internal to model/resource. (model/README.md
-// section 10)
+// O over Q. Variables that are never alive together share a storage. Internal to model/resource. (model/README.md,
+// "Configuration table")
 
 #include <array>
 

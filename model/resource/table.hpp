@@ -1,6 +1,6 @@
 #pragma once
 // configuration_table and throughput_table make the paper's Tables 1, 2 and 3 of a placed diagram, as data, for any
-// mapping. (model/README.md sections 10 and 11)
+// mapping. (model/README.md, "Configuration table" and "Throughput")
 
 #include <optional>
 #include <string>

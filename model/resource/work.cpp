@@ -1,4 +1,5 @@
-// What a placed diagram computes: operations of contractions, exponentials, conversions. (model/README.md section 2)
+// What a placed diagram computes: operations of contractions, exponentials, conversions. (model/README.md, "The two
+// rules")
 #include <algorithm>
 #include <array>
 #include <optional>

@@ -30,7 +30,7 @@ struct LogSolution {
 [[nodiscard]] LogSolution solve(const LogProgram& program);
 
 /// Value of the matrix game  max_{u >= 0, sum u = 1} min_t sum_{i in J_t} u_i : the leading exponent kappa.
-/// (model/README.md section 6 (iv); simplex with Bland's rule, so it ends)
+/// (model/README.md, "Optimal transfers" (iv); simplex with Bland's rule, so it ends)
 [[nodiscard]] double game_value(const Eigen::MatrixXd& lacks);
 
 }  // namespace napkin

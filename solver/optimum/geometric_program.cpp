@@ -260,8 +260,8 @@ void spread(const GeometricProgram& program, const AxisClass& c, double x, Box b
   }
 }
 
-// -dH / d ln M: at an optimum the terms that lack an axis have one sum for every free axis (KKT; model/README.md
-// section 6 (i)).
+// -dH / d ln M: at an optimum the terms that lack an axis have one sum for every free axis (KKT; model/README.md,
+// "Optimal transfers" (i)).
 double slope(const GeometricProgram& program, const std::vector<AxisClass>& classes, const std::vector<Bound>& bound,
              const std::vector<double>& group) {
   for (std::size_t c = 0; c < classes.size(); ++c) {

@@ -5,7 +5,8 @@ usage: check_citations.py ROOT
        check_citations.py --selftest
 
 - model/README.md numbers each equation once, in order, in the section whose number it begins with.
-- A citation names what exists: "eq. 6.3" an equation, "model/README.md section 6" a section, "erratum P13" an erratum.
+- A citation names what exists: "eq. 6.3" an equation, 'model/README.md, "Several levels"' a title, "erratum P13" an erratum.
+  A section of model/README.md is cited by its title, whole or as it begins: its number changes when a section is added.
 - No comment cites a section of a document that is not in the repository ("theory section 2", "design section 5").
 - A file that a comment names ("clock/graph/needs.hpp", "README.md") is in the repository, or behind the repository that
   has it ("triton-lang/triton, python/tutorials/06-fused-attention.py"). A name in quotes is an example.
@@ -24,7 +25,9 @@ EQUATION = re.compile(r"^ +\((\d+)\.(\d+)\)  ", re.M)
 SECTION = re.compile(r"^## (\d+)\. ", re.M)
 ERRATUM = re.compile(r"^\| ([PLS]\d+(?:\.\d+)?) \|", re.M)
 CITED_EQUATION = re.compile(r"\beq\.\s+(\d+\.\d+)")
-CITED_SECTION = re.compile(r"model/README\.md,?\s+sections?\s+(\d+)(?:(?:,\s*\d+)*\s+and\s+(\d+))?")
+CITED_SECTION = re.compile(r"model/README\.md,?\s+sections?\s+\d+")
+CITED_TITLES = re.compile(r'((?:[\w.-]+/)*[\w.-]+\.md),?\s+((?:"[^"]+"(?:,\s+|\s+and\s+|\s+to\s+)?)+)')
+TITLE = re.compile(r"^#+ (?:\d+\. |\d{4}-\d\d-\d\d: )?(.+?) *$", re.M)
 CITED_ERRATUM = re.compile(r"\berrat(?:um|a)\s+((?:[PLS]\d+(?:\.\d+)?(?:,\s*|\s+and\s+)?)+)")
 ELSEWHERE = re.compile(r"\b(?:(?:design|theory)(?:\.md)?[:,]?\s+(?:sections?\s+)?\d|issue \")", re.I)
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
@@ -61,14 +64,17 @@ def joined(text):
     return re.sub(r"\n[ \t]*(?://[/!]?<?|#)?[ \t]*", " ", text)
 
 
-def wrong_in(name, text, book):
-    """What the file cites that does not exist."""
+def wrong_in(name, text, book, titles_of=lambda page: None):
+    """What the file cites that does not exist; `titles_of`: a page's titles, None where there is no such page."""
     equations = {f"{a}.{b}" for a, b in EQUATION.findall(book)}
-    sections, errata = set(SECTION.findall(book)), set(ERRATUM.findall(book))
+    errata = set(ERRATUM.findall(book))
     text = joined(text)
     found = [f"{name}: eq. {n}: no such equation in {BOOK}" for n in CITED_EQUATION.findall(text) if n not in equations]
-    for pair in CITED_SECTION.findall(text):
-        found += [f"{name}: section {n}: no such section in {BOOK}" for n in pair if n and n not in sections]
+    found += [f"{name}: '{cited}': cite the section's title" for cited in CITED_SECTION.findall(text)]
+    for page, cited in CITED_TITLES.findall(text):
+        titles = titles_of(page)
+        found += [f'{name}: {page}: no title "{title}" there' for title in re.findall(r'"([^"]+)"', cited)
+                  if titles is not None and not any(known.startswith(title) for known in titles)]
     for several in CITED_ERRATUM.findall(text):
         ids = re.findall(r"[PLS]\d+(?:\.\d+)?", several)
         found += [f"{name}: erratum {n}: no such erratum in {BOOK}" for n in ids if n not in errata]
@@ -119,6 +125,10 @@ def wrong_paths(root, name, text):
 def check(root):
     names = files_of(root)
     book = (pathlib.Path(root) / BOOK).read_text()
+
+    def titles_of(page):
+        path = pathlib.Path(root) / page
+        return set(TITLE.findall(path.read_text())) if page in names and path.is_file() else None
     found, known, folders = wrong_in_book(book), endings_of(names), {n.split("/")[0] for n in names}
     for name in names:
         path = pathlib.Path(root) / name
@@ -127,7 +137,7 @@ def check(root):
         if name.startswith(("docs/lab/", *UNREAD)):  # notebooks keep the numbers of their day
             continue
         text = path.read_text(errors="replace")
-        found += wrong_in(name, text, book) + wrong_files(name, text, known, folders)
+        found += wrong_in(name, text, book, titles_of) + wrong_files(name, text, known, folders)
         if path.suffix == ".md":
             found += wrong_paths(root, name, text)
     return found
@@ -139,9 +149,13 @@ def selftest():
     assert wrong_in_book(book.replace("(1.2)", "(1.1)"))
     assert wrong_in_book(book.replace("(2.1)", "(2.2)"))
     assert wrong_in_book(book.replace("## 2.", "## 3."))
-    for good in ("eq. 1.2", "model/README.md section 2", "erratum P1", "model/README.md sections 1 and 2"):
-        assert wrong_in("model/a.hpp", f"// ({good})", book) == [], good
-    for bad in ("eq. 1.3", "eq.\n// 3.1", "model/README.md section 4", "model/README.md sections 1 and\n/// 3", "errata P1, P2",
+    titles = {"model/README.md": set(TITLE.findall(book)), "docs/own-gpu.md": {"Keys", "Numbers"}}
+    for good in ("eq. 1.2", 'model/README.md, "B"', "erratum P1", 'model/README.md, "A" and "B"', 'docs/own-gpu.md, "Keys"',
+                 'x.md, "anything"', 'model/README.md,\n// "A" and\n// "B"'):
+        assert wrong_in("model/a.hpp", f"// ({good})", book, titles.get) == [], good
+    for bad in ('model/README.md, "C"', 'model/README.md, "A" and\n/// "C"', 'docs/own-gpu.md, "Units"', 'model/README.md, "1. A"'):
+        assert wrong_in("model/a.hpp", f"// ({bad})", book, titles.get), bad
+    for bad in ("eq. 1.3", "eq.\n// 3.1", "model/README.md section 1", "model/README.md,\n// sections 1 and 2", "errata P1, P2",
                 "theory section 1", "design section 5", "theory 4.1", "design.md,\n// section 3", 'issue "the clock"'):
         assert wrong_in("model/a.hpp", f"// ({bad})", book), bad
     known = endings_of(["model/clock/graph/needs.hpp", "model/README.md"])

@@ -1,5 +1,5 @@
-// The closed forms of the built-in diagrams, derived from their texts alone. (model/README.md section 5; errata P2,
-// P13)
+// The closed forms of the built-in diagrams, derived from their texts alone. (model/README.md, "Worked results (leading
+// order)"; errata P2, P13)
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -93,7 +93,7 @@ std::vector<ClusterLaw> cluster_laws(const LawSetting& setting) {
   return laws;
 }
 
-/// The forms of section 8 are worked out for two algorithms.
+/// Gives the least bandwidths, worked out for two algorithms. (model/README.md, "Bandwidth minima")
 std::vector<MinimaLaw> minima_laws(const LawSetting& setting) {
   const Machine& machine = *setting.request.machine;
   const std::string& algorithm = setting.request.diagram->name;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <utility>
 
 #include "apps/library/question/catalog.hpp"
@@ -60,6 +59,14 @@ Mask usable(const Mask& mask, const Diagram& diagram, const Sizes& sizes) {
   cut.left = std::min(cut.left, widest);
   cut.right = std::min(cut.right, widest);
   return cut;
+}
+
+/// Returns the mask as the user gave it; a side without limit ends where the array does.
+Mask as_asked(Mask asked, const Mask& cut) {
+  constexpr std::int64_t without_limit = std::numeric_limits<std::int64_t>::max();  // (parse_window)
+  if (asked.left == without_limit) asked.left = cut.left;
+  if (asked.right == without_limit) asked.right = cut.right;
+  return asked;
 }
 
 /// The shape with what the lengths say of it. What stands there already must say the same.
@@ -384,19 +391,6 @@ TileValues values_of(const Mapping& mapping, const Tile& tile) {
   return values;
 }
 
-namespace {
-
-/// Returns the mask as it was asked for; a side without limit ends where the array does.
-Mask shown_mask(const Request& request) {
-  constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
-  Mask mask = request.ask.mask;
-  if (mask.left == no_limit) mask.left = request.problem.mask.left;
-  if (mask.right == no_limit) mask.right = request.problem.mask.right;
-  return mask;
-}
-
-}  // namespace
-
 Head head_of(const Request& request, const Layout& layout, const Tile* tile) {
   Head head;
   head.algorithm = request.diagram->name;
@@ -405,7 +399,7 @@ Head head_of(const Request& request, const Layout& layout, const Tile* tile) {
   head.bundled = layout.bundled();
   head.terms = vocabulary_of(*request.machine);
   head.dtype = std::string(name_of(request.problem.dtype));
-  head.mask = shown_mask(request);
+  head.mask = as_asked(request.ask.mask, request.problem.mask);
   head.conditions = request.ask.conditions;
   for (std::size_t i = 0; i < request.diagram->axes.size(); ++i) {
     head.shape.emplace_back(request.diagram->axes[i].name, request.problem.sizes[i].get());

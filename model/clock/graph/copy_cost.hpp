@@ -1,7 +1,7 @@
 #pragma once
 // copy_time says what a block's copies take, from the L2 or device memory while all nodes copy; boxes_clocks adds up a
 // thread that asks for one box after the other. Example: a chunk of K waits chunk_latency() for its first bytes.
-// (model/README.md section 12)
+// (model/README.md, "Time: the event graph")
 
 #include "model/mapping/placed.hpp"
 

@@ -2,7 +2,7 @@
 // An EventGraph is one compute node's steady work as a marked graph: it says who does what to which pipe in an
 // iteration of the stream, and what each waits for. Attention's graph has the nodes load K, S, P.max, P.exp, O, ...,
 // and an edge from S to P.max. Nodes and edges come from the mapping, durations from its instruction counts and the
-// machine's measured rates; nothing here knows an algorithm or a kernel. (model/README.md section 12)
+// machine's measured rates; nothing here knows an algorithm or a kernel. (model/README.md, "Time: the event graph")
 
 #include <string>
 #include <string_view>

@@ -72,7 +72,7 @@ void GraphBuilder::register_ports() {
 }
 
 /// Clocks from one meeting of so many instances to the next, beyond what a run has in which they go in step: those that
-/// took turns on the fullest pipe wait at the barrier for the last one. (model/README.md section 13)
+/// took turns on the fullest pipe wait at the barrier for the last one. (model/README.md, "Time: the event graph")
 double GraphBuilder::round_robin_wait(int agent, double instances) const {
   double alone = 0, in_step = 0;
   std::vector<double> work(g_.pipes.size(), 0.0);

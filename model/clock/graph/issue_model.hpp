@@ -1,6 +1,6 @@
 #pragma once
 // VectorPipes are the pipes that threads share, and what is left of each beside a running tensor operation: on Hopper
-// half of the issue slots. The profile has these co-use rules, as measured. (model/README.md section 12)
+// half of the issue slots. The profile has these co-use rules, as measured. (model/README.md, "Time: the event graph")
 
 #include <array>
 #include <cstddef>

@@ -1,7 +1,7 @@
 #pragma once
 // launch_clocks puts blocks onto compute nodes and so gets from one block's clocks to a launch's: 1,024 equal blocks on
-// 132 nodes take what 8 blocks take one after the other; under a mask the busiest node decides. (model/README.md
-// section 12)
+// 132 nodes take what 8 blocks take one after the other; under a mask the busiest node decides. (model/README.md,
+// "Time: the launch")
 
 #include <cstdint>
 #include <memory>
@@ -33,7 +33,7 @@ struct LaunchClocks {
 ///
 /// Where one more iteration takes c clocks and a block e beyond its iterations, a node with I iterations in b blocks
 /// takes I c + b e. Which node gets which blocks depends on e / c alone, and only at some e / c does it change: in
-/// between, the busiest node's clocks are the largest of a few I c + b e. (eq. 12.1)
+/// between, the busiest node's clocks are the largest of a few I c + b e. (model/README.md, "Time: the launch")
 class BlockLengths {
  public:
   BlockLengths(std::vector<EqualBlocks> in_order, double planes, double nodes);
@@ -100,7 +100,7 @@ struct LaunchShape {
 [[nodiscard]] BlockLengths block_lengths(const PlacedDiagram& placed, const LaunchShape& shape);
 
 /// Iterations of the node that has the most of them, in the kernel's order: columns of 32, 31, ... 1 blocks dealt in
-/// turn to 24 nodes give the first one 32 + 8. Of packed sequences at least so many. (eq. 12.1)
+/// turn to 24 nodes give the first one 32 + 8. Of packed sequences at least so many. (eq. 12.2)
 [[nodiscard]] double busiest_iterations(const PlacedDiagram& placed);
 
 /// Blocks one after the other on a node; of unequal length (masks) onto nodes in the kernel's order, as a knob `order`

@@ -1,6 +1,6 @@
 #pragma once
 // held_clock finds the clock that a card holds under a load, 1,410 MHz of 1,980 say: at its power limit the clock is an
-// outcome. (model/README.md section 12)
+// outcome. (model/README.md, "Time: power")
 //
 //   power(f) = idle + tree (f / f0)^(1 + n) + (E_core (f / f0)^n + E_device) / (cycles / f),   f0 = 1.5 GHz
 //   f        = the largest clock up to the highest with power(f) <= limit

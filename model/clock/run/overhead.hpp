@@ -1,6 +1,6 @@
 #pragma once
 // overhead_budget says how much longer an operation's vector work may take than it is counted: the paper's "overhead",
-// and the hatched areas of its Figures 34 to 37. (model/README.md section 12)
+// and the hatched areas of its Figures 34 to 37. (model/README.md, "Time: room for overhead")
 
 #include <string>
 #include <string_view>

@@ -1,7 +1,7 @@
 #pragma once
 // A Period is the steady cost of one iteration: of a first-come-first-served run of the graph, never below its bounds
 // (period_bounds.hpp); the rest is contention. Example: two warpgroups that meet on the tensor pipe with no order
-// between them take longer than the pipe's own work. (model/README.md section 14)
+// between them take longer than the pipe's own work. (model/README.md, "Time: the run")
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #pragma once
-// cycle_ratio and busiest_pipe bound the steady cost of one iteration from below, with names. (model/README.md section
-// 14)
+// cycle_ratio and busiest_pipe bound the steady cost of one iteration from below, with names. (model/README.md, "Time:
+// the run")
 //
 //   cycle ratio   max over cycles of (clocks of its nodes and edges) / (tokens on it)      Howard's algorithm
 //   busiest pipe  max over pipes of its work in one iteration of all instances; a pipe that loses a share beside the

@@ -1,6 +1,6 @@
 #pragma once
 // A Reader reads the sections of a mapping file, one by one, into a Mapping. (YAML form and every key:
-// kernels/README.md)
+// docs/own-kernel.md, "Sections")
 
 #include <functional>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
-// These programmes are written out by hand from model/README.md section 5, for tests that must not depend on any
-// derivation.
+// These programmes are written out by hand from model/README.md, "Worked results (leading order)", for tests that must
+// not depend on any derivation.
 
 #include <cmath>
 #include <string>

@@ -11,7 +11,8 @@ using namespace napkin::test;
 
 namespace {
 
-// Luo et al., H800 (model/README.md section 7): TB/s from device memory, and between the processors of a cluster.
+// Luo et al., H800 (model/README.md, "Several levels"): TB/s from device memory, and between the processors of a
+// cluster.
 const double h800_memory = 1 / 2.04;
 const std::vector<ClusterOption> h800 = {{2, 1 / 3.27}, {4, 1 / 2.65}};
 

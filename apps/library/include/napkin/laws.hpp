@@ -1,7 +1,7 @@
 #pragma once
 // Laws say what any tile of an algorithm moves at least on a machine, level by level, and what its pipes must bring for
 // the tensor units to be fed: attention's H* = 2 q d + 4 q x d^2 / M into the shared memory of an H200 is 1.28 GB of
-// 8,192 queries and keys of 16 heads, which takes 151 us. (model/README.md sections 7 and 8)
+// 8,192 queries and keys of 16 heads, which takes 151 us. (model/README.md, "Several levels" and "Bandwidth minima")
 
 #include <cstdint>
 #include <optional>
