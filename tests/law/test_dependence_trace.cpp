@@ -209,7 +209,7 @@ TEST_CASE("steps that claim to preserve the outputs do") {
   for_random_nests(test::rounds(20000), 3, [&](const Nest& nest) {
     const Given given = arbitrary_values(4);
     const Store own = execute(nest, given);
-    for (const napkin::Step& step : improve(nest)) {
+    for (const dependence::Step& step : improve(nest)) {
       REQUIRE(step.preserves);
       hoisted += step.name == "privatise" ? 0 : 1;
       const std::string after = step.name + "\n" + print(step.nest);
