@@ -71,8 +71,8 @@ TEST_CASE("what keeps a tile out is named, whatever the knobs are that the user 
   const auto query = napkin("query " + wide + " --tile q=128,x=64,warps=8,stages=1");
   CHECK(has(std::regex_replace(query.out, std::regex("\n +"), " "),
             "with q_in=shared: needs 131,072 B of shared memory"));
-  const auto select =
-      napkin("select attention --gpu h100-sxm --kernel flash_decoding --shape h=16,q=4096,x=4096,d=512");
+  const auto select = napkin(
+      "select attention --gpu rtx-4090 --kernel attention_sm80 --shape h=16,q=4096,x=4096,d=256 --tile q=128,warps=4");
   CHECK(select.code == 1);
   CHECK(has(select.out, "nothing fits: registers keeps out the last "));
 }
