@@ -171,6 +171,10 @@ void TimeModel::notice_rereads(const PlacedDiagram& placed, Count blocks_per_nod
   };
   const double bytes =
       known.of(placed, blocks_per_node, [&](double most) { return std::isfinite(most) && !are_noticed(most); });
+  if (!std::isfinite(bytes)) {
+    t.seconds = bytes;
+    return;
+  }
   if (are_noticed(bytes)) t = more;
 }
 

@@ -68,7 +68,7 @@ struct TimeModel {
   /// With so many bytes that device memory sends a second time because the L2 no longer holds them. (resource/reuse)
   void read_again(const PlacedDiagram& placed, double bytes, Timing& timing) const;
   /// With those of this launch, where they cost more than a thousandth of the time: to count less takes longer than
-  /// all else.
+  /// all else. Infinite seconds where `known` acts out no further launch.
   void notice_rereads(const PlacedDiagram& placed, Count blocks_per_node, Timing& timing, KnownRereads& known) const;
   /// Whether device memory could take longest: if all that blocks load came from it.
   [[nodiscard]] bool may_bind(const Timing& timing) const;

@@ -297,6 +297,8 @@ double KnownRereads::of(const PlacedDiagram& placed, Count blocks_a_node, const 
   if (known.exact || negligible(known.bytes)) return known.bytes;
   known.bytes = reread_at_most(placed, blocks_a_node);  // acting the launch out takes longer than all else
   if (negligible(known.bytes)) return known.bytes;
+  if (left_ == 0) return std::numeric_limits<double>::infinity();
+  --left_;
   known = {real(reread_bytes(placed, blocks_a_node).value), true};
   return known.bytes;
 }

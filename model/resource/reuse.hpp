@@ -62,7 +62,10 @@ using Negligible = std::function<bool(double bytes)>;
 /// alone touch the same. Every placement must be of the same placer.
 class KnownRereads {
  public:
-  /// Or more than that, where more is negligible too.
+  KnownRereads() = default;
+  /// At most so many launches are acted out.
+  explicit KnownRereads(int most) : left_(most) {}
+  /// Or more than that, where more is negligible too. Infinite where no further launch may be acted out.
   [[nodiscard]] double of(const PlacedDiagram& placed, Count blocks_a_node, const Negligible& negligible);
 
  private:
@@ -71,6 +74,7 @@ class KnownRereads {
     bool exact = false;
   };
   std::map<std::vector<std::int64_t>, Known> known_;
+  int left_ = std::numeric_limits<int>::max();
 };
 
 /// No less than reread_bytes() with all blocks in step: every wave of blocks reads all that it touches again. Infinite

@@ -210,7 +210,7 @@ void Scan::time_first(Walk& walk, Best& best) {
   }
   Timed& known = timed(*walk.part, row);
   if (time_of(row, known) > best.enough(size)) return;  // device memory makes no tile faster
-  notice(*walk.part, row, known);
+  if (!notice(*walk.part, row, known, rereads_)) return;
   best.take({time_of(row, known), size, walk.part, &row});
 }
 
@@ -321,11 +321,14 @@ double Scan::time_of(const TileRow& row, const Timed& timed) const {
   return models_[table_->variant_of_[row.legal]]->with_launch(timed.timing).value;
 }
 
-/// With what device memory sends again where that is noticed: what the tile is ranked by.
-void Scan::notice(TablePart& part, const TileRow& row, Timed& timed) {
-  if (std::exchange(timed.whole, true)) return;
+bool Scan::notice(TablePart& part, const TileRow& row, Timed& timed, KnownRereads& rereads) {
+  if (timed.whole) return true;
   const PlacedDiagram& placed = place(row);
-  model_of(row, placed).notice_rereads(placed, Count(part.traits[row.trait].blocks), timed.timing, rereads_);
+  Timing timing = timed.timing;
+  model_of(row, placed).notice_rereads(placed, Count(part.traits[row.trait].blocks), timing, rereads);
+  if (!std::isfinite(timing.seconds)) return false;
+  timed = {timing, true};
+  return true;
 }
 
 Timing Scan::timing_of(TablePart& part, const TileRow& row, const PlacedDiagram& placed) {
@@ -357,7 +360,7 @@ LaunchClocks Scan::clocks_of(const TablePart& part, const TileRow& row, const Pl
 /// The row's whole prediction.
 Prediction Scan::full(TablePart& part, const TileRow& row) {
   Timed& known = timed(part, row);
-  notice(part, row, known);
+  (void)notice(part, row, known, asked_);
   const PlacedDiagram& placed = place(row);
   const TimeModel& model = model_of(row, placed);
   if (!model.by_graph) return model.explained(placed, known.timing, nullptr);

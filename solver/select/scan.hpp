@@ -105,7 +105,8 @@ class Scan {
   };
   [[nodiscard]] Timed& timed(TablePart& part, const TileRow& row);
   [[nodiscard]] double time_of(const TileRow& row, const Timed& timed) const;
-  void notice(TablePart& part, const TileRow& row, Timed& timed);
+  /// Adds what device memory sends again where that costs time; false, and nothing, where no more may be acted out.
+  bool notice(TablePart& part, const TileRow& row, Timed& timed, KnownRereads& rereads);
   [[nodiscard]] Timing timing_of(TablePart& part, const TileRow& row, const PlacedDiagram& placed);
   [[nodiscard]] LaunchClocks clocks_of(const TablePart& part, const TileRow& row, const PlacedDiagram& placed,
                                        LaunchShape& launch);
@@ -126,7 +127,11 @@ class Scan {
   std::vector<std::unique_ptr<TimeModel>> models_;  ///< by variant
   const TimeModel* model_ = nullptr;                ///< the model of any variant: for what all variants share
   std::unordered_map<const TileRow*, Timed> timed_;
-  KnownRereads rereads_;
+  /// Launches acted out in a search, the tiles of least time first: acting one out takes a millisecond and more. Of tiles
+  /// beyond them none is ranked whose rereads could cost time.
+  static constexpr int most_acted_out = 192;
+  KnownRereads rereads_{most_acted_out};
+  KnownRereads asked_;  ///< of tiles whose prediction is asked for
   Periods periods_;  ///< of tiles that are timed one by one
 };
 

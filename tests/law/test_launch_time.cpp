@@ -159,8 +159,8 @@ Asked any(Draw& draw, const std::pair<std::string, std::string>& where) {
 }
 
 // What hardware would not keep, and the model's means do not, as parts of the time.
-constexpr double slack = 0.03;     // blocks of unequal length by their mean
-constexpr double cut_work = 0.30;  // chunks that a mask cuts have work of their own, and a short launch has few others
+constexpr double slack = 0.04;     // blocks of unequal length by their mean
+constexpr double cut_work = 0.35;  // chunks that a mask cuts have work of their own, and a short launch has few others
 
 class Laws {
  public:
