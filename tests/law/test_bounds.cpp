@@ -150,7 +150,8 @@ void check_abstract(const Session& session, Ask ask, std::mt19937_64& random, As
     ask.tile.clear();
     for (const KnobValue& knob : best->head.tile) {
       const std::int64_t most = std::max<std::int64_t>(knob.number * 2, 4);
-      ask.tile.emplace_back(knob.name, std::to_string(1 + static_cast<std::int64_t>(random() % most)));
+      ask.tile.emplace_back(knob.name,
+                            std::to_string(1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most))));
     }
     answers.push_back(session.query(ask));
   }

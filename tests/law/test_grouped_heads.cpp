@@ -60,7 +60,8 @@ TEST_CASE("a group of heads with one query each is as many queries of one head, 
     ++packing;
     for (const std::string& gpu : gpus_of(mapping)) {
       for (const bool causal : {false, true}) {
-        for (const auto& [g, x] : {std::pair<std::int64_t, std::int64_t>{8, 4096}, {7, 1000}}) {
+        for (const auto& sizes : {std::pair<std::int64_t, std::int64_t>{8, 4096}, {7, 1000}}) {
+          const std::int64_t g = sizes.first, x = sizes.second;
           CAPTURE(kernel);
           CAPTURE(gpu);
           CAPTURE(g);
