@@ -160,8 +160,8 @@ TEST_CASE("the nests that deps prints compute what their diagrams say") {
           const Tensor& tensor = inputs.at(array);
           return tensor.data[place_of(tensor, at)];
         });
-    for (const auto& [name, tensor] : run_unfused(read, problem, inputs).outputs) {
-      const std::string& array = name;  // a binding cannot be captured
+    for (const auto& [output, tensor] : run_unfused(read, problem, inputs).outputs) {
+      const std::string& array = output;  // a binding cannot be captured
       CAPTURE(array);
       const auto& cells = store.at(array);
       for (std::size_t i = 0; i < tensor.data.size(); ++i)
