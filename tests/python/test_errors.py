@@ -67,7 +67,7 @@ def test_odd_arguments(name, value):
     ({"causal": 1}, "causal", "True or False"),
     ({"causal": True, "window": (1, 1)}, "window", "stands beside"),
     ({"window": (1,)}, "window", "two whole numbers"),
-    ({"window": (-1, 0)}, "window", "left is -1"),
+    ({"window": (-2, 0)}, "window", "left is -2"),
     ({"tile": {"q": 1.5}}, "tile", "q is 1.5"),
     ({"tile": {"nonsense": 1}}, "tile", "nonsense"),
     ({"tile": 128}, "tile", "a dict"),
