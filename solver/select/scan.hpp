@@ -127,12 +127,12 @@ class Scan {
   std::vector<std::unique_ptr<TimeModel>> models_;  ///< by variant
   const TimeModel* model_ = nullptr;                ///< the model of any variant: for what all variants share
   std::unordered_map<const TileRow*, Timed> timed_;
-  /// Launches acted out in a search, the tiles of least time first: acting one out takes a millisecond and more. Of tiles
-  /// beyond them none is ranked whose rereads could cost time.
+  /// Launches acted out in a search, the tiles of least time first: acting one out takes a millisecond and more. Of
+  /// tiles beyond them none is ranked whose rereads could cost time.
   static constexpr int most_acted_out = 192;
   KnownRereads rereads_{most_acted_out};
   KnownRereads asked_;  ///< of tiles whose prediction is asked for
-  Periods periods_;  ///< of tiles that are timed one by one
+  Periods periods_;     ///< of tiles that are timed one by one
 };
 
 }  // namespace napkin
