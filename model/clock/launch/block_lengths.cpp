@@ -10,6 +10,7 @@ namespace napkin {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double most_rounds = 32;  // of blocks on all nodes, which are put onto nodes one by one
 
 using Dealt = BlockLengths::Dealt;
 using Outcome = BlockLengths::Outcome;
@@ -208,14 +209,28 @@ std::vector<EqualBlocks> BlockLengths::longest_first() const {
   return out;
 }
 
+/// As many planes as there are nodes give each node one plane's work: from `most_rounds` rounds of blocks on, further
+/// planes are added so, and only the rest of them is put onto nodes block by block.
 Outcome BlockLengths::to_first_free(BlockOrder order, double iteration, double beyond) const {
   const bool sorted = order == BlockOrder::longest_first;
   const std::vector<EqualBlocks> runs = sorted ? longest_first() : in_order_;
+  Dealt plane;
+  for (const EqualBlocks& run : in_order_) {
+    const auto blocks = static_cast<double>(run.blocks);
+    plane = {plane.iterations + blocks * run.iterations, plane.blocks + blocks};
+  }
+  const auto least = static_cast<std::int64_t>(std::ceil(most_rounds * nodes_ / std::max(plane.blocks, 1.0)));
+  const std::int64_t even = sorted ? 0 : std::max(planes_ - least, std::int64_t{0}) / nodes_;
   Nodes free(nodes_, iteration, beyond);
-  for (std::int64_t plane = 0; plane < (sorted ? 1 : planes_); ++plane) {
+  for (std::int64_t left = sorted ? 1 : planes_ - even * nodes_; left > 0; --left) {
     for (const EqualBlocks& run : runs) free.run(run.iterations, run.blocks);
   }
-  return free.outcome(order);
+  Outcome out = free.outcome(order);
+  for (Dealt& node : out.nodes) {
+    node.iterations += static_cast<double>(even) * plane.iterations;
+    node.blocks += static_cast<double>(even) * plane.blocks;
+  }
+  return out;
 }
 
 const Outcome* BlockLengths::find(BlockOrder order, double iteration, double beyond) const {

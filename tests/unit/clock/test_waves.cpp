@@ -164,6 +164,25 @@ TEST_CASE("what is known of blocks put onto nodes is exact between the e / c at 
   CHECK(known_before > asked * 2 / 3);
 }
 
+TEST_CASE("of very many planes most are added as each node's share: the busiest node ends within half a percent") {
+  for (const Mask mask : {Mask{Mask::Kind::causal, 0, 0}, Mask{Mask::Kind::window, 500, 100}}) {
+    for (const int length : {700, 4096, 9000}) {
+      const int planes = 1767;
+      const LaidOut l("attention_sm90", "h200-sxm", {{"h", planes}, {"q", length}, {"x", length}, {"d", 128}},
+                      DType::bf16, mask);
+      const PlacedDiagram placed = l.place({{"q", "128"}, {"x", "96"}});
+      std::vector<int> row;
+      for (const double iterations : block_lengths(placed)) row.push_back(static_cast<int>(iterations));
+      for (const double beyond : {300.0, 3000.0}) {
+        CAPTURE(length);
+        BlockLengths known = block_lengths(placed, launch_shape(placed));
+        CHECK(known.busiest(BlockOrder::grid, 1000, beyond) ==
+              doctest::Approx(acted_out(row, planes, 132, "grid", 1000, beyond)).epsilon(0.005));
+      }
+    }
+  }
+}
+
 TEST_CASE(
     "what attention_sm90's edges ask for: copies in one order, softmax once P V is handed over or has ended, control "
     "code alone") {
