@@ -136,6 +136,7 @@ struct LevelMapping {
   std::vector<std::pair<std::string, Value>>
       parts;  ///< of the streamed axis, where it is grouped too: into how many it is cut, in whole chunks
   std::optional<Value> nodes;  ///< cluster: how many blocks, side by side along the one axis of `group`
+  bool rounds_up = false;      ///< `nodes`: the last cluster along the axis may have blocks without rows
   bool backward = false;       ///< the loop takes the stream's chunks from the last to the first
   Location location;
 };

@@ -248,7 +248,7 @@ void add_cluster(std::vector<TileRule>& rules, const Streamed& streamed, const M
            [nodes](const Tile& tile) { return compare(Relation::Kind::at_most, nodes.in(tile), Count(1)); }});
     }
     const auto extent = size_of_axis(mapping, *block, level.group.front());
-    if (!extent) continue;
+    if (!extent || level.rounds_up) continue;
     rules.push_back(
         {level.level, napkin::knobs_of(*level.nodes) | napkin::knobs_of(*extent),
          [nodes, size = resolve.size(level.group.front()), extent = resolve.term(*extent)](const Tile& tile) {

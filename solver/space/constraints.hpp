@@ -84,8 +84,9 @@ void add_agent_rows(std::vector<TileRule>& rules, const Streamed& streamed, cons
 /// "threads": of a block, at most the machine's limit.
 void add_threads(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping, const Machine& machine,
                  const Problem& problem);
-/// "cluster size": at most the machine's; "cluster": divides the number of blocks along its axis;
-/// "cluster mask": one block where a mask lets the blocks visit different chunks of what they share by multicast.
+/// "cluster size": at most the machine's; "cluster": divides the number of blocks along its axis, unless the kernel
+/// rounds its grid up; "cluster mask": one block where a mask lets the blocks visit different chunks of what they share
+/// by multicast.
 void add_cluster(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping, const Machine& machine,
                  const Problem& problem);
 

@@ -128,7 +128,7 @@ void Reader::agents(const yaml::Node& node) {
 
 void Reader::levels(const yaml::Node& node) {
   for (const auto& [name, entry] : node.entries()) {
-    entry.allow({"group", "stream", "walk", "sizes", "parts", "nodes"});
+    entry.allow({"group", "stream", "walk", "sizes", "parts", "nodes", "rounds_up"});
     LevelMapping level;
     level.level = name;
     level.location = entry.key_location();
@@ -148,6 +148,10 @@ void Reader::levels(const yaml::Node& node) {
     if (const auto* n = entry.find("nodes")) {
       level.nodes = value(*n, 1);
       if (level.group.size() != 1) n->fail("'nodes' stand along exactly one axis of 'group'", "group: [q]");
+    }
+    if (const auto* n = entry.find("rounds_up")) {
+      if (!level.nodes) n->fail("no number of blocks is rounded up", "nodes beside it, or leave it out");
+      level.rounds_up = n->boolean();
     }
     m_.references.push_back({Reference::Kind::level, name, entry.key_location(), node.path()});
     m_.levels.push_back(std::move(level));

@@ -79,6 +79,12 @@ TEST_CASE("each constraint says its name, what is needed and what there is") {
     REQUIRE(find(all, "cluster"));
     CHECK(find(all, "cluster")->available == 3);
   }
+  SUBCASE("a kernel that rounds its grid up launches blocks without rows") {
+    const Case odd("matmul_sm90", "h200-sxm", {{"a", 128 * 3}, {"b", 256}, {"c", 256}}, {}, DType::bf16);
+    const Shape tile{{"a", 128}, {"c", 128}, {"cluster", 2}};
+    CHECK(broken(odd, tile).empty());
+    CHECK(Placer(odd.streamed, odd.mapping, odd.machine, odd.problem).place(odd.tile(tile)).blocks == Count(4 * 2));
+  }
   SUBCASE("blocks that share keys by multicast visit the same ones") {
     const Shape even{{"b", 1}, {"h", 1}, {"q", 512}, {"x", 256}, {"d", 128}};
     const Mask causal{Mask::Kind::causal, 0, 0};
