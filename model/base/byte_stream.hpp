@@ -1,5 +1,5 @@
 #pragma once
-// A ByteWriter appends plain values to a string, and a ByteReader takes them off again: the keys of kinds and embedded YAML are made of both.
+// A ByteWriter appends plain values to a string, and a ByteReader takes them off again: embedded YAML is kept so.
 
 #include <algorithm>
 #include <cstdint>

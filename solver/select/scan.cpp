@@ -40,7 +40,7 @@ double cycles_of_part(const Question& question, const TileSizes& sizes, const Ta
   const Streamed& streamed = *question.streamed;
   const double nodes = std::max(real(question.machine->compute_nodes()), 1.0), share = iterations / nodes;
   const double cycles = std::max(share * part.least, (share - most_to_settle) * part.cycle);
-  const bool equal = problem.packing.sequences.empty() && problem.mask.kind == Mask::Kind::none;
+  const bool equal = problem.packing.sequences.empty() && problem.mask.kind == Mask::Kind::none;  // and none is cut
   if (!equal || (streamed.stream && streamed.grouped(*streamed.stream))) return cycles;
   Count blocks = 1;
   double cells = 1;
@@ -51,7 +51,8 @@ double cycles_of_part(const Question& question, const TileSizes& sizes, const Ta
   }
   const double walked =
       streamed.stream ? std::ceil(real(problem.sizes[at(*streamed.stream)]) * cells / sizes.cells) : 1;
-  return std::max(cycles, std::ceil(real(blocks) / nodes) * walked * part.least);
+  const TablePart::AtLeast& least = part.from_row.front();
+  return std::max({cycles, share * least.whole, std::ceil(real(blocks) / nodes) * walked * least.whole});
 }
 
 }  // namespace
@@ -223,31 +224,33 @@ Scan::Shape& Scan::shape_of(const TablePart& part, const TileRow& any) {
 
 /// Cycles by the launch in closed form; by what the graph takes at least until it is run.
 double Scan::bound_of(const TablePart& part, const TileRow& row, const Shape& shape) const {
-  if (row.period == nullptr) return part.at_least(row).cycles_of(shape.launch);
   const TileTrait& trait = part.traits[row.trait];
-  return rounding * cycles_at_least(trait.order, shape.launch, trait.ends, block_of(part, row, shape.launch).clocks,
-                                    *row.period, Count(trait.blocks));
+  const auto cycles_by = [&](const Period& period) {
+    return rounding * cycles_at_least(trait.order, shape.launch, trait.ends, block_of(part, row, shape.launch).clocks,
+                                      period, Count(trait.blocks));
+  };
+  return row.period != nullptr ? cycles_by(*row.period) : cycles_by(TablePart::least_period(row));
 }
 
 namespace {
 
 /// Clocks of a block of mean length; where its runs are not known, what none goes below.
-std::pair<BlockClocks, bool> clocks_or_least(const Period& period, double mean, const MeanBlock& block) {
-  if (const auto known = known_block_clocks(period, block)) return {*known, true};
-  const double least = block_clocks_at_least(period, mean, block.more.all());
+std::pair<BlockClocks, bool> clocks_or_least(const TileRow& row, double mean, const MeanBlock& block) {
+  double least = block_clocks_at_least(TablePart::least_period(row), mean, block.more.all());
+  if (row.period != nullptr) {
+    if (const auto known = known_block_clocks(*row.period, block)) return {*known, true};
+    least = std::max(least, block_clocks_at_least(*row.period, mean, block.more.all()));
+  }
   return {{least, least}, false};
 }
 
 }  // namespace
 
-/// Of a row whose graph was run. Of a packed batch the mean over all blocks. Where blocks persist, `first` is no later
+/// Of a packed batch the mean over all blocks. Where blocks persist, `first` is no later
 /// behind `next` than any part's.
 Scan::MeanClocks Scan::block_of(const TablePart& part, const TileRow& row, const LaunchShape& launch) const {
-  const Period& period = *row.period;
   const TileTrait& trait = part.traits[row.trait];
-  const auto of = [&](const auto& one) {
-    return clocks_or_least(period, one.mean, trait.cuts ? one.block : one.uncut);
-  };
+  const auto of = [&](const auto& one) { return clocks_or_least(row, one.mean, trait.cuts ? one.block : one.uncut); };
   if (!launch.packed) {
     const auto [clocks, known] = of(launch);
     return {clocks, known};
@@ -271,7 +274,7 @@ Scan::MeanClocks Scan::block_of(const TablePart& part, const TileRow& row, const
 /// Runs the row's graph, or then its blocks, where that is not done yet; returns whether it was not.
 bool Scan::learn(const TablePart& part, const TileRow& row, const LaunchShape& launch) {
   if (row.period != nullptr && block_of(part, row, launch).known) return false;
-  const EventGraph graph = event_graph(place(row));
+  const EventGraph& graph = graph_of(row);
   if (row.period == nullptr) {
     row.period = &table_->periods_.of(graph);
     return true;
@@ -279,6 +282,13 @@ bool Scan::learn(const TablePart& part, const TileRow& row, const LaunchShape& l
   if (!launch.packed) (void)block_clocks(graph, *row.period, launch.mean, launch.cut);
   for (const LaunchShape::Part& one : launch.parts) (void)block_clocks(graph, *row.period, one.mean, one.cut);
   return true;
+}
+
+/// Valid until another row's is asked for.
+const EventGraph& Scan::graph_of(const TileRow& row) {
+  if (latest_ != &row) graph_ = event_graph(place(row));
+  latest_ = &row;
+  return graph_;
 }
 
 /// Of a launch of no less energy: at the fastest clock that the card may hold.

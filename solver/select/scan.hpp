@@ -97,6 +97,7 @@ class Scan {
   [[nodiscard]] double bound_of(const TablePart& part, const TileRow& row, const Shape& shape) const;
   [[nodiscard]] MeanClocks block_of(const TablePart& part, const TileRow& row, const LaunchShape& launch) const;
   bool learn(const TablePart& part, const TileRow& row, const LaunchShape& launch);
+  [[nodiscard]] const EventGraph& graph_of(const TileRow& row);
 
   [[nodiscard]] Best::BytesOf bytes_of();
   /// A row's time, without what device memory sends again until it is `whole`.
@@ -132,8 +133,10 @@ class Scan {
   /// tiles beyond them none is ranked whose rereads could cost time.
   static constexpr int most_acted_out = 192;
   KnownRereads rereads_{most_acted_out};
-  KnownRereads asked_;  ///< of tiles whose prediction is asked for
-  Periods periods_;     ///< of tiles that are timed one by one
+  KnownRereads asked_;               ///< of tiles whose prediction is asked for
+  Periods periods_;                  ///< of tiles that are timed one by one
+  const TileRow* latest_ = nullptr;  ///< whose graph is graph_
+  EventGraph graph_;
 };
 
 }  // namespace napkin

@@ -140,30 +140,42 @@ class Table::Facts {
   std::optional<Placer> placer_;  // where the number of blocks is a fact too
 };
 
-TablePart::AtLeast TablePart::at_least(const TileRow& row) const {
-  // Blocks that share a node hide one another's waits.
-  const double blocks = traits[row.trait].blocks, pipe = rounding * row.pipe;
-  return {pipe, pipe / blocks, std::max(rounding * row.cycle / blocks, pipe)};
+/// No run of a block, first or behind others, takes less than its iterations at the cycle of waits: from the first
+/// iteration on, since what one waits for holds from block to block (tests/unit/select).
+Period TablePart::least_period(const TileRow& row) {
+  Period out;
+  out.pipe.clocks = rounding * row.pipe;
+  out.clocks = std::max(out.pipe.clocks, rounding * row.cycle);
+  out.settled = 0;
+  return out;
 }
 
-/// What iterations take until blocks have settled, and from there on (block_clocks_at_least).
+/// Blocks that share a node hide one another's waits.
+TablePart::AtLeast TablePart::at_least(const TileRow& row) const {
+  const TileTrait& trait = traits[row.trait];
+  const double blocks = trait.blocks, pipe = rounding * row.pipe;
+  const double ends = trait.ends.persist ? 0 : rounding * (trait.ends.start + trait.ends.handover);
+  return {pipe, pipe / blocks, std::max(rounding * row.cycle / blocks, pipe), ends / blocks};
+}
+
 double TablePart::AtLeast::cycles_of(const LaunchShape& launch) const {
   const Schedule& who = launch.who;
   const bool equal = !launch.unequal && !launch.packed && who.iterations >= who.blocks * launch.mean;
   const double blocks = equal ? who.blocks : std::max(who.total_blocks / who.nodes, 1.0);
-  const double unsettled = std::min<double>(most_to_settle + launch.block.more.all(), launch.mean);
-  return blocks * std::max(launch.mean * pipe, unsettled * settling + (launch.mean - unsettled) * steady);
+  const double cuts = std::min<double>(launch.block.more.all(), launch.mean);
+  return blocks * std::max(launch.mean * pipe, ends + cuts * cut + (launch.mean - cuts) * whole);
 }
 
 void TablePart::finish() {
-  const auto steady = [&](const TileRow& row) { return at_least(row).steady; };
-  std::stable_sort(rows.begin(), rows.end(), [&](const TileRow& a, const TileRow& b) { return steady(a) < steady(b); });
+  const auto whole = [&](const TileRow& row) { return at_least(row).whole; };
+  std::stable_sort(rows.begin(), rows.end(), [&](const TileRow& a, const TileRow& b) { return whole(a) < whole(b); });
   constexpr double infinity = std::numeric_limits<double>::infinity();
   from_row.resize(rows.size());
-  AtLeast least_of{infinity, infinity, 0};
+  AtLeast all{infinity, infinity, 0, infinity};
   for (std::size_t r = rows.size(); r-- > 0;) {
     const AtLeast own = at_least(rows[r]);
-    from_row[r] = least_of = {std::min(least_of.pipe, own.pipe), std::min(least_of.settling, own.settling), own.steady};
+    all = {std::min(all.pipe, own.pipe), std::min(all.cut, own.cut), own.whole, std::min(all.ends, own.ends)};
+    from_row[r] = all;
   }
   least = from_row.front().pipe;
   cycle = energy = infinity;

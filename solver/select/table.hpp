@@ -57,16 +57,19 @@ struct TablePart {
   std::vector<TileRow> rows;  ///< the shortest iteration by its bounds first
   std::vector<TileTrait> traits;
   std::vector<BlockEnergy> energies;
-  /// Clocks that an iteration takes at least.
+  /// Clocks that a node takes at least.
   struct AtLeast {
-    double pipe = 0;      ///< of the busiest pipe
-    double settling = 0;  ///< of a node while its blocks settle
-    double steady = 0;    ///< of a node that has settled
+    double pipe = 0;   ///< for an iteration, by the busiest pipe
+    double cut = 0;    ///< for an iteration that a mask cuts
+    double whole = 0;  ///< for any other, by the cycles of waits too
+    double ends = 0;   ///< for a block, beside its iterations
 
     /// Cycles of a launch of such blocks.
     [[nodiscard]] double cycles_of(const LaunchShape& launch) const;
   };
   [[nodiscard]] AtLeast at_least(const TileRow& row) const;
+  /// The period of the row's graph at least; without runs.
+  [[nodiscard]] static Period least_period(const TileRow& row);
   std::vector<AtLeast> from_row;  ///< by row: of it and all behind it
 
   /// Sorts new rows, and finds what all of them take at least.
