@@ -1,5 +1,5 @@
 #pragma once
-// Walks groups running blocks that touch the same streamed pieces at the same steps: 8 query heads that read one key
+// Walks finds the running blocks that touch the same streamed pieces at the same steps: 8 query heads that read one key
 // head's keys are one walk, and one block of it touches for all. Internal to resource/.
 
 #include <algorithm>
