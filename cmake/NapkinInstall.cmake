@@ -27,9 +27,6 @@ endforeach()
 install(TARGETS ${targets} EXPORT napkin
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-if(TARGET tables)  # script/demo builds the program alone: what is not there is made by the first questions
-  install(DIRECTORY ${PROJECT_BINARY_DIR}/tables DESTINATION ${CMAKE_INSTALL_DATADIR}/napkin OPTIONAL)
-endif()
 if(TARGET napkin)
   install(TARGETS napkin RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()

@@ -62,10 +62,6 @@ function(napkin_python folder)
     MODULE napkin._core OUTPUT ${package}/_core.pyi PYTHON_PATH ${PROJECT_BINARY_DIR}/python
     PATTERN_FILE ${PROJECT_SOURCE_DIR}/${folder}/stub.txt DEPENDS napkin_apps_python)
   add_custom_target(napkin_package DEPENDS napkin_apps_python napkin_apps_python_stub)
-  if(TARGET tables)  # beside the module, which looks for them there
-    add_dependencies(napkin_package tables)
-    install(DIRECTORY ${PROJECT_BINARY_DIR}/tables DESTINATION napkin COMPONENT python EXCLUDE_FROM_ALL)
-  endif()
   install(TARGETS napkin_apps_python LIBRARY DESTINATION napkin COMPONENT python EXCLUDE_FROM_ALL)
   install(FILES ${package}/_core.pyi DESTINATION napkin COMPONENT python EXCLUDE_FROM_ALL)
 endfunction()

@@ -1,4 +1,4 @@
-# napkin_revision(target): gives the target source_revision(), source_digest() and table_digest()
+# napkin_revision(target): gives the target source_revision() and source_digest()
 # (apps/library/question/revision.hpp). Git is asked and the files are hashed at every build; what depends on the answer is made
 # anew only where it changed. -D NAPKIN_REVISION=... says the revision where there is no git.
 
@@ -28,11 +28,6 @@ if(CMAKE_SCRIPT_MODE_FILE)  # run by the build: SOURCE, OUT, REVISION
     set(${variable} ${hash} PARENT_SCOPE)
   endfunction()
   digest(DIGEST model/* solver/* kernels/* hardware_profiles/* apps/library/*)
-  # tests/build/check_digest.py holds that these folders include no others.
-  digest(TABLE_DIGEST model/base/* model/diagram/* model/fusion/* model/machine/* model/mapping/* model/resource/*
-    model/clock/* solver/space/* solver/select/* hardware_profiles/*.yaml kernels/*.yaml kernels/*.csv)
-  get_filename_component(folder ${OUT} DIRECTORY)
-  file(CONFIGURE OUTPUT ${folder}/table_digest @ONLY CONTENT "@TABLE_DIGEST@\n")
   file(CONFIGURE OUTPUT ${OUT} @ONLY CONTENT
 "#include \"apps/library/question/revision.hpp\"
 
@@ -40,7 +35,6 @@ namespace napkin {
 
 std::string_view source_revision() { return \"@REVISION@\"; }
 std::string_view source_digest() { return \"@DIGEST@\"; }
-std::string_view table_digest() { return \"@TABLE_DIGEST@\"; }
 
 }  // namespace napkin
 ")
@@ -52,7 +46,7 @@ function(napkin_revision target)
   add_custom_target(napkin_revision_source
     COMMAND ${CMAKE_COMMAND} -D SOURCE=${PROJECT_SOURCE_DIR} -D OUT=${out} "-D REVISION=${NAPKIN_REVISION}"
             -P ${PROJECT_SOURCE_DIR}/cmake/NapkinRevision.cmake
-    BYPRODUCTS ${out} ${PROJECT_BINARY_DIR}/revision/table_digest
+    BYPRODUCTS ${out}
     VERBATIM)
   target_sources(${target} PRIVATE ${out})
   set_source_files_properties(${out} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)  # made anew at every commit

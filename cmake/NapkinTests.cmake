@@ -16,9 +16,6 @@
 # their tests: what script/test builds and runs without --all.
 set(NAPKIN_EVERYDAY unit law golden measured published emulator)
 add_custom_target(everyday)
-if(TARGET tables)
-  add_dependencies(everyday tables)
-endif()
 
 # The target that tests link for everything there is.
 set(NAPKIN_EVERYTHING napkin_apps_napkin)

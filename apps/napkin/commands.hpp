@@ -16,7 +16,6 @@ namespace napkin::cli {
 [[nodiscard]] Command timeline_command();
 [[nodiscard]] Command sensitivity_command();
 [[nodiscard]] Command draft_mapping_command();
-[[nodiscard]] Command tables_command();
 [[nodiscard]] Command list_command();
 [[nodiscard]] Command completion_command();
 

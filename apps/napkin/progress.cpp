@@ -38,13 +38,6 @@ std::function<void(std::int64_t, std::int64_t)> following(Progress& progress, st
   };
 }
 
-std::function<void(std::int64_t, std::int64_t)> following_late(Progress& progress, std::string what) {
-  using Clock = std::chrono::steady_clock;
-  return [show = following(progress, std::move(what)), from = Clock::now()](std::int64_t done, std::int64_t total) {
-    if (Clock::now() - from >= std::chrono::milliseconds(500)) show(done, total);
-  };
-}
-
 std::string waiting_text(const std::string& what, double seconds) {
   return what + ": at work, " + duration_text(seconds);
 }

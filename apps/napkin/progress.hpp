@@ -66,10 +66,6 @@ class Waiting {
 [[nodiscard]] std::function<void(std::int64_t done, std::int64_t total)> following(Progress& progress,
                                                                                    std::string what);
 
-/// Follows work that mostly is over in no time: nothing is shown in the first half second.
-[[nodiscard]] std::function<void(std::int64_t done, std::int64_t total)> following_late(Progress& progress,
-                                                                                        std::string what);
-
 /// "[######....] 12 of 20, 1 min 20 s left: q=128": pure.
 [[nodiscard]] std::string progress_text(const std::string& what, std::size_t done, std::size_t steps, double seconds,
                                         const std::string& now);

@@ -18,7 +18,6 @@ namespace napkin::cli {
 namespace {
 
 constexpr std::int64_t most_shown = 100000;
-constexpr const char* making_tables = "tables of this kind of question made";
 
 int top_of(const Arguments& arguments) {
   const auto text = arguments.find("--top");
@@ -58,7 +57,6 @@ Reply run_select(const Arguments& arguments, const report::Style& style) {
     return run_family(arguments, parse_family(*shape), style);
   Progress progress;
   Ask ask = ask_of(arguments);
-  ask.making = following_late(progress, making_tables);
   const int top = top_of(arguments);
   if (const auto form = arguments.find("--emit")) {
     if (arguments.has("--json"))

@@ -1,11 +1,9 @@
 #pragma once
-// A ByteWriter appends plain values to a string, and a ByteReader takes them off again: table files are made of both.
+// A ByteWriter appends plain values to a string, and a ByteReader takes them off again: embedded YAML is kept so.
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -58,7 +56,7 @@ class ByteReader {
   requires std::is_trivially_copyable_v<T>
   [[nodiscard]] std::vector<T> get_all() {
     const auto count = get<std::uint64_t>();
-    if (count > rest_.size() / sizeof(T)) throw Error("table", "ends too early", "a whole file");
+    if (count > rest_.size() / sizeof(T)) throw Error("bytes", "ends too early", "all of them");
     const std::string_view bytes = next(static_cast<std::size_t>(count) * sizeof(T));
     std::vector<T> values(static_cast<std::size_t>(count));
     if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
@@ -76,19 +74,19 @@ class ByteReader {
       count |= (byte & 127ULL) << shift;
       if (byte < 128) return count;
     }
-    throw Error("table", "has a number of more than 64 bits", "a whole file");
+    throw Error("bytes", "has a number of more than 64 bits", "all of them");
   }
   /// A count of what follows, each of at least one byte.
   [[nodiscard]] std::size_t get_size() {
     const std::uint64_t count = get_count();
-    if (count > rest_.size()) throw Error("table", "ends too early", "a whole file");
+    if (count > rest_.size()) throw Error("bytes", "ends too early", "all of them");
     return static_cast<std::size_t>(count);
   }
   [[nodiscard]] std::string get_text() { return std::string(next(static_cast<std::size_t>(get<std::uint64_t>()))); }
   [[nodiscard]] bool at_end() const { return rest_.empty(); }
   [[nodiscard]] std::string_view rest() const { return rest_; }
   [[nodiscard]] std::string_view next(std::size_t size) {
-    if (size > rest_.size()) throw Error("table", "ends too early", "a whole file");
+    if (size > rest_.size()) throw Error("bytes", "ends too early", "all of them");
     const std::string_view out = rest_.substr(0, size);
     rest_.remove_prefix(size);
     return out;
@@ -97,44 +95,5 @@ class ByteReader {
  private:
   std::string_view rest_;
 };
-
-/// Bytes that stay where they are as long as somebody holds them: a mapped file's, say.
-struct SharedBytes {
-  std::shared_ptr<const void> owner;
-  std::string_view bytes;
-
-  SharedBytes(std::shared_ptr<const void> keeps, std::string_view kept) : owner(std::move(keeps)), bytes(kept) {}
-  explicit SharedBytes(std::string text) {
-    auto kept = std::make_shared<const std::string>(std::move(text));
-    bytes = *kept;
-    owner = std::move(kept);
-  }
-};
-
-/// Tells damaged bytes from whole ones; some 5 GB a second. Against mischief it is no help.
-[[nodiscard]] inline std::uint64_t checksum(std::string_view bytes) {
-  constexpr std::uint64_t odd = 0x9E3779B97F4A7C15U;
-  std::array<std::uint64_t, 4> lanes{1, 2, 3, 4};
-  const auto mix = [&](std::uint64_t& lane, std::uint64_t word) {
-    lane = (lane ^ word) * odd;
-    lane ^= lane >> 29U;
-  };
-  std::uint64_t word = 0;
-  std::size_t at = 0;
-  for (; at + 32 <= bytes.size(); at += 32) {
-    for (std::size_t i = 0; i < 4; ++i) {
-      std::memcpy(&word, bytes.data() + at + 8 * i, 8);
-      mix(lanes[i], word);
-    }
-  }
-  for (; at < bytes.size(); at += 8) {
-    word = 0;
-    std::memcpy(&word, bytes.data() + at, std::min<std::size_t>(8, bytes.size() - at));
-    mix(lanes[0], word);
-  }
-  std::uint64_t out = bytes.size();
-  for (const std::uint64_t lane : lanes) mix(out, lane);
-  return out;
-}
 
 }  // namespace napkin

@@ -10,6 +10,7 @@
 #include "model/resource/order.hpp"
 #include "model/resource/resources.hpp"
 #include "model/resource/touches.hpp"
+#include "model/resource/walks.hpp"
 
 namespace napkin {
 namespace {
@@ -41,7 +42,8 @@ class Acted {
         due_(static_cast<std::size_t>(2 * blocks_.segments() + 3), Slots(slots_.size())),
         leading_(slots_.size()),
         visited_(slots_.size()),
-        apart_(pace == Pace::apart) {
+        apart_(pace == Pace::apart),
+        walks_(slots_.size(), most_facts()) {
     const BlockOrder order = blocks_.sequence().order();
     deals_out_ = order != BlockOrder::grid && order != BlockOrder::longest_first;
     for (std::size_t s = 0; s < slots_.size(); ++s)
@@ -123,12 +125,13 @@ class Acted {
     const std::size_t walk = slots_[slot].walk;
     due(step_ + 1).put(slot);
     leading_.drop(slot);
-    if (--walks_met_[walk].running == 0 || walks_met_[walk].leader != slot) return;
+    const bool led = walks_[walk].leader == slot;
+    if (!walks_.leave(walk) || !led) return;
     for (std::size_t s = 0; s < slots_.size(); ++s) {
       const Running& other = slots_[s];
       if (other.walk != walk || other.begins > step_ || other.ends <= step_) continue;
       leading_.put(s);
-      walks_met_[walk].leader = s;
+      walks_[walk].leader = s;
       return;
     }
   }
@@ -145,26 +148,24 @@ class Acted {
   /// together to their ends: one of them touches what all do.
   void join_walk(Running& block) {
     const BlockTouches::Block& touches = block.touches;
-    std::uint64_t walk = touches.lengths;
-    const auto add = [&](std::uint64_t fact) { walk = walks_.of(walk << 32U | fact, walks_.size()).first; };
+    facts_.assign(1, touches.lengths);
     for (std::size_t a = 0; a < blocks_.arrays().size(); ++a) {
       const TouchedArray& array = blocks_.arrays()[a];
-      if (array.streams && array.index == 0) add(2 * touches.pieces[a].first + (touches.pieces[a].bytes > 0 ? 1 : 0));
+      if (array.streams && array.index == 0)
+        facts_.push_back(2 * touches.pieces[a].first + (touches.pieces[a].bytes > 0 ? 1 : 0));
     }
-    add(static_cast<std::uint64_t>(blocks_.backward() ? block.begins + touches.last
-                                                      : block.begins - touches.first + blocks_.segments()));
-    block.walk = walk;
-    if (walk >= walks_met_.size()) walks_met_.resize(std::max(walks_.size(), 2 * walks_met_.size()));
+    facts_.push_back(
+        static_cast<std::uint64_t>(blocks_.backward() ? block.begins + touches.last : block.begins - touches.first));
+    facts_.resize(most_facts(), 0);
+    block.walk = walks_.join(facts_);
   }
+  [[nodiscard]] std::size_t most_facts() const { return blocks_.arrays().size() + 2; }
 
   void advance(std::size_t slot) {
     const Running& block = slots_[slot];
-    Walk& walk = walks_met_[block.walk];
+    Walks::Walk& walk = walks_[block.walk];
     const bool leads = walk.step != step_, begins = step_ == block.begins, ends = step_ == block.ends;
-    if (begins) {
-      ++running_;
-      ++walk.running;
-    }
+    if (begins) ++running_;
     if (leads) {
       leading_.put(slot);
       walk.step = step_;
@@ -199,11 +200,6 @@ class Acted {
       out_.bytes += piece.bytes * chance_gone(l2_, own, others);
   }
 
-  /// Of running blocks the one that touched at the latest step, for all.
-  struct Walk {
-    std::int64_t step = -1, running = 0;
-    std::size_t leader = 0;
-  };
   static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
   const L2Model& l2_;
@@ -216,8 +212,8 @@ class Acted {
   bool apart_ = false, deals_out_ = false;
   std::int64_t started_ = 0;
   std::int64_t left_ = 0, running_ = 0;  // slots that may still get a block; blocks that have begun
-  Numbering walks_;                      // by streamed pieces and the step that touches them
-  std::vector<Walk> walks_met_;          // by their numbers
+  Walks walks_;                          // by streamed pieces and the step that touches them
+  std::vector<std::uint64_t> facts_;     // of the block that joins one
   std::vector<std::size_t> ended_;       // in this step
   std::int64_t step_ = 0, steps_ = 0;    // steps_: of all blocks
   bool counts_ = false;                  // steps_ block by block

@@ -210,8 +210,6 @@ void Candidates::keep(const std::vector<std::uint32_t>& counts, std::size_t verd
   }
 }
 
-Candidates::Candidates(const Question& like, FieldReader& bytes) : space_(space_of_kind(like)) { fields(bytes); }
-
 Allowed::Allowed(const Question& question, const Candidates& candidates)
     : all_(candidates),
       rules_(*question.streamed, *question.mapping, *question.machine, question.problem),

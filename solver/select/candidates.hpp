@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "model/base/byte_fields.hpp"
 #include "solver/space/constraints.hpp"
 #include "solver/space/enumerate.hpp"
 
@@ -34,16 +33,6 @@ class Candidates {
  public:
   /// The candidates of every question of `like`'s kind. Throws Error for a space of more than 2^26 tiles.
   Candidates(const Question& like, const Placer& placer);
-  /// From what fields() wrote for a question of this kind. Throws Error for bytes that end too early.
-  Candidates(const Question& like, FieldReader& bytes);
-  template <class Archive>
-  void fields(Archive& archive) {
-    archive.plain(length_knobs_);
-    archive.plain(legal_);
-    archive.plain(misfits_);
-    archive.plain(cells_);
-    archive.plain(counts_);
-  }
 
   [[nodiscard]] const Space& space() const { return space_; }
   /// Ranks of the tiles that no rule of the kind rejects, ascending.

@@ -40,7 +40,7 @@ double cycles_of_part(const Question& question, const TileSizes& sizes, const Ta
   const Streamed& streamed = *question.streamed;
   const double nodes = std::max(real(question.machine->compute_nodes()), 1.0), share = iterations / nodes;
   const double cycles = std::max(share * part.least, (share - most_to_settle) * part.cycle);
-  const bool equal = problem.packing.sequences.empty() && problem.mask.kind == Mask::Kind::none;
+  const bool equal = problem.packing.sequences.empty() && problem.mask.kind == Mask::Kind::none;  // and none is cut
   if (!equal || (streamed.stream && streamed.grouped(*streamed.stream))) return cycles;
   Count blocks = 1;
   double cells = 1;
@@ -51,7 +51,8 @@ double cycles_of_part(const Question& question, const TileSizes& sizes, const Ta
   }
   const double walked =
       streamed.stream ? std::ceil(real(problem.sizes[at(*streamed.stream)]) * cells / sizes.cells) : 1;
-  return std::max(cycles, part.cycles_of_equal(std::ceil(real(blocks) / nodes), walked));
+  const TablePart::AtLeast& least = part.from_row.front();
+  return std::max({cycles, share * least.whole, std::ceil(real(blocks) / nodes) * walked * least.whole});
 }
 
 }  // namespace
@@ -71,10 +72,10 @@ Scan::Scan(std::shared_ptr<Table> table, const Question& question)
       question_(question),
       launch_(launch_overhead(*question.machine).value) {}
 
-void Scan::find_parts(const MakingTable& making) {
+void Scan::find_parts() {
   if (allowed_) return;
   Allowed allowed(question_, table_->candidates_);
-  parts_ = table_->parts_for(question_, allowed, making);
+  parts_ = table_->parts_for(question_, allowed);
   allowed_.emplace(std::move(allowed));
 }
 
@@ -135,10 +136,7 @@ std::vector<Scan::Walk> Scan::walks(Only only) {
     if (only && (lengths & knob_bit(only->first)) != 0 && !is(only, sizes.rank)) continue;
     Walk walk{part};
     if (!table_->one_by_one_) {
-      if (model_ == nullptr) {
-        table_->read(*part, question_);
-        model_ = &model_of(part->rows.front(), place(part->rows.front()));
-      }
+      if (model_ == nullptr) model_ = &model_of(part->rows.front(), place(part->rows.front()));
       const double iterations = cells / sizes.cells;
       const double cycles = rounding * cycles_of_part(question_, sizes, *part, iterations);
       walk.seconds = seconds_at_least({part->energy * iterations, 0}, cycles);
@@ -153,7 +151,6 @@ std::vector<Scan::Walk> Scan::walks(Only only) {
 bool Scan::go_on(Walk& walk, Only only, Best& best) {
   if (!walk.open) {
     walk.open = true;
-    table_->read(*walk.part, question_);
     if (!table_->one_by_one_) walk.shape = &shape_of(*walk.part, walk.part->rows.front());
   } else if (walk.least_from_next() <= walk.least_waiting()) {
     find_bounds(walk, only);
@@ -175,20 +172,9 @@ void Scan::find_bounds(Walk& walk, Only only) {
   }
 }
 
-/// Cycles that no row from the next one on takes less than: what the busiest pipe takes, beside it the ends of equal
-/// blocks, or what iterations take until blocks have settled and from there on (block_clocks_at_least).
 double Scan::Walk::least_from_next() const {
   if (next == part->rows.size()) return infinity;
-  if (shape == nullptr) return 0;
-  const LaunchShape& launch = shape->launch;
-  const Schedule& who = launch.who;
-  const bool equal = !launch.unequal && !launch.packed && who.iterations >= who.blocks * launch.mean;
-  const double blocks = equal ? who.blocks : std::max(who.total_blocks / who.nodes, 1.0);
-  const double settling = std::min<double>(part->settled + launch.block.more.all(), launch.mean);
-  const TablePart::AtLeast& least = part->at_least[next];
-  const double by_period = settling * least.settling + (launch.mean - settling) * least.steady;
-  const double by_ends = equal ? part->cycles_of_equal(blocks, launch.mean) : 0;
-  return std::max(by_ends, blocks * std::max(launch.mean * least.pipe, by_period));
+  return shape == nullptr ? 0 : part->from_row[next].cycles_of(shape->launch);
 }
 
 double Scan::Walk::least_waiting() const { return waiting.empty() ? infinity : waiting.front().least; }
@@ -200,11 +186,9 @@ void Scan::time_first(Walk& walk, Best& best) {
   const std::int64_t size = table_->sizes_[walk.part->sizes].size;
   if (walk.shape != nullptr) {
     if (!may_end_within(walk, bound, best.enough(size))) return;
-    const LaunchShape& launch = walk.shape->launch;
-    if (launch.unequal || launch.packed) {
-      // To put its blocks onto nodes takes the longest. Runs of its blocks, and what was timed since, say more before.
-      if (!block_of(*walk.part, row, launch).known) make_runs(*walk.part, row, launch);
-      const double least = bound_of(*walk.part, row, *walk.shape);
+    for (bool learned = true; learned;) {
+      learned = learn(*walk.part, row, walk.shape->launch);
+      const double least = bound_of(*walk.part, row, *walk.shape);  // by runs, and by what was timed since
       if (least > bound.least) return walk.wait(least, row);
     }
   }
@@ -238,31 +222,35 @@ Scan::Shape& Scan::shape_of(const TablePart& part, const TileRow& any) {
   return shapes_.emplace(&part, Shape{launch_shape(placed), device_bytes(placed)}).first->second;
 }
 
-/// Cycles by the launch in closed form.
+/// Cycles by the launch in closed form; by what the graph takes at least until it is run.
 double Scan::bound_of(const TablePart& part, const TileRow& row, const Shape& shape) const {
   const TileTrait& trait = part.traits[row.trait];
-  return rounding * cycles_at_least(trait.order, shape.launch, trait.ends, block_of(part, row, shape.launch).clocks,
-                                    part.periods[at(row.period)].period, Count(trait.blocks));
+  const auto cycles_by = [&](const Period& period) {
+    return rounding * cycles_at_least(trait.order, shape.launch, trait.ends, block_of(part, row, shape.launch).clocks,
+                                      period, Count(trait.blocks));
+  };
+  return row.period != nullptr ? cycles_by(*row.period) : cycles_by(TablePart::least_period(row));
 }
 
 namespace {
 
 /// Clocks of a block of mean length; where its runs are not known, what none goes below.
-std::pair<BlockClocks, bool> clocks_or_least(const Period& period, double mean, const MeanBlock& block) {
-  if (const auto known = known_block_clocks(period, block)) return {*known, true};
-  const double least = block_clocks_at_least(period, mean, block.more.all());
+std::pair<BlockClocks, bool> clocks_or_least(const TileRow& row, double mean, const MeanBlock& block) {
+  double least = block_clocks_at_least(TablePart::least_period(row), mean, block.more.all());
+  if (row.period != nullptr) {
+    if (const auto known = known_block_clocks(*row.period, block)) return {*known, true};
+    least = std::max(least, block_clocks_at_least(*row.period, mean, block.more.all()));
+  }
   return {{least, least}, false};
 }
 
 }  // namespace
 
-/// Of a packed batch the mean over all blocks. Where blocks persist, `first` is no later behind `next` than any part's.
+/// Of a packed batch the mean over all blocks. Where blocks persist, `first` is no later
+/// behind `next` than any part's.
 Scan::MeanClocks Scan::block_of(const TablePart& part, const TileRow& row, const LaunchShape& launch) const {
-  const Period& period = part.periods[at(row.period)].period;
   const TileTrait& trait = part.traits[row.trait];
-  const auto of = [&](const auto& one) {
-    return clocks_or_least(period, one.mean, trait.cuts ? one.block : one.uncut);
-  };
+  const auto of = [&](const auto& one) { return clocks_or_least(row, one.mean, trait.cuts ? one.block : one.uncut); };
   if (!launch.packed) {
     const auto [clocks, known] = of(launch);
     return {clocks, known};
@@ -283,13 +271,24 @@ Scan::MeanClocks Scan::block_of(const TablePart& part, const TileRow& row, const
   return sum;
 }
 
-/// Makes the runs of the row's blocks: putting the blocks onto nodes takes longer.
-void Scan::make_runs(const TablePart& part, const TileRow& row, const LaunchShape& launch) {
-  const EventGraph graph = event_graph(place(row));
-  const Period& period = part.periods[at(row.period)].period;
-  if (!launch.packed) (void)block_clocks(graph, period, launch.mean, launch.cut);
-  for (const LaunchShape::Part& one : launch.parts) (void)block_clocks(graph, period, one.mean, one.cut);
-  ++table_->made_;
+/// Runs the row's graph, or then its blocks, where that is not done yet; returns whether it was not.
+bool Scan::learn(const TablePart& part, const TileRow& row, const LaunchShape& launch) {
+  if (row.period != nullptr && block_of(part, row, launch).known) return false;
+  const EventGraph& graph = graph_of(row);
+  if (row.period == nullptr) {
+    row.period = &table_->periods_.of(graph);
+    return true;
+  }
+  if (!launch.packed) (void)block_clocks(graph, *row.period, launch.mean, launch.cut);
+  for (const LaunchShape::Part& one : launch.parts) (void)block_clocks(graph, *row.period, one.mean, one.cut);
+  return true;
+}
+
+/// Valid until another row's is asked for.
+const EventGraph& Scan::graph_of(const TileRow& row) {
+  if (latest_ != &row) graph_ = event_graph(place(row));
+  latest_ = &row;
+  return graph_;
 }
 
 /// Of a launch of no less energy: at the fastest clock that the card may hold.
@@ -334,26 +333,27 @@ bool Scan::notice(TablePart& part, const TileRow& row, Timed& timed, KnownReread
 Timing Scan::timing_of(TablePart& part, const TileRow& row, const PlacedDiagram& placed) {
   const TimeModel& model = model_of(row, placed);
   const Count blocks(part.traits[row.trait].blocks);
-  if (row.period < 0 && !model.by_graph) return model.of(placed, blocks);
-  if (row.period < 0) {
+  if (!model.by_graph) return model.of(placed, blocks);
+  if (table_->one_by_one_) {
     const EventGraph graph = event_graph(placed);
     return model.of(placed, blocks, graph, periods_.of(graph));
   }
   Shape& shape = shapes_.at(&part);
+  while (learn(part, row, shape.launch)) {
+  }
   const double device = model.rates.known ? device_bytes_in_order(placed) : 0;
-  const KnownLaunch known{part.periods[at(row.period)].period, part.energies[row.energy], shape.launch,
+  const KnownLaunch known{*row.period, part.energies[row.energy], shape.launch,
                           clocks_of(part, row, placed, shape.launch), device};
   return model.of(placed, blocks, &known);
 }
 
 LaunchClocks Scan::clocks_of(const TablePart& part, const TileRow& row, const PlacedDiagram& placed,
                              LaunchShape& launch) {
-  const Period& period = part.periods[at(row.period)].period;
+  const Period& period = *row.period;
   const TileTrait& trait = part.traits[row.trait];
   if (launch.packed) return launch_clocks(placed, event_graph(placed), period, launch);
   if (launch.unequal && launch.lengths == nullptr)
     launch.lengths = std::make_shared<BlockLengths>(block_lengths(placed, launch));
-  if (!block_of(part, row, launch).known) make_runs(part, row, launch);
   return launch_clocks(trait.order, launch, trait.ends, block_of(part, row, launch).clocks, period.clocks);
 }
 
@@ -364,8 +364,10 @@ Prediction Scan::full(TablePart& part, const TileRow& row) {
   const PlacedDiagram& placed = place(row);
   const TimeModel& model = model_of(row, placed);
   if (!model.by_graph) return model.explained(placed, known.timing, nullptr);
-  const Period period = row.period < 0 ? periods_.explained(event_graph(placed)) : table_->explained(part, row);
-  return model.explained(placed, known.timing, &period);
+  if (table_->one_by_one_) return model.explained(placed, known.timing, &periods_.explained(event_graph(placed)));
+  if (!row.explained) row.period = &table_->periods_.explained(event_graph(placed));
+  row.explained = true;
+  return model.explained(placed, known.timing, row.period);
 }
 
 std::optional<Prediction> Scan::noticed(const Tile& tile) {

@@ -3,7 +3,8 @@
 // other can be better. Of 6,578 tiles of attention_sm90 some ten are timed.
 //
 // A part of the table waits with a bound of all its tiles until it comes first in line. Then its rows wait, each with
-// a bound of its own, and the part with the bound of the first of them.
+// a bound of its own, and the part with the bound of the first of them. A row that comes first has its graph run, then
+// its blocks, and waits again where that says more of it; a row of which all is known is timed.
 
 #include <memory>
 #include <optional>
@@ -23,7 +24,7 @@ class Scan {
   Scan(std::shared_ptr<Table> table, const Question& question);
 
   /// Makes the parts that the table lacks, where that is not done yet; all but noticed() begin with it.
-  void find_parts(const MakingTable& making = {});
+  void find_parts();
   [[nodiscard]] const Question& question() const { return question_; }
   [[nodiscard]] std::uint64_t number() const { return number_; }  ///< of all scans its own
   [[nodiscard]] const Space& space() const { return table_->candidates().space(); }
@@ -95,7 +96,8 @@ class Scan {
   [[nodiscard]] bool may_end_within(const Walk& walk, const Bound& bound, double seconds) const;
   [[nodiscard]] double bound_of(const TablePart& part, const TileRow& row, const Shape& shape) const;
   [[nodiscard]] MeanClocks block_of(const TablePart& part, const TileRow& row, const LaunchShape& launch) const;
-  void make_runs(const TablePart& part, const TileRow& row, const LaunchShape& launch);
+  bool learn(const TablePart& part, const TileRow& row, const LaunchShape& launch);
+  [[nodiscard]] const EventGraph& graph_of(const TileRow& row);
 
   [[nodiscard]] Best::BytesOf bytes_of();
   /// A row's time, without what device memory sends again until it is `whole`.
@@ -131,8 +133,10 @@ class Scan {
   /// tiles beyond them none is ranked whose rereads could cost time.
   static constexpr int most_acted_out = 192;
   KnownRereads rereads_{most_acted_out};
-  KnownRereads asked_;  ///< of tiles whose prediction is asked for
-  Periods periods_;     ///< of tiles that are timed one by one
+  KnownRereads asked_;               ///< of tiles whose prediction is asked for
+  Periods periods_;                  ///< of tiles that are timed one by one
+  const TileRow* latest_ = nullptr;  ///< whose graph is graph_
+  EventGraph graph_;
 };
 
 }  // namespace napkin

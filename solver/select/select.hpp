@@ -3,13 +3,11 @@
 // 128 tile of attention_sm90 with two warpgroups, with its reason and the runners-up. It ranks the legal tiles by
 // predicted time; the answer is exact: select_exhaustively, which times every tile, gives that answer too.
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "model/base/byte_stream.hpp"
 #include "model/clock/prediction.hpp"
 #include "solver/select/candidates.hpp"
 #include "solver/space/question.hpp"
@@ -19,9 +17,6 @@ namespace napkin {
 class Periods;
 class Scan;
 class Table;
-
-/// Called with how many of the parts of a new table are made.
-using MakingTable = std::function<void(std::int64_t done, std::int64_t parts)>;
 
 struct Ranked {
   Tile tile;
@@ -41,25 +36,16 @@ struct Selection {
 /// diagram, a mapping and a machine by their addresses share a table: all three must outlive the Tables unchanged.
 class Tables {
  public:
-  /// Where tables are kept beyond this object: a table's bytes by a key that names its content (Question::content and
-  /// the kind). Both functions may be empty.
-  struct Store {
-    std::function<std::optional<SharedBytes>(const std::string& key)> load;
-    std::function<void(const std::string& key, const std::string& bytes)> save;
-  };
   Tables();
-  explicit Tables(Store store);
   ~Tables();
   Tables(const Tables&) = delete;
   Tables& operator=(const Tables&) = delete;
 
   [[nodiscard]] std::shared_ptr<Table> of(const Question& question);
-  /// Where it was met before, or is kept in the store; else nullptr.
+  /// Where it was met before; else nullptr.
   [[nodiscard]] std::shared_ptr<Table> find(const Question& question);
   /// A table whose making ended in an error is not kept: the next question of its kind makes it anew.
   void forget(const Table& table);
-  /// Saves the tables that have new rows since they were loaded or saved; `all`: those with new runs too.
-  void save(bool all = false);
 
  private:
   struct Kept;
@@ -73,7 +59,7 @@ class Tables {
 class Selector {
  public:
   /// Question and tables must outlive it. Throws Error where the mapping does not fit the diagram or the machine.
-  Selector(const Question& question, Tables& tables, const MakingTable& making = {});
+  Selector(const Question& question, Tables& tables);
   ~Selector();
 
   [[nodiscard]] Selection rank(int top) const;
@@ -89,7 +75,7 @@ class Selector {
   std::unique_ptr<Scan> scan_;
 };
 
-/// As Selector::noticed, from a table that was met before or is kept in the store; nothing where none is.
+/// As Selector::noticed, from a table that was met before; nothing where none is.
 [[nodiscard]] std::optional<Prediction> noticed(const Question& question, const Tile& tile, Tables& tables);
 
 /// The last constraint, in their order, that kept tiles out: those tiles keep all before it, so that nothing would fit

@@ -42,8 +42,7 @@ double cells_of_iteration(const PlacedDiagram& placed) {
 }  // namespace
 
 Table::Table(const Question& like)
-    : kept_(std::string()),
-      judged_(launch_problem(like.problem)),
+    : judged_(launch_problem(like.problem)),
       candidates_(like, Placer(*like.streamed, *like.mapping, *like.machine, judged_)) {
   find_sizes(like);
   one_by_one_ = is_timed_one_by_one(like);
@@ -141,56 +140,47 @@ class Table::Facts {
   std::optional<Placer> placer_;  // where the number of blocks is a fact too
 };
 
-std::uint32_t Table::number_of(const Period& period) {
-  for (std::size_t i = number_of_binds_.size(); i < binds_.size(); ++i)
-    number_of_binds_.emplace(binds_[i], static_cast<std::uint32_t>(i));
-  const Binds binds{period.pipe.name, period.pipe.beside_tensor, period.cycle.nodes};
-  const auto [found, is_new] = number_of_binds_.emplace(binds, static_cast<std::uint32_t>(binds_.size()));
-  if (is_new) binds_.push_back(binds);
-  return found->second;
-}
-
-Period Table::explained(const TablePart& part, const TileRow& row) const {
-  const Binds& binds = binds_[part.periods[at(row.period)].binds];
-  Period out = part.periods[at(row.period)].period;
-  out.pipe.name = binds.pipe;
-  out.pipe.beside_tensor = binds.beside_tensor;
-  out.cycle.nodes = binds.cycle;
+/// No run of a block, first or behind others, takes less than its iterations at the cycle of waits: from the first
+/// iteration on, since what one waits for holds from block to block (tests/unit/select).
+Period TablePart::least_period(const TileRow& row) {
+  Period out;
+  out.pipe.clocks = rounding * row.pipe;
+  out.clocks = std::max(out.pipe.clocks, rounding * row.cycle);
+  out.settled = 0;
   return out;
 }
 
-/// Of a block whose iterations are not cut, beside others; from where it settles on each further iteration takes no
-/// less than the busiest pipe. 0 where that run is not known, or blocks that share a node hide one another's ends.
-double TablePart::ends_at_least(const TileRow& row) const {
-  const Period& period = periods[at(row.period)].period;
-  const auto settled_block = known_block_clocks(period, period.settled, CutIterations{});
-  if (!settled_block || traits[row.trait].blocks > 1) return 0;
-  return rounding * (std::min(settled_block->first, settled_block->next) - period.settled * period.pipe.clocks);
+/// Blocks that share a node hide one another's waits.
+TablePart::AtLeast TablePart::at_least(const TileRow& row) const {
+  const TileTrait& trait = traits[row.trait];
+  const double blocks = trait.blocks, pipe = rounding * row.pipe;
+  const double ends = trait.ends.persist ? 0 : rounding * (trait.ends.start + trait.ends.handover);
+  return {pipe, pipe / blocks, std::max(rounding * row.cycle / blocks, pipe), ends / blocks};
+}
+
+double TablePart::AtLeast::cycles_of(const LaunchShape& launch) const {
+  const Schedule& who = launch.who;
+  const bool equal = !launch.unequal && !launch.packed && who.iterations >= who.blocks * launch.mean;
+  const double blocks = equal ? who.blocks : std::max(who.total_blocks / who.nodes, 1.0);
+  const double cuts = std::min<double>(launch.block.more.all(), launch.mean);
+  return blocks * std::max(launch.mean * pipe, ends + cuts * cut + (launch.mean - cuts) * whole);
 }
 
 void TablePart::finish() {
-  at_least.resize(rows.size());
-  if (periods.empty()) return;
-  const auto pipe = [&](const TileRow& row) { return rounding * periods[at(row.period)].period.pipe.clocks; };
-  // Blocks that share a node hide one another's waits.
-  const auto steady = [&](const TileRow& row) {
-    return std::max(rounding * periods[at(row.period)].period.clocks / traits[row.trait].blocks, pipe(row));
-  };
-  std::stable_sort(rows.begin(), rows.end(), [&](const TileRow& a, const TileRow& b) { return steady(a) < steady(b); });
-  AtLeast from_here{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity(), 0};
+  const auto whole = [&](const TileRow& row) { return at_least(row).whole; };
+  std::stable_sort(rows.begin(), rows.end(), [&](const TileRow& a, const TileRow& b) { return whole(a) < whole(b); });
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  from_row.resize(rows.size());
+  AtLeast all{infinity, infinity, 0, infinity};
   for (std::size_t r = rows.size(); r-- > 0;) {
-    from_here.pipe = std::min(from_here.pipe, pipe(rows[r]));
-    from_here.settling = std::min(from_here.settling, pipe(rows[r]) / traits[rows[r].trait].blocks);
-    from_here.steady = steady(rows[r]);
-    at_least[r] = from_here;
+    const AtLeast own = at_least(rows[r]);
+    all = {std::min(all.pipe, own.pipe), std::min(all.cut, own.cut), own.whole, std::min(all.ends, own.ends)};
+    from_row[r] = all;
   }
-  for (const TilePeriod& one : periods) settled = std::max(settled, one.period.settled);
-  least = at_least.front().pipe;
-  cycle = energy = ends = std::numeric_limits<double>::infinity();
-  for (const TileRow& row : rows) ends = std::min(ends, ends_at_least(row));
+  least = from_row.front().pipe;
+  cycle = energy = infinity;
   for (const BlockEnergy& one : energies) energy = std::min(energy, one.iteration);
-  for (const TileRow& row : rows)
-    cycle = std::min(cycle, traits[row.trait].blocks > 1 ? 0 : periods[at(row.period)].cycles);
+  for (const TileRow& row : rows) cycle = std::min(cycle, traits[row.trait].blocks > 1 ? 0 : rounding * row.cycle);
 }
 
 /// Parts of one question's facts: what their graphs share is found once.
@@ -200,13 +190,11 @@ class PartMaker {
       : table_(table),
         problem_(small(question.problem)),
         placer_(*question.streamed, *question.mapping, *question.machine, problem_),
-        legal_of_(table.sizes_.size()),
-        cuts_(question.streamed->skips && question.problem.mask.kind != Mask::Kind::none) {
+        legal_of_(table.sizes_.size()) {
     for (std::uint32_t i = 0; i < table.sizes_of_.size(); ++i) legal_of_[table.sizes_of_[i]].push_back(i);
   }
 
   void make(TablePart& part) {
-    periods_.clear();
     energies_.clear();
     for (const std::uint32_t i : legal_of_[part.sizes]) add(i, part);
     part.finish();
@@ -231,45 +219,24 @@ class PartMaker {
     if (!rates_) rates_ = energy_rates(placed_);
     const EventGraph graph = event_graph(placed_);
     const BlockEnergy energy = block_energy(placed_, graph, *rates_);
-    row.energy = static_cast<std::uint32_t>(
-        number_in(energies_, std::array{energy.iteration, energy.once, energy.cut, energy.alone}));
+    const std::array key{energy.iteration, energy.once, energy.cut, energy.alone};
+    row.energy = energies_.emplace(key, static_cast<std::uint32_t>(energies_.size())).first->second;
     if (row.energy == part.energies.size()) part.energies.push_back(energy);
-    add_period(graph, row, part);
+    row.pipe = busiest_pipe(graph).clocks;
+    row.cycle = cycle_clocks(graph);
     return graph.has_cut_work();
-  }
-
-  void add_period(const EventGraph& graph, TileRow& row, TablePart& part) {
-    const Period& period = known_.of(graph);
-    row.period = number_in(periods_, &period);
-    if (at(row.period) < part.periods.size()) return;
-    Period own = period;
-    if (!cuts_) (void)block_clocks(graph, own, own.settled);  // which most lengths go by
-    explain(graph, own);
-    const std::uint32_t binds = table_.number_of(own);
-    own.pipe.name.clear();
-    own.cycle.nodes.clear();
-    part.periods.push_back({std::move(own), rounding * cycle_clocks(graph), binds});
-  }
-
-  template <class Map, class Key>
-  static std::int32_t number_in(Map& numbers, Key key) {
-    return numbers.emplace(std::move(key), static_cast<std::int32_t>(numbers.size())).first->second;
   }
 
   Table& table_;
   Problem problem_;
   Placer placer_;
   std::vector<std::vector<std::uint32_t>> legal_of_;  // indices into the legal tiles, by sizes
-  bool cuts_;                                         // a mask cuts iterations of most blocks
   PlacedDiagram placed_;
-  Periods known_;
   std::optional<EnergyRates> rates_;
-  // Numbers in the lists of the part at hand.
-  std::map<const Period*, std::int32_t> periods_;
-  std::map<std::array<double, 4>, std::int32_t> energies_;
+  std::map<std::array<double, 4>, std::uint32_t> energies_;  // numbers in the list of the part at hand
 };
 
-std::vector<TablePart*> Table::parts_for(const Question& question, const Allowed& allowed, const MakingTable& making) {
+std::vector<TablePart*> Table::parts_for(const Question& question, const Allowed& allowed) {
   const std::lock_guard lock(mutex_);
   const Facts facts(*this, question);
   std::optional<PartMaker> maker;
@@ -291,8 +258,6 @@ std::vector<TablePart*> Table::parts_for(const Question& question, const Allowed
       if (!maker) maker.emplace(*this, question);
       maker->make(part);
       known = &sizes.parts.emplace_back(std::move(part));
-      if (!one_by_one_ || !is_kept_) made_ += known->rows.size();  // one by one they are not kept
-      if (making) making(s + 1, std::ssize(sizes_));
     }
     out.push_back(known);
   }
@@ -320,25 +285,9 @@ std::optional<Table::Found> Table::find(const Question& question, const Tile& ti
   TileSizes& sizes = sizes_[sizes_of_[*legal]];
   TablePart* part = facts.find(sizes, facts.of(sizes));
   if (part == nullptr) return std::nullopt;
-  read(*part, question);
   const auto row =
       std::find_if(part->rows.begin(), part->rows.end(), [&](const TileRow& one) { return one.legal == *legal; });
   return Found{part, &*row};
-}
-
-void Table::read(TablePart& part, const Question& question) {
-  if (part.bytes.empty()) return;
-  try {
-    decode(part);
-  } catch (const Error&) {
-    TablePart whole;
-    whole.sizes = part.sizes;
-    whole.facts = part.facts;
-    PartMaker(*this, question).make(whole);
-    part = std::move(whole);
-    made_ += most_unkept_ + 1;
-  }
-  part.bytes = {};
 }
 
 const PlacedDiagram& Table::place(const Scan& scan, std::uint32_t legal) {

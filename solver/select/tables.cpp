@@ -1,4 +1,4 @@
-// Tables by kind of question, in memory and in a store.
+// Tables by kind of question.
 
 #include <algorithm>
 #include <list>
@@ -11,7 +11,7 @@ namespace napkin {
 struct Tables::Kept {
   struct One {
     const void *streamed, *mapping, *machine;
-    std::string kind, content;
+    std::string kind;
     std::shared_ptr<Table> table;
     bool of_one_shape;
   };
@@ -27,32 +27,14 @@ struct Tables::Kept {
         [&](const One& one) { return ++all > most || (one.of_one_shape && ++of_one_shape > most_of_one_shape); });
   }
 
-  Store store;
   std::mutex mutex;
   std::list<One> tables;  // latest first
 };
 
-Tables::Tables() : Tables(Store{}) {}
-Tables::Tables(Store store) : kept_(std::make_unique<Kept>()) { kept_->store = std::move(store); }
+Tables::Tables() : kept_(std::make_unique<Kept>()) {}
 Tables::~Tables() = default;
 
-namespace {
-
-std::shared_ptr<Table> loaded(const Question& question, const Tables::Store& store, const std::string& key) {
-  if (question.content.empty() || !store.load) return nullptr;
-  auto bytes = store.load(key);
-  if (!bytes) return nullptr;
-  try {
-    return std::make_shared<Table>(question, std::move(*bytes));
-  } catch (const Error&) {
-    return nullptr;  // of another version, or damaged: made anew
-  }
-}
-
-}  // namespace
-
-/// The place of the question's table, which comes to the front; nullptr there: neither met before nor kept in the
-/// store.
+/// The place of the question's table, which comes to the front; nullptr there where it was not met before.
 std::shared_ptr<Table>& Tables::Kept::find(const Question& question) {
   std::string kind = kind_of(question);
   const auto known = std::find_if(tables.begin(), tables.end(), [&](const One& one) {
@@ -62,9 +44,8 @@ std::shared_ptr<Table>& Tables::Kept::find(const Question& question) {
   if (known != tables.end()) {
     tables.splice(tables.begin(), tables, known);
   } else {
-    std::shared_ptr<Table> table = loaded(question, store, question.content + kind);
-    tables.push_front({question.streamed, question.mapping, question.machine, std::move(kind), question.content,
-                       std::move(table), serves_one_shape(*question.mapping)});
+    tables.push_front({question.streamed, question.mapping, question.machine, std::move(kind), nullptr,
+                       serves_one_shape(*question.mapping)});
     drop();
   }
   return tables.front().table;
@@ -87,15 +68,6 @@ void Tables::forget(const Table& table) {
   kept_->tables.remove_if([&](const Kept::One& one) { return one.table.get() == &table; });
 }
 
-void Tables::save(bool all) {
-  if (!kept_->store.save) return;
-  const std::lock_guard lock(kept_->mutex);
-  for (const Kept::One& one : kept_->tables) {
-    if (one.table != nullptr && !one.content.empty() && (all || one.table->has_grown()))
-      kept_->store.save(one.content + one.kind, one.table->bytes());
-  }
-}
-
 bool any_legal(const Question& question, Tables& tables) {
   const std::shared_ptr<Table> table = tables.of(question);
   const Allowed allowed(question, table->candidates());
@@ -103,11 +75,11 @@ bool any_legal(const Question& question, Tables& tables) {
   return std::any_of(legal.begin(), legal.end(), [&](std::int64_t rank) { return allowed(rank); });
 }
 
-Selector::Selector(const Question& question, Tables& tables, const MakingTable& making) {
+Selector::Selector(const Question& question, Tables& tables) {
   const std::shared_ptr<Table> table = tables.of(question);
   try {
     scan_ = std::make_unique<Scan>(table, question);
-    scan_->find_parts(making);
+    scan_->find_parts();
   } catch (...) {
     tables.forget(*table);
     throw;

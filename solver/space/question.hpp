@@ -2,7 +2,6 @@
 // A Question is what the solver is asked: attention at 8192 queries on an H200 with attention_sm90, stages fixed at 2.
 // It has values only; everything else is derived from it.
 
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -21,9 +20,6 @@ struct Question {
   Problem problem;
   /// Knobs that the user fixed (--tile); the others are free.
   std::vector<std::pair<KnobId, std::int64_t>> fixed;
-  /// What diagram, mapping and machine were read from, by content: names what may be kept of the question on disk.
-  /// Empty: nothing is.
-  std::string content = {};
 };
 
 }  // namespace napkin

@@ -3,10 +3,8 @@
 
 #include <doctest/doctest.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -39,23 +37,15 @@ void ask_one(const Session& session, const Ask& ask, bool of_the_smallest, Outco
                                                   : outcome.refused);
 }
 
-/// A kind that is new costs its tables, up to ten seconds of grouped queries; the next question of it milliseconds.
+/// A kind that is new costs its table, tenths of a second; the next question of it milliseconds.
 /// `NAPKIN_QUESTIONS=N` asks so many, `NAPKIN_SEED=S` from there on: the next part of the million.
 int asked_for(const char* name, int otherwise) {
   const char* text = std::getenv(name);
   return text == nullptr ? otherwise : std::atoi(text);
 }
 
-/// A new folder for tables: those of random questions are of no use to anybody.
-std::filesystem::path own_tables() {
-  auto folder = std::filesystem::temp_directory_path() / ("napkin-random-" + std::to_string(::getpid()));
-  ::setenv("XDG_CACHE_HOME", folder.c_str(), 1);
-  return folder;
-}
-
 /// A kind of question for each session of so many.
 void ask_all(int count, int first, double seconds, int questions_of_a_session) {
-  const auto folder = own_tables();
   Outcome outcome;
   auto session = std::make_unique<Session>();
   test::QuestionKind kind;
@@ -66,7 +56,6 @@ void ask_all(int count, int first, double seconds, int questions_of_a_session) {
     if (i == count) break;
     if (i % questions_of_a_session == 0) {
       session = std::make_unique<Session>();
-      std::filesystem::remove_all(folder);
       kind = test::kind_of(static_cast<std::uint64_t>(first + i));
     }
     const Ask ask = test::ask_of(static_cast<std::uint64_t>(first + i), kind);
@@ -78,7 +67,6 @@ void ask_all(int count, int first, double seconds, int questions_of_a_session) {
     if (test::rounds(100) == 100) CHECK(took < most_seconds);  // not under a sanitizer
     if (took > outcome.longest) outcome.longest = took, outcome.longest_question = test::command_of(ask);
   }
-  std::filesystem::remove_all(folder);
   rusage used{};
   ::getrusage(RUSAGE_SELF, &used);
   if (test::rounds(100) == 100) CHECK(used.ru_maxrss < most_memory);
@@ -103,7 +91,6 @@ Ask asked(const char* algorithm, const char* gpu, const char* dtype, NamedSizes 
 TEST_CASE("questions that random ones found to take long, to give two times or to hold more than there is") {
   const Mask causal{Mask::Kind::causal, 0, 0};
   constexpr double most = 2;  // seconds of a core that other processes share
-  const auto folder = own_tables();
   Outcome outcome;
   for (const Ask& ask :
        {asked("attention", "mi300x", "bf16", {{"b", 1}, {"h", 1}, {"g", 1}, {"q", 80}, {"x", 12978}, {"d", 256}}),
@@ -141,7 +128,6 @@ TEST_CASE("questions that random ones found to take long, to give two times or t
     ask_one(session, ask, false, outcome);
     if (test::rounds(100) == 100) CHECK(watch.seconds() < most);  // not under a sanitizer
   }
-  std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("random questions: a thousand of ten kinds") {

@@ -9,7 +9,7 @@ std::optional<LoadAnswer> Session::other_load(const Ask& ask, const Head& head) 
   if (!head.gpu || !head.kernel || head.tile.empty()) return std::nullopt;
   Ask other = ask;
   other.check = other.compile = false;
-  other.progress = other.making = nullptr;
+  other.progress = nullptr;
   other.conditions.load = {};
   if (!request(other).machine->power.burst) return std::nullopt;
   if (ask.conditions.load.kind == CardLoad::Kind::sustained) other.conditions.load.kind = CardLoad::Kind::burst;

@@ -151,7 +151,7 @@ SelectAnswer select_answer(Request request, int top) {
   const auto kept = std::make_shared<Kept>(Kept{std::move(request), std::nullopt});
   return at_shape([&] {
     kept->ranking = select_kernel(kept->request, top);
-    kept->request.ask.progress = kept->request.ask.making = nullptr;  // of this call alone
+    kept->request.ask.progress = nullptr;  // of this call alone
     return answer_of(kept);
   });
 }

@@ -88,7 +88,7 @@ std::shared_ptr<const Answer> Answers<Answer>::keep(const AskedAs& asked, std::v
   const std::lock_guard lock(mutex_);
   if (const Kept* known = kept_.find(asked); known != nullptr && known->files == files) return known->answer;
   Ask ask = asked.ask;
-  ask.progress = ask.making = nullptr;
+  ask.progress = nullptr;
   return kept_.put({std::move(ask), asked.top}, {std::move(answer), std::move(files)}).answer;
 }
 

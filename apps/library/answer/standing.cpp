@@ -159,7 +159,7 @@ Later<std::optional<StandingAnswer>> standing_of(const Request& request, const L
   subject->request.ask = {};  // its callbacks belong to the caller
   // The table of an ideal mapping serves one shape and takes some 10 MB: the answers that a Session keeps must not
   // keep it.
-  if (layout.ideal) subject->request.known = make_known(Tables::Store{});
+  if (layout.ideal) subject->request.known = make_known();
   return Later<std::optional<StandingAnswer>>([subject] { return std::optional(found(*subject)); });
 }
 

@@ -49,7 +49,6 @@ std::unique_ptr<Measurable> measurable_of(const Ask& ask, const Edit& edit) {
     edit(*machine);
     out->request.machine = std::move(machine);
     out->request.known = make_known();
-    out->request.content.clear();  // no longer what the profile says
   }
   out->layout = &out->request.layouts.front();
   out->placer = std::make_unique<Placer>(placer_of(out->request, *out->layout));

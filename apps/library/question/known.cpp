@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <functional>
 
-#include "apps/library/question/kept_tables.hpp"
 #include "model/clock/time_model.hpp"
 
 namespace napkin {
@@ -14,8 +13,7 @@ std::size_t LeastTransferKey::Hash::operator()(const LeastTransferKey& key) cons
   return hash;
 }
 
-std::shared_ptr<Known> make_known() { return make_known(kept_tables()); }
-std::shared_ptr<Known> make_known(Tables::Store store) { return std::make_shared<Known>(std::move(store)); }
+std::shared_ptr<Known> make_known() { return std::make_shared<Known>(); }
 
 Prediction Known::predicted(const PlacedDiagram& placed, const Plan& plan) {
   constexpr std::size_t most_graphs = 1024;

@@ -45,11 +45,9 @@ struct Known {
   std::vector<std::unique_ptr<Periods>> periods;  ///< of tiles that were asked about, by those who asked together
   Tables tables;                                  ///< locked by itself
   KeptPlacers placers;                            ///< locked by itself
-  explicit Known(Tables::Store store) : tables(std::move(store)) {}
   /// Returns the prediction of a run of the tile's graph. Uses the periods of graphs met before.
   [[nodiscard]] Prediction predicted(const PlacedDiagram& placed, const Plan& plan);
 };
 [[nodiscard]] std::shared_ptr<Known> make_known();
-[[nodiscard]] std::shared_ptr<Known> make_known(Tables::Store store);
 
 }  // namespace napkin

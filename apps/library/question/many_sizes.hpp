@@ -1,7 +1,6 @@
 #pragma once
 // keeps_to_bundled says which kernels a question of many sizes ranks: a family of shapes, the launches of an island.
-// The bundled kernels' tables come with the program; those of every other kernel take seconds a kind. Internal to
-// apps/.
+// Every other kernel would take as long again for each size. Internal to apps/.
 
 #include <algorithm>
 

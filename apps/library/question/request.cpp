@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include "apps/library/question/catalog.hpp"
 #include "apps/library/question/compilable.hpp"
-#include "apps/library/question/kept_tables.hpp"
 #include "apps/library/question/known.hpp"
 #include "apps/library/question/words.hpp"
 #include "model/base/library.hpp"
@@ -260,12 +260,7 @@ std::vector<Layout> kernel_layouts(const Request& request, Catalog& catalog, boo
 }
 
 Question Request::question(const Layout& layout) const {
-  Question out{layout.streamed.get(), layout.mapping.get(), machine.get(), layout.problem, layout.fixed};
-  if (!layout.ideal && !content.empty()) {
-    const std::string& kernel = names_file(ask.kernel) ? ask.kernel : layout.mapping->name;
-    out.content = content + '\n' + content_of(kernel) + '\n';
-  }
-  return out;
+  return {layout.streamed.get(), layout.mapping.get(), machine.get(), layout.problem, layout.fixed};
 }
 
 Request resolve_problem(const Ask& ask, Catalog& catalog) {
@@ -279,8 +274,6 @@ Request resolve_problem(const Ask& ask, Catalog& catalog) {
   request.problem = at_shape([&] { return problem_of(ask, *request.diagram); });
   request.diagram = catalog.at_sizes(request.diagram, request.problem.sizes);
   request.known = catalog.known();
-  request.content = content_of(ask.algorithm) + '\n' + content_of(ask.gpu == "here" ? catalog.gpu_here() : ask.gpu);
-  if (ask.conditions != CardConditions{}) request.content += '\n' + text_of(ask.conditions);
   return request;
 }
 

@@ -49,7 +49,6 @@ struct Request {
   /// ...".
   std::vector<std::string> left_out;
   std::shared_ptr<Known> known;  ///< what the solver keeps between requests that have this diagram, machine and mapping
-  std::string content;           ///< names algorithm and machine by content (kept_tables.hpp)
 
   [[nodiscard]] bool abstract() const { return ask.memory.has_value(); }
   /// The question to the solver. Points into the parts that this request shares.

@@ -12,8 +12,4 @@ namespace napkin {
 /// but pages.
 [[nodiscard]] std::string_view source_digest();
 
-/// Hash of what a table of solver/select depends on beside its question: the folders of model and solver that make it,
-/// profiles, mappings and the compiler's verdicts beside them.
-[[nodiscard]] std::string_view table_digest();
-
 }  // namespace napkin

@@ -28,7 +28,7 @@ Request request_of(const Request& whole, Slice slice) {
   out.diagram = std::make_shared<const Diagram>(std::move(slice.diagram));
   out.machine = whole.machine;
   out.problem = std::move(slice.problem);
-  out.known = make_known(Tables::Store{});
+  out.known = make_known();
   out.layouts.push_back(ideal_layout(out));
   return out;
 }
@@ -71,7 +71,7 @@ class Segment {
 
  private:
   /// The tables of what is answered: those of other segments may need the room.
-  void give_back() { request_.known = make_known(Tables::Store{}); }
+  void give_back() { request_.known = make_known(); }
   [[nodiscard]] LaunchAnswer made() const {
     const Layout& layout = request_.layouts.front();
     const Diagram& diagram = *request_.diagram;

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "apps/library/question/kept_placers.hpp"
-#include "apps/library/question/kept_tables.hpp"
 #include "apps/library/question/known.hpp"
 #include "apps/library/rank/evaluate.hpp"
 #include "model/clock/time_model.hpp"
@@ -17,10 +16,8 @@ Ranking::Ranking(const Request& request, const Layout& layout, int top)
     : request_(&request),
       layout_(&layout),
       question_(std::make_unique<const Question>(request.question(layout))),
-      selector_(std::make_unique<Selector>(*question_, request.known->tables, request.ask.making)),
-      selection_(selector_->rank(top)) {
-  request.known->tables.save();
-}
+      selector_(std::make_unique<Selector>(*question_, request.known->tables)),
+      selection_(selector_->rank(top)) {}
 
 std::string Ranking::explain() const { return selector_->explain(selection_); }
 

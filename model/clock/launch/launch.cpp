@@ -135,7 +135,7 @@ double cycles_at_least(BlockOrder order, const LaunchShape& shape, const BlockEn
     for (const LaunchShape::Part& part : shape.parts) clocks += part.blocks * ends.each;
     cycles = std::max(cycles, clocks / who.nodes + std::min(ends.start, 0.0));
   }
-  if (shape.lengths != nullptr && !shape.packed) {
+  if (shape.lengths != nullptr && !shape.packed && period.run != nullptr) {  // a bound of the period bounds no such sum
     const double beyond = ends.each - shape.mean * period.clocks;
     cycles = std::max(cycles, ends.start + shape.lengths->busiest_at_least(order, period.clocks, beyond));
   }

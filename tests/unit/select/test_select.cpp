@@ -63,20 +63,6 @@ TEST_CASE("at least a thousand legal tiles at each head size, and every candidat
   }
 }
 
-TEST_CASE("a table whose making threw is not kept") {
-  const Case& c = attention(128);
-  Tables tables;
-  const Question question = c.question();
-  const std::shared_ptr<Table> first = tables.of(question);
-  CHECK(tables.of(question) == first);
-  const auto stop = [](std::int64_t, std::int64_t) { throw Error("here", "stopped", "nothing"); };
-  CHECK_THROWS_AS((void)Selector(question, tables, stop), Error);
-  CHECK(tables.of(question) != first);
-  const Selection again = Selector(question, tables).rank(1), fresh = select(question, 1);
-  REQUIRE(again.ranked.size() == 1);
-  CHECK(again.ranked.front().tile.values == fresh.ranked.front().tile.values);
-}
-
 TEST_CASE("types that differ in their names alone share a table, whose answers are those of a table of their own") {
   Case c = attention(256);
   CHECK(c.machine.cost_alike(DType::bf16, DType::f16));
@@ -194,15 +180,18 @@ TEST_CASE("no run of a block is shorter than what bounds blocks whose runs are n
     std::size_t runs = 0;
     for (const TablePart* part : table->parts_for(question, Allowed(question, table->candidates()))) {
       if (part == nullptr) continue;
-      for (const TilePeriod& one : part->periods) {
-        for (const BlockRuns::Kept& kept : one.period.run->all()) {
-          const double least = block_clocks_at_least(one.period, kept.run.iterations, kept.cut.all()) * rounding;
-          CHECK(std::min(kept.run.clocks.first, kept.run.clocks.next) >= least);
+      for (const TileRow& row : part->rows) {
+        if (row.period == nullptr) continue;
+        CHECK(row.period->clocks >= rounding * std::max(row.pipe, row.cycle));
+        for (const BlockRuns::Kept& kept : row.period->run->all()) {
+          const double shortest = std::min(kept.run.clocks.first, kept.run.clocks.next);
+          for (const Period& bound : {*row.period, TablePart::least_period(row)})
+            CHECK(shortest >= block_clocks_at_least(bound, kept.run.iterations, kept.cut.all()) * rounding);
           ++runs;
         }
       }
     }
-    CHECK(runs > 200);
+    CHECK(runs > 20);
   }
 }
 
@@ -261,61 +250,6 @@ TEST_CASE("tables of one shape each are forgotten, so that a process that asks a
   }
   CHECK(first.expired());
   CHECK(tables.of(heads.question()) == kept);
-}
-
-TEST_CASE("a table whose tiles are timed one by one is kept too") {
-  const Case c("vendor_matmul_sm100", "b200", {{"a", 512}, {"b", 512}, {"c", 512}});
-  const Question question = c.question();
-  Table made(question);
-  const std::vector<TablePart*> parts = made.parts_for(question, Allowed(question, made.candidates()));
-  for (const TablePart* part : parts) REQUIRE((part == nullptr || part->rows.front().period < 0));
-  const Table kept(question, SharedBytes(made.bytes()));
-  CHECK(kept.candidates().legal() == made.candidates().legal());
-}
-
-TEST_CASE("a store gives back what was kept, by content") {
-  const Case& c = attention(256);
-  std::map<std::string, std::string> kept;
-  const auto store = [&] {
-    return Tables::Store{[&](const std::string& key) -> std::optional<SharedBytes> {
-                           const auto found = kept.find(key);
-                           return found == kept.end() ? std::nullopt : std::optional(SharedBytes(found->second));
-                         },
-                         [&](const std::string& key, const std::string& bytes) { kept[key] = bytes; }};
-  };
-  Question question = c.question();
-  {
-    Tables tables(store());
-    (void)Selector(question, tables).rank(1);
-    tables.save();
-    CHECK(kept.empty());  // without content nothing is named
-    question.content = "attention on an H200";
-    Tables named(store());
-    (void)Selector(question, named).rank(3);
-    named.save();
-  }
-  REQUIRE(kept.size() == 1);
-  Tables tables(store());
-  const auto table = tables.of(question);
-  CHECK_FALSE(table->has_grown());
-  CHECK(Scan(table, question).rank(3).ranked.size() == 3);
-  CHECK_FALSE(table->has_grown());  // nothing had to be made
-  const std::string whole = kept.begin()->second;
-  const Selection answer = Selector(question, tables).rank(3);
-  const auto check_damaged = [&] {
-    Tables damaged(store());
-    const Selection found = Selector(question, damaged).rank(3);
-    REQUIRE(found.ranked.size() == 3);
-    for (std::size_t i = 0; i < 3; ++i) CHECK(found.ranked[i].prediction.time == answer.ranked[i].prediction.time);
-  };
-  kept.begin()->second.resize(100);
-  check_damaged();
-  // One byte in each of some parts: the part is made anew.
-  for (std::size_t at = whole.size() / 4; at < whole.size(); at += whole.size() / 16) {
-    kept.begin()->second = whole;
-    kept.begin()->second[at] = static_cast<char>(whole[at] ^ 8);
-    check_damaged();
-  }
 }
 
 }  // namespace test_select

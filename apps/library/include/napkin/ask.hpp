@@ -34,7 +34,6 @@ struct Ask {
   bool check = false;              ///< query: also run the streamed program at a scaled-down shape and count
   /// Of that run, groups done of so many; of a family of shapes, sizes.
   std::function<void(std::int64_t done, std::int64_t total)> progress;
-  std::function<void(std::int64_t done, std::int64_t total)> making;  ///< a table for the question: parts done
   bool compile = false;  ///< query: also compile the kernel with that tile; needs NVRTC and no GPU
 };
 
