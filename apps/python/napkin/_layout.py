@@ -7,13 +7,14 @@ from typing import Any, Optional
 
 import torch
 from torch import Tensor
+from torch.compiler import is_dynamo_compiling
 
 _STEP = 8  # elements of 16 bytes
 
 
 def _is_taken(t: Tensor) -> bool:
     """Whether the last axis is dense, and rows, heads and batches begin at multiples of 16 bytes."""
-    if t.stride(-1) != 1 or t.storage_offset() % _STEP != 0:
+    if t.stride(-1) != 1 or (not is_dynamo_compiling() and t.storage_offset() % _STEP != 0):
         return False
     return all(t.size(axis) == 1 or (t.stride(axis) > 0 and t.stride(axis) % _STEP == 0) for axis in range(t.dim() - 1))
 
