@@ -519,7 +519,7 @@ def test_transformers():
         with pytest.raises(napkin.InputError, match="of more than padding"):
             nt.transformers_attention(model, *tensors(), attention_mask=torch.ones(2, 1, 8, 16, dtype=torch.bool))
         with pytest.raises(napkin.InputError, match="of more than padding"):  # sequences packed into one row
-            model(ids, position_ids=torch.tensor([[0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 6, 7]] * 2))
+            model(ids, position_ids=torch.tensor([[0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 6, 7]] * 2), use_cache=False)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="SKIP: no GPU: tests/python/run_torch.py measures on one")
