@@ -186,6 +186,7 @@ class AttentionCalls {
       std::copy_n(t->shape, t->ndim, at + 3);
       std::copy_n(t->strides, t->ndim, at + 3 + axes_read);
       call.addresses[i] = address_of(*t);
+      if (i <= inputs_read && call.addresses[i] % 16 != 0) return std::nullopt;  // the caller copies it
       if (i == 0) call.device = t->device;
     }
     const auto& [left, right, scale, turned] = options;

@@ -27,13 +27,14 @@ SumOrder sum_order_of(std::string_view word) {
 }
 
 Initialiser written(const AttentionBackwardConfig& config) {
-  const auto& [q, x, warpgroups, stages, o_stages, s_stages, overlap, dq, d, dv, bf16, mask, packed, cycles, q_offset,
-               k_offset, v_offset, do_offset, lse_offset, delta_offset, ds_offset, dq_offset, barriers_offset,
+  const auto& [q, x, warpgroups, stages, o_stages, s_stages, overlap, dq, d, dv, bf16, mask, packed, padded, cycles,
+               q_offset, k_offset, v_offset, do_offset, lse_offset, delta_offset, ds_offset, dq_offset, barriers_offset,
                producer_registers, consumer_registers] = config;
   Initialiser out("napkin::AttentionBackwardConfig");
   out.set("q", q).set("x", x).set("warpgroups", warpgroups).set("stages", stages).set("o_stages", o_stages);
   out.set("s_stages", s_stages).set("overlap", overlap).set("dq", enumerator(dq)).set("d", d).set("dv", dv);
-  out.set("bf16", bf16).set("mask", enumerator(mask)).set("packed", packed).set("cycles", cycles);
+  out.set("bf16", bf16).set("mask", enumerator(mask)).set("packed", packed);
+  out.set("padded", padded).set("cycles", cycles);
   out.set("q_offset", q_offset).set("k_offset", k_offset).set("v_offset", v_offset).set("do_offset", do_offset);
   out.set("lse_offset", lse_offset).set("delta_offset", delta_offset).set("ds_offset", ds_offset);
   out.set("dq_offset", dq_offset).set("barriers_offset", barriers_offset);
@@ -71,6 +72,7 @@ AttentionBackwardConfig rows_config(AttentionBackwardConfig c) {
   out.dv = c.dv;
   out.bf16 = c.bf16;
   out.packed = c.packed;
+  out.padded = c.padded;
   return out;
 }
 
@@ -100,6 +102,8 @@ AttentionBackwardShape shape_of(const PlacedDiagram& placed, const AttentionBack
   s.g = read.size("g");
   s.q = read.size("q");
   s.x = read.size("x");
+  s.d = read.size("d");
+  s.dv = read.size("dv");
   const Count h = read.size("h"), x_tiles = ceil_div(s.x, c.x), q_grid = ceil_div(s.q, c.q);
   s.tiles = to_int(Count(s.b) * h * x_tiles, "tiles");
   s.q_tiles = to_int(scratch_tiles(call, s.b, s.q, c.q), "tiles of queries");
@@ -136,17 +140,18 @@ Scratch scratch_of(const AttentionBackwardCall& call, const PlacementReader& rea
   const Count heads = Count(call.packed() ? 1 : b) * read.size("h") * read.size("g");
   const Count tiles = heads * scratch_tiles(call, b, read.size("q"), tile_q);
   const auto bytes = [](Count numbers) { return round_up(numbers * float_bytes, 128); };
-  return {bytes(tiles * tile_q), bytes(tiles * tile_q), bytes(tiles * tile_q * read.size("d")),
+  return {bytes(tiles * tile_q), bytes(tiles * tile_q), bytes(tiles * tile_q * read.held("d")),
           bytes(tiles * 4 * read.knob("warpgroups")), bytes(Count(b) * read.size("h"))};
 }
 
 std::vector<TensorBox> boxes_of(const PlacedDiagram& placed, const AttentionBackwardCall& call,
                                 const AttentionBackwardConfig& c, const PlacementReader& read) {
   const AttentionBoxes boxes(placed, call, read);
-  return {boxes.queries(offsetof(AttentionBackwardArguments, q_map), "Q", call.q, c.d, 1, c.q),
-          boxes.keys(offsetof(AttentionBackwardArguments, k_map), "K", call.k, c.d, c.x),
-          boxes.keys(offsetof(AttentionBackwardArguments, v_map), "V", call.v, c.dv, c.x),
-          boxes.queries(offsetof(AttentionBackwardArguments, do_map), "dO", call.d_o, c.dv, 1, c.q)};
+  const HeadColumns d{read.size("d"), c.d}, dv{read.size("dv"), c.dv};
+  return {boxes.queries(offsetof(AttentionBackwardArguments, q_map), "Q", call.q, d, 1, c.q),
+          boxes.keys(offsetof(AttentionBackwardArguments, k_map), "K", call.k, d, c.x),
+          boxes.keys(offsetof(AttentionBackwardArguments, v_map), "V", call.v, dv, c.x),
+          boxes.queries(offsetof(AttentionBackwardArguments, do_map), "dO", call.d_o, dv, 1, c.q)};
 }
 
 RowsPointer rows_of(const std::string& name, const TensorView& view) {

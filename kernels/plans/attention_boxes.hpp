@@ -10,6 +10,11 @@
 
 namespace napkin {
 
+/// Columns of a head as they lie in memory, and as a block holds them: zeros behind those that there are.
+struct HeadColumns {
+  int own, held;
+};
+
 /// The sizes of a question's arrays. Packed sequences lie one behind the other: they are one sequence of all rows.
 struct AttentionBoxes {
   DType type = DType::bf16;
@@ -28,11 +33,11 @@ struct AttentionBoxes {
         key_sequences(b) {}
 
   /// Q or O: `rows` queries of each of `heads` query heads a copy. `offset`: of its map in the kernel's parameter.
-  [[nodiscard]] TensorBox queries(std::size_t offset, const std::string& name, const TensorView& view, int columns,
-                                  int heads, int rows) const;
+  [[nodiscard]] TensorBox queries(std::size_t offset, const std::string& name, const TensorView& view,
+                                  const HeadColumns& columns, int heads, int rows) const;
   /// K or V: `rows` keys a copy.
-  [[nodiscard]] TensorBox keys(std::size_t offset, const std::string& name, const TensorView& view, int columns,
-                               int rows) const;
+  [[nodiscard]] TensorBox keys(std::size_t offset, const std::string& name, const TensorView& view,
+                               const HeadColumns& columns, int rows) const;
 };
 
 }  // namespace napkin

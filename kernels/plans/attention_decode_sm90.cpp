@@ -66,10 +66,11 @@ std::vector<TensorBox> decode_boxes_of(const PlacedDiagram& placed, const Attent
     boxes.key_sequences = call.pages.count;
   }
   const int keys = box_keys(call, c);
-  return {boxes.queries(offsetof(AttentionArguments, q_map), "Q", call.q, c.d, c.g, 64 / c.g),
-          boxes.keys(offsetof(AttentionArguments, k_map), "K", call.k, c.d, keys),
-          boxes.keys(offsetof(AttentionArguments, v_map), "V", call.v, c.dv, keys),
-          boxes.queries(offsetof(AttentionArguments, o_map), "O", call.o, c.dv, c.g, 64 / c.g)};
+  const HeadColumns d{read.size("d"), c.d}, dv{read.size("dv"), c.dv};
+  return {boxes.queries(offsetof(AttentionArguments, q_map), "Q", call.q, d, c.g, 64 / c.g),
+          boxes.keys(offsetof(AttentionArguments, k_map), "K", call.k, d, keys),
+          boxes.keys(offsetof(AttentionArguments, v_map), "V", call.v, dv, keys),
+          boxes.queries(offsetof(AttentionArguments, o_map), "O", call.o, dv, c.g, 64 / c.g)};
 }
 
 AttentionDecodeArguments decode_arguments_of(const AttentionCall& call, const AttentionShape& shape,

@@ -60,10 +60,10 @@ std::vector<TensorBox> fp8_boxes_of(const PlacedDiagram& placed, const Attention
   out.type = DType::bf16;
   const TensorView q = pairs("Q", call.q, in.g * in.h, in.q, in.b), k = pairs("K", call.k, in.h, in.x, in.b),
                    v = pairs("V", call.v, in.h, in.x, in.b);
-  return {in.queries(offsetof(AttentionArguments, q_map), "Q", q, c.d, c.g, 64 / c.g),
-          in.keys(offsetof(AttentionArguments, k_map), "K", k, c.d, c.x),
-          in.keys(offsetof(AttentionArguments, v_map), "V", v, c.dv / 2, c.x),
-          out.queries(offsetof(AttentionArguments, o_map), "O", call.o, c.dv, c.g, 64 / c.g)};
+  return {in.queries(offsetof(AttentionArguments, q_map), "Q", q, {c.d, c.d}, c.g, 64 / c.g),
+          in.keys(offsetof(AttentionArguments, k_map), "K", k, {c.d, c.d}, c.x),
+          in.keys(offsetof(AttentionArguments, v_map), "V", v, {c.dv / 2, c.dv / 2}, c.x),
+          out.queries(offsetof(AttentionArguments, o_map), "O", call.o, {c.dv, c.dv}, c.g, 64 / c.g)};
 }
 
 Fp8ScaleView scales_of(const std::string& name, const ScaleView& view, const AttentionFp8Config& config) {

@@ -43,13 +43,15 @@ AttentionShape attention_shape(const PlacedDiagram& placed, int tile_q, int tile
   s.g = read.size("g");
   s.q = read.size("q");
   s.x = read.size("x");
+  s.d = read.size("d");
+  s.dv = read.size("dv");
   const Count h = read.size("h"), q_tiles = ceil_div(s.q, tile_q), groups = ceil_div(s.g, tile_g);
   const Count head_tiles = Count(s.b) * h * groups;
   s.tiles = to_int(head_tiles * q_tiles, "tiles");
   s.q_tiles = divisor(q_tiles.get());
   s.h = divisor(h.get());
   s.groups = divisor(groups.get());
-  const Count head_bytes = bytes_of(Count(s.x) * (read.size("d") + read.size("dv")), placed.problem->dtype).value;
+  const Count head_bytes = bytes_of(Count(s.x) * (Count(s.d) + s.dv), placed.problem->dtype).value;
   const Count section =
       section_planes(head_tiles, head_bytes, device.l2, placed.problem->mask.kind != Mask::Kind::none);
   s.section = divisor(section.get());

@@ -27,8 +27,9 @@ namespace napkin {
 /// Writes what every kernel's configuration has of a question: its type, mask, widths, and what its call asks for.
 template <class Config, class Call>
 void set_question(Config& c, const PlacedDiagram& placed, const Call& call, const PlacementReader& read) {
-  c.d = read.size("d");
-  c.dv = read.size("dv");
+  c.d = read.held("d");
+  c.dv = read.held("dv");
+  c.padded = c.d != read.size("d") || c.dv != read.size("dv");
   c.bf16 = placed.problem->dtype == DType::bf16;
   c.mask = mask_kind_of(placed.problem->mask);
   c.packed = call.packed();

@@ -8,8 +8,8 @@ namespace {
 
 /// The names bound here are checked by number, the names written by the kernel's compiler.
 Initialiser written(const AttentionSm80Config& config) {
-  const auto& [q, x, warps, stages, q_registers, swizzle, rescale_rarely, d, dv, bf16, mask, packed, cycles, dump,
-               q_offset, k_offset, v_offset, o_offset, blocks] = config;
+  const auto& [q, x, warps, stages, q_registers, swizzle, rescale_rarely, d, dv, bf16, mask, packed, padded, cycles,
+               dump, q_offset, k_offset, v_offset, o_offset, blocks] = config;
   Initialiser out("napkin::AttentionSm80Config");
   out.set("q", q)
       .set("x", x)
@@ -18,7 +18,7 @@ Initialiser written(const AttentionSm80Config& config) {
       .set("q_registers", q_registers)
       .set("swizzle", swizzle);
   out.set("rescale_rarely", rescale_rarely).set("d", d).set("dv", dv).set("bf16", bf16);
-  out.set("mask", enumerator(mask)).set("packed", packed).set("cycles", cycles).set("dump", dump);
+  out.set("mask", enumerator(mask)).set("packed", packed).set("padded", padded).set("cycles", cycles).set("dump", dump);
   out.set("q_offset", q_offset)
       .set("k_offset", k_offset)
       .set("v_offset", v_offset)

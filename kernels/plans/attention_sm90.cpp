@@ -8,7 +8,7 @@ namespace napkin {
 /// The names bound here are checked by number, the names written by the kernel's compiler.
 Initialiser written(const AttentionConfig& config) {
   const auto& [q, x, warpgroups, stages, q_stages, overlap, pingpong, p_shared, rescale_rarely, g, cluster, order, d,
-               dv, bf16, mask, packed, cycles, dump, q_offset, k_offset, v_offset, p_offset, barriers_offset,
+               dv, bf16, mask, packed, padded, cycles, dump, q_offset, k_offset, v_offset, p_offset, barriers_offset,
                producer_registers, consumer_registers] = config;
   Initialiser out("napkin::AttentionConfig");
   out.set("q", q).set("x", x).set("warpgroups", warpgroups).set("stages", stages).set("q_stages", q_stages);
@@ -23,7 +23,8 @@ Initialiser written(const AttentionConfig& config) {
       .set("dv", dv)
       .set("bf16", bf16)
       .set("mask", enumerator(mask))
-      .set("packed", packed);
+      .set("packed", packed)
+      .set("padded", padded);
   out.set("cycles", cycles).set("dump", dump);
   out.set("q_offset", q_offset).set("k_offset", k_offset).set("v_offset", v_offset).set("p_offset", p_offset);
   out.set("barriers_offset", barriers_offset);
@@ -57,10 +58,11 @@ AttentionConfig sm90_config_of(const PlacedDiagram& placed, const AttentionCall&
 std::vector<TensorBox> boxes_of(const PlacedDiagram& placed, const AttentionCall& call, const AttentionConfig& c,
                                 const PlacementReader& read) {
   const AttentionBoxes boxes(placed, call, read);
-  return {boxes.queries(offsetof(AttentionArguments, q_map), "Q", call.q, c.d, c.g, 64 / c.g),
-          boxes.keys(offsetof(AttentionArguments, k_map), "K", call.k, c.d, c.x / c.cluster),
-          boxes.keys(offsetof(AttentionArguments, v_map), "V", call.v, c.dv, c.x / c.cluster),
-          boxes.queries(offsetof(AttentionArguments, o_map), "O", call.o, c.dv, c.g, 64 / c.g)};
+  const HeadColumns d{read.size("d"), c.d}, dv{read.size("dv"), c.dv};
+  return {boxes.queries(offsetof(AttentionArguments, q_map), "Q", call.q, d, c.g, 64 / c.g),
+          boxes.keys(offsetof(AttentionArguments, k_map), "K", call.k, d, c.x / c.cluster),
+          boxes.keys(offsetof(AttentionArguments, v_map), "V", call.v, dv, c.x / c.cluster),
+          boxes.queries(offsetof(AttentionArguments, o_map), "O", call.o, dv, c.g, 64 / c.g)};
 }
 
 void check(const AttentionCall& call, const AttentionConfig& c, const AttentionShape& shape,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/mapping/asked.hpp"
 #include "model/mapping/tile.hpp"
 
 namespace napkin {
@@ -13,6 +14,12 @@ std::uint64_t whole(std::int64_t value) { return static_cast<std::uint64_t>(valu
 
 int PlacementReader::size(std::string_view axis) const {
   return to_int(placed_.problem->sizes[static_cast<std::size_t>(placed_.streamed->diagram.axis(axis))],
+                "axis " + std::string(axis));
+}
+
+int PlacementReader::held(std::string_view axis) const {
+  const Diagram& diagram = placed_.streamed->diagram;
+  return to_int(held_size(*placed_.mapping, diagram, *placed_.problem, diagram.axis(axis)),
                 "axis " + std::string(axis));
 }
 
@@ -66,6 +73,10 @@ void PlacementReader::check(std::string_view kernel, const std::vector<DType>& t
   for (const DType type : types) names += (names.empty() ? "" : " and ") + std::string(name_of(type));
   require(std::find(types.begin(), types.end(), placed_.problem->dtype) != types.end(), kernel, "takes " + names,
           types.size() > 1 ? "one of these" : "that type");
+  for (const std::string& axis : placed_.mapping->padded) {
+    require(size(axis) % 8 == 0, kernel, "takes no " + axis + " of " + std::to_string(size(axis)),
+            "a multiple of 8: 16 bytes");
+  }
   require(plan_.shared_total <= plan_.shared_limit, kernel,
           "a block needs " + std::to_string(shared_total()) + " bytes of shared memory, more than there are",
           "smaller tiles or fewer copies");

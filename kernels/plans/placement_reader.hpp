@@ -23,6 +23,8 @@ class PlacementReader {
   explicit PlacementReader(const PlacedDiagram& placed) : placed_(placed), plan_(plan(placed)) {}
 
   [[nodiscard]] int size(std::string_view axis) const;
+  /// The size of an axis as the kernel holds it: padded with zeros, where its mapping says so.
+  [[nodiscard]] int held(std::string_view axis) const;
   [[nodiscard]] int knob(std::string_view name) const;
   [[nodiscard]] std::string_view word(std::string_view name) const;
   /// Where a variable lies in shared memory. Throws Error where it does not.

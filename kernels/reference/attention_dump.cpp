@@ -15,7 +15,7 @@ using Box = std::vector<Span>;
 
 AttentionDump columns_of(const PlacedDiagram& placed) {
   const AxisId dv = placed.streamed->diagram.axis("dv");
-  return attention_dump(to_int(placed.block().chunk, "keys of a chunk"), to_int(placed.problem->sizes[at(dv)], "dv"));
+  return attention_dump(to_int(placed.block().chunk, "keys of a chunk"), to_int(placed.block().extent[at(dv)], "dv"));
 }
 
 /// An array or auxiliary and the first of its columns.

@@ -63,6 +63,12 @@ inline std::vector<BackwardConfiguration> backward_configurations() {
       {96, 96, DType::f16, none, true, tile("1", "64", "2", "2", "1", "off", "atomic")},
       {96, 64, DType::bf16, left, false, tile("1", "64", "3", "1", "2", "on", "ordered")},
       {64, 96, DType::bf16, none, false, tile("1", "64", "2", "2", "2", "off", "bulk")},
+      {40, 40, DType::bf16, causal, false, tile("2", "128", "2", "2", "2", "on", "atomic")},
+      {32, 8, DType::f16, none, true, tile("2", "128", "2", "2", "2", "on", "ordered")},
+      {80, 72, DType::bf16, both, false, tile("1", "64", "2", "2", "2", "on", "atomic")},
+      {112, 120, DType::bf16, causal, true, tile("2", "64", "2", "2", "2", "on", "bulk")},
+      {104, 128, DType::f16, left, false, tile("2", "64", "2", "2", "2", "on", "ordered")},
+      {128, 56, DType::bf16, none, false, tile("2", "64", "2", "2", "2", "on", "atomic")},
   };
 }
 

@@ -15,6 +15,12 @@
 
 namespace napkin::test {
 
+/// Whether a kernel pads the heads of that question.
+inline bool pads(const std::string& kernel, std::int64_t d, std::int64_t dv) {
+  const Mapping& mapping = built_in_mapping(kernel);
+  return mapping.size_for("d", d) != d || mapping.size_for("dv", dv) != dv;
+}
+
 inline bool has_knobs(const Knobs& tile, const Knobs& wanted) {
   return std::all_of(wanted.begin(), wanted.end(),
                      [&](const auto& knob) { return std::find(tile.begin(), tile.end(), knob) != tile.end(); });
@@ -50,7 +56,9 @@ inline std::vector<DecodeCase> planted_decode_cases(const PlantedBug& bug) {
 inline std::vector<BackwardConfiguration> planted_backward(const PlantedBug& bug) {
   if (bug.kernel != "attention_backward_sm90") return {};
   std::vector<BackwardConfiguration> all = backward_configurations();
-  std::erase_if(all, [&](const BackwardConfiguration& c) { return c.packed || !has_knobs(c.tile, bug.fixed); });
+  std::erase_if(all, [&](const BackwardConfiguration& c) {
+    return c.packed || pads(bug.kernel, c.d, c.dv) != bug.padded || !has_knobs(c.tile, bug.fixed);
+  });
   all.resize(1);
   return all;
 }
@@ -68,7 +76,9 @@ inline std::vector<CorrectnessCase> planted_cases(const PlantedBug& bug) {
   for (const auto& variant : variant_cases()) {
     const CorrectnessCase& one = variant.second;
     const bool packed = !one.attention.q_lengths.empty();
+    const AttentionSizes& own = one.attention.sizes;
     if (one.kernel != bug.kernel || packed != bug.packed || !has_knobs(one.tile, bug.fixed)) continue;
+    if (bug.padded != (one.kernel.starts_with("attention") && pads(one.kernel, own.d, own.dv))) continue;
     CorrectnessCase small = one;
     small.attention.sizes.b = packed ? 4 : 1;
     small.attention.sizes.h = 2;

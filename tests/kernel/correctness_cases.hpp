@@ -271,6 +271,71 @@ inline void add_undivided(const std::string& kernel, Draws& draws, std::size_t& 
   for (CorrectnessCase& one : more) out.push_back(std::move(one));
 }
 
+/// Heads of widths that a kernel pads, all of a line by one variant: every multiple of 8 below and between the widths
+/// that it is made for is among them.
+struct PaddedConfiguration {
+  AttentionConfiguration variant;
+  std::vector<std::pair<std::int64_t, std::int64_t>> widths;  ///< d, dv
+};
+
+inline std::vector<PaddedConfiguration> padded_configurations(bool sm90) {
+  const Mask none, causal{Mask::Kind::causal, 0, 0}, window{Mask::Kind::window, 30, 70};
+  const auto variant = [&](const Mask& mask, DType type, bool packed, std::int64_t g) {
+    Knobs fixed;
+    if (sm90) fixed = {{"cluster", "1"}, {"g", g == 1 ? "1" : g < 4 ? "2" : "4"}};
+    return AttentionConfiguration{0, 0, type, mask, packed, true, g, fixed};
+  };
+  std::vector<PaddedConfiguration> out{
+      {variant(causal, DType::bf16, false, 1), {{40, 40}, {48, 56}, {56, 48}, {56, 64}}},
+      {variant(none, DType::f16, true, 1), {{40, 56}, {56, 40}, {64, 48}}},
+      {variant(none, DType::bf16, false, 5), {{72, 72}, {80, 80}, {88, 88}, {80, 96}}},
+      {variant(window, DType::bf16, true, 1), {{72, 88}, {96, 80}}},
+      {variant(window, DType::bf16, false, 6), {{104, 104}, {112, 112}, {120, 120}, {128, 112}}},
+      {variant(causal, DType::f16, true, 3), {{104, 120}, {120, 104}}},
+      {variant(causal, DType::bf16, false, 1), {{136, 136}, {144, 152}, {160, 160}, {168, 176}, {184, 192}}},
+      {variant(none, DType::bf16, true, 1), {{160, 104}, {192, 120}}},
+      {variant(causal, DType::f16, false, 1), {{200, 208}, {216, 216}, {224, 224}, {232, 248}, {240, 256}}},
+      {variant(none, DType::bf16, true, 4), {{256, 224}, {248, 240}}},
+      {variant(none, DType::bf16, false, 1), {{8, 8}, {16, 8}, {24, 24}}}};
+  const std::pair<std::int64_t, std::int64_t> narrow[] = {{32, 16}, {32, 24}};  // a width of attention_sm80's own
+  for (const auto& pair : narrow) out.back().widths.push_back(pair);
+  return out;
+}
+
+inline void add_padded(const std::string& kernel, std::vector<CorrectnessCase>& out) {
+  constexpr std::pair<std::int64_t, std::int64_t> rows[] = {{7, 65}, {65, 70}, {130, 90}, {33, 300}, {200, 130}};
+  Draws draws(13);
+  std::size_t number = 0;
+  for (const PaddedConfiguration& c : padded_configurations(kernel == "attention_sm90")) {
+    Knobs tile;
+    for (const auto& [d, dv] : c.widths) {
+      AttentionLayout layout;
+      const auto& [q, x] = rows[number % std::size(rows)];
+      layout.sizes = {number % 4 == 3 ? 2 : 1, number % 3 == 2 ? 2 : 1, c.variant.g, q, x, d, dv};
+      layout.type = c.variant.type;
+      layout.mask = c.variant.mask;
+      layout.heads_first = number % 3 == 1 && !c.variant.packed;
+      layout.gap = number % 2 == 1 ? 24 : 0;
+      layout.seed = number + 1;
+      if (c.variant.packed) {
+        layout.q_lengths = {static_cast<std::int32_t>(q), 0, 33, static_cast<std::int32_t>(x)};
+        layout.x_lengths = {static_cast<std::int32_t>(x), 7, 0, static_cast<std::int32_t>(q)};
+        layout.sizes.b = 4;
+        layout.sizes.q = layout.sizes.x = std::max({q, x, std::int64_t{33}});
+      }
+      CorrectnessCase one{kernel, layout.type, layout.mask, shape_of(layout.sizes), {}, layout, {}};
+      if (tile.empty()) {
+        CorrectnessCase large = one;
+        large.shape = shape_of({1, 1, c.variant.g, 4097, 4097, d, dv});
+        tile = legal_tile(large, c.variant.fixed, draws);
+      }
+      one.tile = tile;
+      ++number;
+      if (is_legal(one)) out.push_back(std::move(one));
+    }
+  }
+}
+
 inline void add_matmul(std::vector<CorrectnessCase>& out, int configurations, int shapes, Draws& draws) {
   const std::vector<MatmulSizes> sizes{{1, 8, 1},          {7, 8, 7},         {65, 72, 65},     {1000, 1000, 1000},
                                        {4097, 64, 1000},   {65, 4096, 7},     {1000, 8, 4097},  {1, 4096, 65},
@@ -310,6 +375,7 @@ inline std::vector<CorrectnessCase> correctness_cases(const std::string& kernel 
     std::size_t next = 0;
     for (const auto& c : correctness::attention_configurations(name)) correctness::add(name, c, 5, draws, next, out);
     correctness::add_undivided(name, draws, next, out);
+    correctness::add_padded(name, out);
   }
   correctness::Draws draws(7);
   if (kernel.empty() || kernel == "matmul_sm90") correctness::add_matmul(out, 40, 6, draws);

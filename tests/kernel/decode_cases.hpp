@@ -75,7 +75,12 @@ inline std::vector<DecodeConfiguration> decode_configurations() {
           {128, 128, DType::f16, none, tile("2", "1", "128", "64", "1", "off", "always")},
           {96, 64, DType::bf16, none, tile("1", "16", "4", "32", "4", "on", "rarely")},
           {192, 128, DType::bf16, causal, tile("1", "16", "4", "64", "2", "on", "rarely")},
-          {256, 256, DType::bf16, none, tile("1", "4", "16", "32", "2", "off", "rarely")}};
+          {256, 256, DType::bf16, none, tile("1", "4", "16", "32", "2", "off", "rarely")},
+          {40, 56, DType::bf16, none, tile("1", "8", "8", "64", "2", "on", "rarely")},
+          {80, 72, DType::f16, causal, tile("1", "4", "16", "64", "2", "off", "rarely")},
+          {112, 120, DType::bf16, none, tile("1", "8", "8", "64", "3", "on", "rarely")},
+          {160, 104, DType::bf16, causal, tile("1", "16", "4", "64", "2", "on", "rarely")},
+          {224, 200, DType::bf16, none, tile("1", "4", "16", "32", "2", "off", "rarely")}};
 }
 
 /// The `number`-th shape of a configuration, among them rows that see nothing, and pages that nobody reads.

@@ -2,11 +2,11 @@
 // tests/measured/correctness holds.
 //
 //   run_correctness [--kernel attention_sm90] [--out FILE.jsonl] [--jobs 16] [--rows 48] [--every 1] [--first 0]
-//                   [--longest 1000] [--grouped]
+//                   [--longest 1000] [--grouped] [--padded]
 //   run_correctness --compile [--jobs 2]     compiles every variant into the cache, without a GPU
 //
 // --every N: only every N-th case; --longest N: only those of at most N rows and keys; --grouped: only those of several
-// query heads a key head. Exit 1 where one is wrong.
+// query heads a key head; --padded: only those of heads that the kernel pads. Exit 1 where one is wrong.
 #include <cstdio>
 #include <fstream>
 #include <future>
@@ -33,7 +33,7 @@ struct Options {
   std::int64_t rows = 48;
   std::size_t every = 1, first = 0;
   std::int64_t longest = INT64_MAX;
-  bool compile = false, grouped = false;
+  bool compile = false, grouped = false, padded = false;
 };
 
 int run(const Options& r) {
@@ -44,6 +44,12 @@ int run(const Options& r) {
   });
   std::erase_if(all, [&](const CorrectnessCase& one) {
     return r.grouped && (one.kernel.starts_with("matmul") || one.attention.sizes.g == 1);
+  });
+  std::erase_if(all, [&](const CorrectnessCase& one) {
+    const AttentionSizes& own = one.attention.sizes;
+    const Mapping& mapping = test::built_in_mapping(one.kernel);
+    return r.padded && (one.kernel.starts_with("matmul") ||
+                        (mapping.size_for("d", own.d) == own.d && mapping.size_for("dv", own.dv) == own.dv));
   });
   for (std::size_t i = r.first; i < all.size(); i += r.every) cases.push_back(all[i]);
   test::compile_ahead(cases, r.jobs);
@@ -84,6 +90,7 @@ int main(int argc, char** argv) {
   CLI::App app("Every bundled kernel against float64", "run_correctness");
   app.add_flag("--compile", r.compile);
   app.add_flag("--grouped", r.grouped);
+  app.add_flag("--padded", r.padded);
   app.add_option("--kernel", r.kernel);
   app.add_option("--out", r.out);
   app.add_option("--jobs", r.jobs);

@@ -25,7 +25,8 @@ struct Padding {
 };
 const Padding paddings[] = {{"flash_attention_2", "a100-sxm-80"}, {"flash_attention_2", "rtx-4090"},
                             {"flash_decoding", "a100-sxm-80"},    {"flash_attention_3", "h100-sxm"},
-                            {"flash_attention_4", "b200"},        {"ck_tile", "mi300x"}};
+                            {"flash_attention_4", "b200"},        {"ck_tile", "mi300x"},
+                            {"attention_sm90", "h200-sxm"},       {"attention_sm80", "a100-sxm-80"}};
 
 Ask asked(const Padding& p, std::int64_t d) {
   Ask ask;

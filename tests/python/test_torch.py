@@ -77,9 +77,22 @@ def backward_on_cpu(grad, q, k, v, o, lse, left, right, scale, deterministic):
     return out
 
 
+def packed_on_cpu(q, k, v, q_starts, x_starts, q_max, x_max, left, right, scale, deterministic=False):
+    o, lse = nt._packed_outputs(q, k, v, q_starts, x_starts)
+    for i in range(len(q_starts) - 1):
+        rows, keys = slice(*q_starts[i:i + 2].tolist()), slice(*x_starts[i:i + 2].tolist())
+        if rows.start == rows.stop:
+            continue
+        found = reference(*(t.transpose(0, 1)[None] for t in (q[rows], k[keys], v[keys])), left, right, scale)
+        o[rows] = found[0][0].transpose(0, 1).to(o)
+        lse[:, rows] = found[1][0].float()
+    return o, lse
+
+
 @pytest.fixture(scope="module", autouse=True)
 def cpu_kernels():
     library = torch.library.Library("napkin", "IMPL")
+    library.impl("attention_packed", packed_on_cpu, "CPU", allow_override=True)
     library.impl("attention", on_cpu, "CPU", allow_override=True)
     library.impl("attention_out", out_on_cpu, "CPU", allow_override=True)
     library.impl("attention_backward", backward_on_cpu, "CPU", allow_override=True)
@@ -252,10 +265,6 @@ def test_deterministic_reaches_the_backward(hopper):
 def test_gradients_that_nobody_computes(hopper):
     q, k, v = tensors(d=64, dv=128, grad=True)
     assert nt.attention(q, k, v).shape[-1] == 128, "two head dimensions that a kernel takes"
-    for sizes, more, words in (({"d": 16, "dv": 32}, {}, "one head dimension, and attention_backward_sm90 takes d of"),
-                               ({"d": 16}, {"deterministic": True}, "use_deterministic_algorithms")):
-        with pytest.raises(napkin.InputError, match=words):
-            nt.attention(*tensors(**sizes, grad=True), **more)
     q, k, v = tensors(d=64)
     o, lse = torch.ops.napkin.attention(q, k, v, -1, -1, None, True)
     with pytest.raises(napkin.InputError, match="like the output"):
@@ -308,7 +317,6 @@ def test_more_refusals():
         (lambda: nt.flash_attn_func(*flash, softcap=1.0), "softcap"),
         (lambda: nt.flash_attn_func(*flash, alibi_slopes=torch.ones(4)), "alibi_slopes"),
         (lambda: nt.attention(q, k, v, out=torch.empty_like(q)), "gradient"),
-        (lambda: nt.attention(*tensors(dv=32, grad=True)), "one head dimension"),
         (lambda: nt.attention(q, k, v, window=3), "window"),
         (lambda: nt.attention(q, k, v, window=(-2, 0)), "window"),
         (lambda: nt.attention(q, k, v, window=(1.5, 0)), "window"),
@@ -335,6 +343,96 @@ def test_strides_that_the_kernels_take():
                        (torch.zeros(4, 8, 65, dtype=torch.bfloat16)[..., :64], "stride 65")):
         with pytest.raises(napkin.InputError, match=words):
             _tensors._strides(bad, "q", (0, 1))
+
+
+@pytest.mark.parametrize("d, dv", [(12, 12), (16, 20), (59, 40), (8, 3)])
+def test_heads_of_any_width(hopper, d, dv):
+    q, k, v = (t.detach().requires_grad_() for t in tensors(d=d, dv=dv))
+    o, lse = nt.attention(q, k, v, causal=True, return_lse=True)
+    leaves = [t.detach().double().requires_grad_() for t in (q, k, v)]
+    right, right_lse = reference(*leaves, -1, 0, None)
+    assert o.shape[-1] == dv and torch.allclose(o.double(), right, atol=2e-2) and torch.allclose(lse.double(), right_lse, atol=1e-4)
+    grad = torch.randn_like(o)
+    found, exact = torch.autograd.grad(o, (q, k, v), grad), torch.autograd.grad(right, leaves, grad.double())
+    assert all(a.shape == b.shape and torch.allclose(a.double(), b, atol=6e-2) for a, b in zip(found, exact))
+    starts = torch.tensor([0, 3, 8], dtype=torch.int32)
+    rows = [t.detach()[0].transpose(0, 1)[:8] for t in (q, k, v)]
+    packed = nt.varlen(*rows, starts, starts, 5, 5)
+    assert torch.allclose(packed[:3].transpose(0, 1)[None].double(), reference(*(t[:3].transpose(0, 1)[None] for t in rows), -1, -1, None)[0], atol=2e-2)
+
+
+def test_tensors_that_the_copy_engine_cannot_take_are_copied(hopper):
+    q, k, v = tensors()
+    right = nt.attention(q, k, v)
+    wide = torch.zeros(2, 4, 8, 17, dtype=q.dtype)
+    wide[..., 1:] = q
+    strange = (wide[..., 1:], k.transpose(2, 3).contiguous().transpose(2, 3), v[:1].expand(2, -1, -1, -1))
+    assert wide[..., 1:].stride(2) == 17 and torch.equal(nt.attention(strange[0], strange[1], v), right)
+    assert torch.equal(nt.attention(q, k, strange[2])[0], right[0])
+    leaf = strange[1].detach().requires_grad_()
+    nt.attention(q, leaf, v).sum().backward()
+    assert leaf.grad.shape == k.shape
+
+
+def test_pytorchs_backward_of_two_widths_and_in_order(monkeypatch):
+    """On fakes of a GPU that no bundled backward pass runs on."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    monkeypatch.setattr(_gradients, "_gpu", lambda device: "a100-sxm-80")
+    with FakeTensorMode() as mode:
+        q, k, v = (mode.from_tensor(t.detach()).requires_grad_() for t in tensors(d=64, dv=32))
+        seen = watched(lambda: nt.attention(q, k, v).sum().backward())
+        assert q.grad.shape == q.shape and k.grad.shape == k.shape and v.grad.shape == v.shape
+    assert all(t.shape[-1] == 64 for func, args in seen if func is torch.ops.aten._flash_attention_backward.default for t in args[:5])
+    with _gradients._as_deterministic(True):
+        assert torch.are_deterministic_algorithms_enabled()
+    assert not torch.are_deterministic_algorithms_enabled()
+
+
+def test_the_log_sum_exp_as_flash_attn_gives_it():
+    q, k, v = (t.transpose(1, 2) for t in tensors())
+    o, lse, mask = nt.flash_attn_func(q, k, v, causal=True, return_attn_probs=True)
+    assert mask is None and lse.shape == (2, 4, 8) and torch.equal(o, nt.flash_attn_func(q, k, v, causal=True))
+    starts = torch.tensor([0, 8, 16], dtype=torch.int32), torch.tensor([0, 16, 32], dtype=torch.int32)
+    o, lse, mask = nt.flash_attn_varlen_func(*(t.flatten(0, 1) for t in (q, k, v)), *starts, 8, 16, return_attn_probs=True)
+    assert mask is None and lse.shape == (4, 16) and o.shape == (16, 4, 16)
+
+
+@pytest.mark.parametrize("lengths", [None, 9, [3, 13]])
+@pytest.mark.parametrize("new", [0, 2])
+@pytest.mark.parametrize("page, left", [(0, False), (4, False), (0, True)])
+def test_kept_keys(lengths, new, page, left):
+    torch.manual_seed(1)
+    one = lambda *sizes: torch.randn(*sizes).to(torch.bfloat16)  # noqa: E731
+    q, k, v, more_k, more_v = one(2, 3, 4, 16), one(2, 16, 2, 16), one(2, 16, 2, 16), one(2, new, 2, 16), one(2, new, 2, 16)
+    before = [14 if new else 16] * 2 if lengths is None else [lengths] * 2 if isinstance(lengths, int) else lengths
+    given = torch.tensor(lengths, dtype=torch.int32) if isinstance(lengths, list) else 14 if lengths is None and new else lengths
+    skip = [1, 2] if left else [0, 0]
+    caches, table = [k.clone(), v.clone()], None
+    if page:
+        table = torch.randperm(10)[:8].view(2, 4).int()
+        pages = [torch.randn(10, page, 2, 16).to(torch.bfloat16) for _ in "kv"]
+        for to, of in zip(pages, (k, v)):
+            to[table.long()] = of.unflatten(1, (4, page))
+        caches = pages
+    o, lse = nt.flash_attn_with_kvcache(q, *caches, *((more_k, more_v) if new else ()), cache_seqlens=given, block_table=table, causal=True,
+                                        cache_leftpad=torch.tensor(skip, dtype=torch.int32) if left else None, return_softmax_lse=True)
+    if page:
+        caches = [t[table.long()].flatten(1, 2) for t in caches]
+    for i, n in enumerate(before):
+        keys, values = (torch.cat((of[i, :n], fresh[i])) for of, fresh in ((k, more_k), (v, more_v)))
+        assert torch.equal(caches[0][i, :n + new], keys) and torch.equal(caches[1][i, :n + new], values)
+        right, right_lse = reference(*(t.transpose(0, 1)[None] for t in (q[i], keys[skip[i]:], values[skip[i]:])), -1, 0, None)
+        assert torch.allclose(o[i].transpose(0, 1).double(), right[0], atol=2e-2) and torch.allclose(lse[i].double(), right_lse[0], atol=1e-4)
+
+
+def test_kept_keys_that_are_refused():
+    q, k, v = (t.transpose(1, 2) for t in tensors())
+    for more, words in (({"rotary_cos": q}, "rotary_cos: is given"), ({"softcap": 1.0}, "softcap"), ({"k": k}, "new keys and new values"),
+                        ({"k": k, "v": v}, "cache_seqlens"), ({"cache_seqlens": 17}, "a length from 0 to 16"),
+                        ({"cache_seqlens": [1, 2]}, "no length for each sequence")):
+        with pytest.raises(napkin.InputError, match=words):
+            nt.flash_attn_with_kvcache(q, k, v, **more)
 
 
 def test_no_gpu_is_said():
@@ -403,10 +501,25 @@ def test_transformers():
         model.set_attn_implementation("napkin")
         assert torch.allclose(model(ids).logits.float(), right.float(), atol=0.05)
         assert torch.equal(model.generate(ids, max_new_tokens=3, do_sample=False)[:, :12], ids)
+        for side in (slice(0, 4), slice(9, 12)):  # padding before the tokens, and behind them
+            padded = torch.ones_like(ids)
+            padded[0, side] = 0
+            model.set_attn_implementation("sdpa")
+            right = model(ids, attention_mask=padded).logits[padded.bool()]
+            model.set_attn_implementation("napkin")
+            assert torch.allclose(model(ids, attention_mask=padded).logits[padded.bool()].float(), right.float(), atol=0.05)
         padded = torch.ones_like(ids)
         padded[0, :4] = 0
-        with pytest.raises(napkin.InputError, match="attention_mask"):
-            model(ids, attention_mask=padded)
+        found = []
+        for name in ("sdpa", "napkin"):
+            model.set_attn_implementation(name)
+            found.append(model.generate(ids, attention_mask=padded, max_new_tokens=4, do_sample=False, output_logits=True,
+                                        return_dict_in_generate=True).logits[0])
+        assert torch.allclose(found[0].float(), found[1].float(), atol=0.05)
+        with pytest.raises(napkin.InputError, match="of more than padding"):
+            nt.transformers_attention(model, *tensors(), attention_mask=torch.ones(2, 1, 8, 16, dtype=torch.bool))
+        with pytest.raises(napkin.InputError, match="of more than padding"):  # sequences packed into one row
+            model(ids, position_ids=torch.tensor([[0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 6, 7]] * 2), use_cache=False)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="SKIP: no GPU: tests/python/run_torch.py measures on one")

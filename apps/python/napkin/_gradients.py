@@ -3,14 +3,16 @@ PyTorch's FlashAttention-2 backward from our output and log-sum-exp."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from typing import Any, Optional
+from typing import Any, Iterator, Optional
 
 import torch
 from torch import Tensor
 
 from . import _core
 from ._errors import InputError
+from ._layout import widened
 from ._tensors import _ALL, _DTYPES, _on_stream, _row_strides
 
 
@@ -49,16 +51,20 @@ def refusal(q: Tensor, v: Tensor) -> str:
     return _refusal_on(_gpu(q.device), _DTYPES[q.dtype], int(q.shape[-1]), int(v.shape[-1]))
 
 
-def check_differentiable(q: Tensor, v: Tensor, deterministic: bool) -> None:
-    """Before a forward pass whose gradients will be wanted."""
-    why = "" if q.shape[-1] == v.shape[-1] and not deterministic else refusal(q, v)
-    if not why:
+@contextlib.contextmanager
+def _as_deterministic(wanted: bool) -> Iterator[None]:
+    """PyTorch's kernels add up in one order within. Throws InputError where what runs now is only being recorded."""
+    if not wanted or torch.are_deterministic_algorithms_enabled():
+        yield
         return
-    if q.shape[-1] != v.shape[-1]:
-        raise InputError("v", f"has heads of {v.shape[-1]}, and q of {q.shape[-1]}: PyTorch's backward has one head "
-                              f"dimension, and {why}", "equal ones, or torch.no_grad()")
-    if not torch.are_deterministic_algorithms_enabled():
-        raise InputError("deterministic", f"is asked of PyTorch's backward, for {why}", "torch.use_deterministic_algorithms(True)")
+    if torch._C._len_torch_dispatch_stack() > 0 or torch.compiler.is_compiling():
+        raise InputError("deterministic", "is asked of PyTorch's backward in a program that is compiled", "torch.use_deterministic_algorithms(True)")
+    warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
+    torch.use_deterministic_algorithms(True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(False, warn_only=warn_only)
 
 
 def no_dropout(t: Tensor) -> tuple[Tensor, Tensor]:
@@ -67,13 +73,17 @@ def no_dropout(t: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def of_pytorch(grad: Tensor, q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Tensor, left: int, right: int,
-               scale: Optional[float], starts: tuple[Any, Any] = (None, None),
+               scale: Optional[float], deterministic: bool = False, starts: tuple[Any, Any] = (None, None),
                longest: Optional[tuple[int, int]] = None) -> tuple[Tensor, Tensor, Tensor]:
     """PyTorch's FlashAttention-2 backward of [b, heads, rows, d], or of [rows, heads, d] packed.
 
     It wants the natural logarithm of the sum of exponentials, as we write it. Of a row that sees nothing it has
-    +infinity, so that exp(s - lse) is 0.
+    +infinity, so that exp(s - lse) is 0. Its heads have one width: the narrower ones get zeros.
     """
+    d, dv = q.shape[-1], v.shape[-1]
+    if d != dv:
+        scale = d**-0.5 if scale is None else scale
+        grad, q, k, v, o = (widened(t, max(d, dv)) for t in (grad, q, k, v, o))
     packed = longest is not None
     longest = longest or (q.shape[2], k.shape[2])
     if not packed:
@@ -83,9 +93,11 @@ def of_pytorch(grad: Tensor, q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Te
         "window_size_left": None if left == _ALL else left, "window_size_right": None if right == _ALL else right}
     if left != _ALL or right != _ALL:
         lse = torch.where(torch.isneginf(lse), torch.inf, lse)
-    found = torch.ops.aten._flash_attention_backward(grad.contiguous(), q, k, v, o, lse, *starts, *longest, 0.0, causal,
-                                                     *no_dropout(q), scale=scale, **limits)
-    return tuple(found) if packed else tuple(t.transpose(1, 2) for t in found)  # type: ignore[return-value]
+    with _as_deterministic(deterministic):
+        found = torch.ops.aten._flash_attention_backward(grad.contiguous(), q, k, v, o, lse, *starts, *longest, 0.0, causal,
+                                                         *no_dropout(q), scale=scale, **limits)
+    dq, dk, dv_rows = (t if packed else t.transpose(1, 2) for t in found)
+    return dq[..., :d], dk[..., :d], dv_rows[..., :dv]
 
 
 def check_gradient(grad: Tensor, o: Tensor) -> None:

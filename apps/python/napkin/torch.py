@@ -10,8 +10,8 @@ Masks are aligned at the bottom right: row i sees keys j <= i + x - q. A row tha
 log-sum-exp -infinity. Fewer key heads than query heads (grouped queries) are given as they are, not expanded. The first
 call of a shape selects a tile and compiles it (seconds); plan and machine code stay on disk. Calls run on the current
 stream, and can be captured into CUDA graphs after one call outside. Gradients are computed by attention_backward_sm90 on
-Hopper where heads have sizes that it takes, else by PyTorch's flash backward from our output and log-sum-exp. What no kernel
-computes raises napkin.InputError with the reason.
+Hopper where heads have sizes that it takes, else by PyTorch's flash backward from our output and log-sum-exp. Heads of any width
+up to 256 are taken, as if zeros lay behind them. What no kernel computes raises napkin.InputError with the reason.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from torch import Tensor
 from torch.autograd import forward_ad
 from torch.compiler import is_dynamo_compiling
 
-from . import _core, _gradients
+from . import _core, _gradients, _layout
 from ._errors import InputError
 from ._tensors import _ALL, _DTYPES, _check, _check_tensors, _empty_strided, _load_compiler, _mask, _on_stream, _row_strides, _scale, _window
 
-__all__ = ["activate", "attention", "flash_attn_func", "flash_attn_varlen_func", "register_transformers", "restore",
-           "transformers_attention", "varlen"]
+__all__ = ["activate", "attention", "flash_attn_func", "flash_attn_varlen_func", "flash_attn_with_kvcache", "register_transformers",
+           "restore", "transformers_attention", "varlen"]
 
 _PLAIN = (Tensor, torch.nn.Parameter)
 #: What gives something true where each operator is to be seen: a mode (of fake tensors, say), a tracer.
@@ -276,7 +276,6 @@ def _check_kept(grad_lse: Optional[Tensor], lse: Tensor) -> None:
 def _keep(ctx: Any, inputs: Any, output: Any) -> None:
     q, k, v, ctx.left, ctx.right, ctx.scale, _, ctx.deterministic = inputs
     ctx.set_materialize_grads(False)
-    _gradients.check_differentiable(q, v, ctx.deterministic)
     ctx.save_for_backward(q, k, v, *output)
 
 
@@ -286,7 +285,7 @@ def _backward(ctx: Any, grad: Optional[Tensor], grad_lse: Optional[Tensor]) -> A
     if grad is None:
         return (None,) * 8
     if _gradients.refusal(q, v):
-        grads = _gradients.of_pytorch(grad, q, k, v, o, lse, ctx.left, ctx.right, ctx.scale)
+        grads = _gradients.of_pytorch(grad, q, k, v, o, lse, ctx.left, ctx.right, ctx.scale, ctx.deterministic)
     else:
         grads = torch.ops.napkin.attention_backward(grad, q, k, v, o, lse, ctx.left, ctx.right, ctx.scale, ctx.deterministic)
     return (*grads, *(None,) * 5)
@@ -295,7 +294,6 @@ def _backward(ctx: Any, grad: Optional[Tensor], grad_lse: Optional[Tensor]) -> A
 def _keep_packed(ctx: Any, inputs: Any, output: Any) -> None:
     q, k, v, q_starts, x_starts, ctx.q_max, ctx.x_max, ctx.left, ctx.right, ctx.scale, ctx.deterministic = inputs
     ctx.set_materialize_grads(False)
-    _gradients.check_differentiable(q, v, ctx.deterministic)
     ctx.save_for_backward(q, k, v, q_starts, x_starts, *output)
 
 
@@ -306,7 +304,7 @@ def _backward_packed(ctx: Any, grad: Optional[Tensor], grad_lse: Optional[Tensor
         return (None,) * 11
     longest = ctx.q_max, ctx.x_max
     if _gradients.refusal(q, v):
-        grads = _gradients.of_pytorch(grad, q, k, v, o, lse, ctx.left, ctx.right, ctx.scale, (q_starts, x_starts), longest)
+        grads = _gradients.of_pytorch(grad, q, k, v, o, lse, ctx.left, ctx.right, ctx.scale, ctx.deterministic, (q_starts, x_starts), longest)
     else:
         grads = torch.ops.napkin.attention_packed_backward(grad, q, k, v, o, lse, q_starts, x_starts, *longest, ctx.left, ctx.right,
                                                            ctx.scale, ctx.deterministic)
@@ -355,8 +353,8 @@ def attention(q: Tensor, k: Tensor, v: Tensor, *, causal: bool = False, window: 
               return_lse: bool = False, out: Optional[Tensor] = None, deterministic: Optional[bool] = None) -> Any:
     """softmax(scale q k^T) v.
 
-    q: [b, heads, rows, d]; k: [b, key heads, keys, d]; v: [b, key heads, keys, dv]. bf16 or f16; strides as they are
-    (multiples of 8, the last axis dense). window = (left, right): row i sees keys from i + keys - rows - left to
+    q: [b, heads, rows, d]; k: [b, key heads, keys, d]; v: [b, key heads, keys, dv]. bf16 or f16; strides as they are, or, where
+    they are no multiples of 8 or the last axis is not dense, as those of a copy. window = (left, right): row i sees keys from i + keys - rows - left to
     i + keys - rows + right, -1 without limit. scale: d^-1/2. With return_lse also the natural log-sum-exp of the scaled
     scores, [b, heads, rows] in float32. out: where the result goes; then there is no gradient. deterministic: whether dQ has
     equal bits in every run, which takes longer; None: as torch.use_deterministic_algorithms says. The rest always has.
@@ -378,12 +376,15 @@ def attention(q: Tensor, k: Tensor, v: Tensor, *, causal: bool = False, window: 
         else:
             torch.ops.napkin.attention_out(q, k, v, out, lse, left, right, scale)
         return (out, lse) if return_lse else out
+    dv = v.shape[-1] if v.dim() > 0 else 0
+    q, k, v, scale = _layout.prepared(q, k, v, scale)
     if not _is_plain(q, k, v):
         o, lse = torch.ops.napkin.attention(q, k, v, left, right, scale, return_lse or needs, _equal_bits(deterministic))
     elif needs:
         o, lse = _Attention.apply(q, k, v, left, right, scale, _equal_bits(deterministic))
     else:
         o, lse = _forward(q, k, v, left, right, scale, return_lse)
+    o = _layout.narrowed(o, dv)
     return (o, lse) if return_lse else o
 
 
@@ -398,53 +399,11 @@ def varlen(q: Tensor, k: Tensor, v: Tensor, q_starts: Tensor, x_starts: Tensor, 
     """
     _check_tensors(q=q, k=k, v=v, q_starts=q_starts, x_starts=x_starts)
     left, right = _mask(causal, window)
-    o, lse = torch.ops.napkin.attention_packed(q, k, v, q_starts, x_starts, q_max, x_max, left, right, _scale(scale),
-                                               _equal_bits(deterministic))
+    dv = v.shape[-1] if v.dim() > 0 else 0
+    q, k, v, scale = _layout.prepared(q, k, v, _scale(scale))
+    o, lse = torch.ops.napkin.attention_packed(q, k, v, q_starts, x_starts, q_max, x_max, left, right, scale, _equal_bits(deterministic))
+    o = _layout.narrowed(o, dv)
     return (o, lse) if return_lse else o
-
-
-def _refuse_options(dropout_p: float, softcap: float, alibi_slopes: Any, return_attn_probs: bool, block_table: Any = None) -> None:
-    for name, given in (("dropout_p", dropout_p != 0), ("softcap", softcap != 0), ("alibi_slopes", alibi_slopes is not None),
-                        ("return_attn_probs", return_attn_probs), ("block_table", block_table is not None)):
-        if given:
-            raise InputError(name, "is given, and no kernel here has it", "leave it out, or call flash_attn")
-
-
-def flash_attn_func(q: Tensor, k: Tensor, v: Tensor, dropout_p: float = 0.0, softmax_scale: Optional[float] = None,
-                    causal: bool = False, window_size: tuple[int, int] = (-1, -1), softcap: float = 0.0,
-                    alibi_slopes: Any = None, deterministic: bool = False, return_attn_probs: bool = False, *,
-                    return_lse: bool = False) -> Any:
-    """attention() with the signature of flash_attn: q, k, v and the result are [b, rows, heads, d].
-
-    deterministic: of the gradients; the forward always is.
-    """
-    if dropout_p != 0 or softcap != 0 or alibi_slopes is not None or return_attn_probs:
-        _refuse_options(dropout_p, softcap, alibi_slopes, return_attn_probs)
-    if not is_dynamo_compiling() and forward_ad._current_level < 0:
-        found = _launches.attend((q, k, v, None), causal, window_size, softmax_scale, return_lse, True)
-        if found is not None:
-            return found
-    _check_tensors(q=q, k=k, v=v)
-    needs = torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad)
-    if not needs and _is_plain(q, k, v) and q.dim() == k.dim() == v.dim() == 4:
-        output = _forward(q, k, v, *_mask(causal, window_size), _scale(softmax_scale), return_lse, True)
-        return output if return_lse else output[0]
-    found = attention(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), causal=causal, window=window_size,
-                      scale=softmax_scale, return_lse=return_lse, deterministic=deterministic or None)
-    if return_lse:
-        return found[0].transpose(1, 2), found[1]
-    return found.transpose(1, 2)
-
-
-def flash_attn_varlen_func(q: Tensor, k: Tensor, v: Tensor, cu_seqlens_q: Tensor, cu_seqlens_k: Tensor, max_seqlen_q: int,
-                           max_seqlen_k: int, dropout_p: float = 0.0, softmax_scale: Optional[float] = None,
-                           causal: bool = False, window_size: tuple[int, int] = (-1, -1), softcap: float = 0.0,
-                           alibi_slopes: Any = None, deterministic: bool = False, return_attn_probs: bool = False,
-                           block_table: Any = None, *, return_lse: bool = False) -> Any:
-    """varlen() with the signature of flash_attn."""
-    _refuse_options(dropout_p, softcap, alibi_slopes, return_attn_probs, block_table)
-    return varlen(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, causal=causal, window=window_size,
-                  scale=softmax_scale, return_lse=return_lse, deterministic=deterministic or None)
 
 
 # PyTorch's registry of implementations of its flash attention.
@@ -459,6 +418,7 @@ def _refuse_sdpa(dropout_p: float, return_debug_mask: bool) -> None:
 def _sdpa(query: Tensor, key: Tensor, value: Tensor, dropout_p: float = 0.0, is_causal: bool = False,
           return_debug_mask: bool = False, *, scale: Optional[float] = None) -> Any:
     _refuse_sdpa(dropout_p, return_debug_mask)
+    query, key, value = (_layout.dense(t) for t in (query, key, value))
     o, lse = _forward(query, key, value, *_mask(is_causal, None), scale, True)
     return o, lse, None, None, query.shape[2], key.shape[2], *_gradients.no_dropout(query), query.new_empty(0)
 
@@ -473,6 +433,7 @@ def _flash(query: Tensor, key: Tensor, value: Tensor, cum_seq_q: Optional[Tensor
             raise InputError(name, "is given, and no kernel here has it", "napkin.torch.restore(), or leave it out")
     sides = (-1 if side is None else side for side in (window_size_left, window_size_right))
     left, right = _mask(is_causal, tuple(sides))
+    query, key, value = (_layout.dense(t) for t in (query, key, value))
     if cum_seq_q is not None and cum_seq_k is not None:
         o, lse = _forward_packed(query, key, value, cum_seq_q, cum_seq_k, max_q, max_k, left, right, scale)
     else:
@@ -486,9 +447,9 @@ def _sdpa_backward(grad: Tensor, query: Tensor, key: Tensor, value: Tensor, out:
                    scale: Optional[float] = None) -> tuple[Tensor, Tensor, Tensor]:
     left, right = _mask(is_causal, None)
     equal_bits = _equal_bits(None)
-    _gradients.check_differentiable(query, value, equal_bits)
+    query, key, value = (_layout.dense(t) for t in (query, key, value))
     if _gradients.refusal(query, value):
-        return _gradients.of_pytorch(grad, query, key, value, out, logsumexp, left, right, scale)
+        return _gradients.of_pytorch(grad, query, key, value, out, logsumexp, left, right, scale, equal_bits)
     return _gradients.launch(_shapes(query, key, value, out, left, right, scale, False), grad, query, key, value, out, logsumexp,
                              equal_bits)
 
@@ -533,27 +494,5 @@ def restore() -> None:
         restore_flash_attention_impl()
 
 
-def transformers_attention(module: Any, query: Tensor, key: Tensor, value: Tensor, attention_mask: Optional[Tensor] = None,
-                           dropout: float = 0.0, scaling: Optional[float] = None, is_causal: Optional[bool] = None,
-                           **other: Any) -> tuple[Tensor, None]:
-    """The attention interface of transformers: query [b, heads, rows, d]; the result is [b, rows, heads, d].
-
-    Masks are those of transformers' sdpa: none where plain causal attention (or none) is meant. Any other, of padding,
-    of packed sequences or of a window, is refused.
-    """
-    if attention_mask is not None:
-        raise InputError("attention_mask", "is given, and no kernel here has it", "batches without padding, or varlen")
-    if dropout != 0 or other.get("softcap") is not None:
-        raise InputError("dropout" if dropout != 0 else "softcap", "is given, and no kernel here has it", "another attention")
-    causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
-    causal = bool(causal) and query.shape[2] > 1
-    return attention(query, key, value, causal=causal, scale=scaling).transpose(1, 2).contiguous(), None
-
-
-def register_transformers(name: str = "napkin") -> None:
-    """Makes the attention known to transformers: model.set_attn_implementation("napkin")."""
-    from transformers import AttentionInterface, AttentionMaskInterface
-    from transformers.masking_utils import sdpa_mask
-
-    AttentionInterface.register(name, transformers_attention)
-    AttentionMaskInterface.register(name, sdpa_mask)
+from ._flash import flash_attn_func, flash_attn_varlen_func, flash_attn_with_kvcache  # noqa: E402
+from ._transformers import register_transformers, transformers_attention  # noqa: E402

@@ -19,6 +19,7 @@ struct AttentionBackwardConfig {
   bool bf16;
   MaskKind mask;
   bool packed;  // sequences of different lengths, one behind the other
+  bool padded;  // d or dv is more than heads have: what lies behind is zeros, and is not stored
   bool cycles;  // each SM notes when its first block starts and its last one ends
   // bytes
   int q_offset, k_offset, v_offset, do_offset, lse_offset, delta_offset, ds_offset, dq_offset, barriers_offset;
@@ -27,6 +28,7 @@ struct AttentionBackwardConfig {
 
 struct AttentionBackwardShape {
   int b, g, q, x;    // sizes; packed: q and x are the longest
+  int d, dv;         // columns that heads have, multiples of 8
   int tiles;         // of keys, of all heads
   int q_tiles;       // of queries: those that a head's scratch has room for
   Divisor x_tiles;   // ceil(x / tile x)

@@ -228,8 +228,8 @@ struct BackwardConsumer : BackwardGradients<C> {
     if constexpr (C.dq == SumOrder::bulk) store_wait();
     __syncwarp();
     release(Block::added);
-    Gradients::template store_rows<C.d>(sums.dk, arguments.dk, tile, arguments.scale);
-    Gradients::template store_rows<C.dv>(sums.dv, arguments.dv, tile, 1.f);
+    Gradients::template store_rows<C.d>(sums.dk, arguments.dk, tile, arguments.scale, arguments.shape.d);
+    Gradients::template store_rows<C.dv>(sums.dv, arguments.dv, tile, 1.f, arguments.shape.dv);
   }
 };
 

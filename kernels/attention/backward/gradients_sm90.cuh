@@ -110,10 +110,11 @@ struct BackwardGradients : BackwardProducts<C> {
     }
   }
 
-  // dK or dV of this warpgroup's keys, times `factor`, from registers: 16 bytes of a row a lane.
+  // dK or dV of this warpgroup's keys, times `factor`, from registers: 16 bytes of a row a lane, of which `width`
+  // columns are there.
   template <int D>
   __device__ __forceinline__ void store_rows(const float (&values)[D / 2], const RowsPointer& to, const KeyTile& tile,
-                                             float factor) const {
+                                             float factor, int width) const {
     const u32 lane = threadIdx.x % warp_threads;
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
@@ -128,7 +129,8 @@ struct BackwardGradients : BackwardProducts<C> {
           pairs[j] =
               pack<C.bf16>(values[fragment_index(i + j, r, 0)] * factor, values[fragment_index(i + j, r, 1)] * factor);
         transpose_quad(pairs);
-        if (key < tile.keys) row[i + lane % 4] = uint4{pairs[0], pairs[1], pairs[2], pairs[3]};
+        if (key < tile.keys && (!C.padded || 8 * (i + static_cast<int>(lane % 4)) < width))
+          row[i + lane % 4] = uint4{pairs[0], pairs[1], pairs[2], pairs[3]};
       }
     }
   }

@@ -32,6 +32,7 @@ struct DeltaRows {
     float sum = 0;
 #pragma unroll
     for (int c = lane; c < C.dv / step; c += lanes) {
+      if (C.padded && c * step >= a.shape.dv) break;
       const uint4 x = o[c], y = d_o[c];
       sum += products(x.x, y.x) + products(x.y, y.y) + products(x.z, y.z) + products(x.w, y.w);
     }
@@ -107,7 +108,8 @@ __device__ __forceinline__ void convert_half(const AttentionBackwardArguments& a
       pairs[j] = pack<C.bf16>(two.value[0] * arguments.scale, two.value[1] * arguments.scale);
     }
     transpose_quad(pairs);
-    if (inside) *row = uint4{pairs[0], pairs[1], pairs[2], pairs[3]};
+    if (inside && (!C.padded || column + 8 * c < arguments.shape.d))
+      *row = uint4{pairs[0], pairs[1], pairs[2], pairs[3]};
   }
 }
 

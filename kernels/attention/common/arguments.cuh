@@ -20,6 +20,7 @@ struct AttentionConfig {
   bool bf16;
   MaskKind mask;
   bool packed;  // sequences of different lengths, one behind the other
+  bool padded;  // d or dv is more than heads have: what lies behind is zeros, and is not stored
   bool cycles;  // each SM notes when its first block starts and its last one ends
   bool dump;    // the debug variant: intermediates of every tile and chunk (attention/common/dump.cuh)
   int q_offset, k_offset, v_offset, p_offset, barriers_offset;  // bytes; O is staged on Q
@@ -28,6 +29,7 @@ struct AttentionConfig {
 
 struct AttentionShape {
   int b, g, q, x;     // sizes; packed: q and x are the longest
+  int d, dv;          // columns that heads have, multiples of 8
   int tiles;          // b * h * ceil(g / tile g) * ceil(q / tile q)
   Divisor q_tiles;    // ceil(q / tile q)
   Divisor h, groups;  // key heads; ceil(g / tile g)
@@ -53,6 +55,6 @@ struct AttentionArguments {
   };
 };
 
-static_assert(sizeof(AttentionShape) == 120 && sizeof(AttentionArguments) == 704);
+static_assert(sizeof(AttentionShape) == 128 && sizeof(AttentionArguments) == 704);
 
 }  // namespace napkin

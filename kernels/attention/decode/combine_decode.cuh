@@ -23,6 +23,9 @@ struct DecodeCombiner : AttentionConsumer<C> {
   __device__ __forceinline__ u32 own_thread() const { return Block::wg * warpgroup_threads + warpgroup_thread(); }
   __device__ __forceinline__ void consumers_sync() const { named_sync(NamedBarrier::all, 0, threads); }
 
+  // Columns of O that there are.
+  __device__ __forceinline__ int width() const { return C.padded ? arguments.shape.dv : C.dv; }
+
   // One row of this thread, divided by its sum: 0 where it saw nothing.
   __device__ __forceinline__ void store_row(const DecodePart& at, const Outputs& o, int r, float inverse,
                                             float lse) const {
@@ -33,16 +36,21 @@ struct DecodeCombiner : AttentionConsumer<C> {
     if (at.parts() == 1) {
       u32* to = reinterpret_cast<u32*>(Block::output_row(at.tile, row));
 #pragma unroll
-      for (int i = 0; i < outputs / 4; ++i)
-        to[4 * i + lane % 4] = pack<C.bf16>(o[fragment_index(i, r, 0)] * inverse, o[fragment_index(i, r, 1)] * inverse);
+      for (int i = 0; i < outputs / 4; ++i) {
+        if (Block::has_columns(i))
+          to[4 * i + lane % 4] =
+              pack<C.bf16>(o[fragment_index(i, r, 0)] * inverse, o[fragment_index(i, r, 1)] * inverse);
+      }
       if (lane % 4 == 0 && arguments.lse != nullptr) arguments.lse[place] = lse;
       return;
     }
     const long long part = place * decode.parts.value + at.part;
-    FloatPair* to = reinterpret_cast<FloatPair*>(decode.part_o + part * C.dv);
+    FloatPair* to = reinterpret_cast<FloatPair*>(decode.part_o + part * width());
 #pragma unroll
-    for (int i = 0; i < outputs / 4; ++i)
-      to[4 * i + lane % 4] = {o[fragment_index(i, r, 0)] * inverse, o[fragment_index(i, r, 1)] * inverse};
+    for (int i = 0; i < outputs / 4; ++i) {
+      if (Block::has_columns(i))
+        to[4 * i + lane % 4] = {o[fragment_index(i, r, 0)] * inverse, o[fragment_index(i, r, 1)] * inverse};
+    }
     if (lane % 4 == 0) decode.part_lse[part] = lse;
   }
 
@@ -82,7 +90,7 @@ struct DecodeCombiner : AttentionConsumer<C> {
     for (int p = 0; p < Parts; ++p) {
       const int at = min(p, left - 1);
       own[p] = load_from_others(lse + at);
-      part[p] = load_quad_from_others(o + static_cast<long long>(at) * C.dv);
+      part[p] = load_quad_from_others(o + static_cast<long long>(at) * width());
       if (p >= left) own[p] = -infinity;
     }
     const float before = row.top;
@@ -107,14 +115,14 @@ struct DecodeCombiner : AttentionConsumer<C> {
   __device__ __forceinline__ void combine_row(const DecodePart& at, const TileRow& own, int column) const {
     const long long place = lse_index<false>(arguments.shape, at.tile, own),
                     first = place * decode.parts.value + at.first_part;
-    const float *lse = decode.part_lse + first, *o = decode.part_o + first * C.dv + column;
+    const float *lse = decode.part_lse + first, *o = decode.part_o + first * width() + column;
     RowSum row;
     if (at.parts() <= few) {
       add_parts<few>(row, lse, o, at.parts());
     } else {
 #pragma unroll 1
       for (int p = 0; p < at.parts(); p += many)
-        add_parts<many>(row, lse + p, o + static_cast<long long>(p) * C.dv, at.parts() - p);
+        add_parts<many>(row, lse + p, o + static_cast<long long>(p) * width(), at.parts() - p);
     }
     const float inverse = row.sum > 0 ? 1.f / row.sum : 0.f;
     u32* to = reinterpret_cast<u32*>(Block::output_row(at.tile, own) + column);
@@ -125,7 +133,7 @@ struct DecodeCombiner : AttentionConsumer<C> {
   }
 
   __device__ __forceinline__ void combine(const DecodePart& at) const {
-    constexpr int quads = C.dv / 4;
+    const int quads = width() / 4;
     const int rows = min(C.q, at.tile.queries - at.tile.q_first) * C.g;
 #pragma unroll 1
     for (int i = static_cast<int>(own_thread()); i < rows * quads; i += threads) {

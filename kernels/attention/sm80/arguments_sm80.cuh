@@ -14,6 +14,7 @@ struct AttentionSm80Config {
   bool bf16;
   MaskKind mask;
   bool packed;                                 // sequences of different lengths, one behind the other
+  bool padded;                                 // d or dv is more than heads have: zeros lie behind
   bool cycles;                                 // each SM notes when its first block starts and its last one ends
   bool dump;                                   // the debug variant: intermediates of every tile and chunk
   int q_offset, k_offset, v_offset, o_offset;  // bytes, multiples of 128; copies of K and of V lie behind each other
@@ -38,6 +39,6 @@ struct AttentionSm80Arguments {
   };
 };
 
-static_assert(sizeof(Strides) == 24 && sizeof(AttentionSm80Arguments) == 272);
+static_assert(sizeof(Strides) == 24 && sizeof(AttentionSm80Arguments) == 280);
 
 }  // namespace napkin

@@ -77,9 +77,10 @@ struct AttentionSm80Block {
 
   // Rows `row` to `row` + Count of `array`. A row's span is copied by neighbouring threads, 16 bytes each: whole
   // sectors, and no bank met twice. Rows from `end` on, another sequence's or nobody's, are zeros: P = 0 times NaN
-  // would be NaN.
+  // would be NaN. So are columns from `width` on.
   template <int Columns, int Count, bool Ragged>
-  __device__ __forceinline__ void load(u32 to, const Element* array, long long stride, int row, int end) const {
+  __device__ __forceinline__ void load(u32 to, const Element* array, long long stride, int row, int end,
+                                       int width) const {
     using R = SharedRows<Columns, C.swizzle>;
     constexpr int lanes = R::span / 16, pass = threads / lanes;  // threads a row; rows at a time
     const int first = thread_id() / lanes, unit = thread_id() % lanes;
@@ -90,8 +91,8 @@ struct AttentionSm80Block {
       const u32 place = to + R::at(r + first, unit);
 #pragma unroll
       for (int c = 0; c < Columns * 2; c += R::span) {
-        if constexpr (Ragged) {
-          const bool inside = row + r + first < end;
+        if constexpr (Ragged || C.padded) {
+          const bool inside = (!Ragged || row + r + first < end) && (!C.padded || unit * 8 + c / 2 < width);
           copy_async_or_zero(place + c, inside ? from + c / 2 : array, inside);
         } else {
           copy_async(place + c, from + c / 2);
@@ -103,17 +104,18 @@ struct AttentionSm80Block {
   __device__ __forceinline__ void load_q() const {
     const int head = tile.head * arguments.shape.g + tile.packed_head;
     const Element* q = first_row(arguments.q, arguments.q_strides, head, tile.q_start);
-    load<C.d, C.q, true>(shared + C.q_offset, q, arguments.q_strides.row, tile.q_first, tile.queries);
+    load<C.d, C.q, true>(shared + C.q_offset, q, arguments.q_strides.row, tile.q_first, tile.queries,
+                         arguments.shape.d);
   }
   template <bool Ragged>
   __device__ __forceinline__ void load_k(int n) const {
-    load<C.d, C.x, Ragged>(shared + C.k_offset + n % C.stages * k_bytes, k, arguments.k_strides.row, n * C.x,
-                           tile.keys);
+    load<C.d, C.x, Ragged>(shared + C.k_offset + n % C.stages * k_bytes, k, arguments.k_strides.row, n * C.x, tile.keys,
+                           arguments.shape.d);
   }
   template <bool Ragged>
   __device__ __forceinline__ void load_v(int n) const {
     load<C.dv, C.x, Ragged>(shared + C.v_offset + n % C.stages * v_bytes, v, arguments.v_strides.row, n * C.x,
-                            tile.keys);
+                            tile.keys, arguments.shape.dv);
   }
 };
 

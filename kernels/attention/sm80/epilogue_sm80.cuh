@@ -68,7 +68,8 @@ struct AttentionSm80Epilogue : AttentionSm80Products<C> {
 #pragma unroll 4
     for (u32 i = lane; i < 16 * steps * units; i += 32) {
       const u32 row = first + i / units, unit = i % units;
-      if (row_of<1>(arguments.shape, tile, row).exists) {
+      const bool inside = !C.padded || static_cast<int>(unit * 8) < arguments.shape.dv;
+      if (inside && row_of<1>(arguments.shape, tile, row).exists) {
         *reinterpret_cast<Quad*>(to + row * strides.row + unit * 8) = load_quad(base + VRows::at(row, unit));
       }
     }

@@ -68,6 +68,9 @@ struct AttentionBlock {
             (static_cast<long long>(tile.head) * arguments.shape.g + row.head) * arguments.o_head);
   }
 
+  // Whether O has these eight columns.
+  __device__ __forceinline__ bool has_columns(int eighth) const { return !C.padded || 8 * eighth < arguments.shape.dv; }
+
   // The tile's row that this lane's first accumulator belongs to.
   __device__ __forceinline__ u32 thread_row(u32 lane) const {
     return wg * rows + threadIdx.x % warpgroup_threads / warp_threads * 16 + fragment_row(lane, 0);

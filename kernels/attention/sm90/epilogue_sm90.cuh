@@ -80,7 +80,8 @@ struct AttentionEpilogue : AttentionProducts<C> {
       u32* to = reinterpret_cast<u32*>(Block::output_row(tile, own));
 #pragma unroll
       for (int i = 0; i < outputs / 4; ++i) {
-        to[4 * i + lane % 4] = pack<C.bf16>(o[fragment_index(i, r, 0)], o[fragment_index(i, r, 1)]);
+        if (Block::has_columns(i))
+          to[4 * i + lane % 4] = pack<C.bf16>(o[fragment_index(i, r, 0)], o[fragment_index(i, r, 1)]);
       }
     }
   }

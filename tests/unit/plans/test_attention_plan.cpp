@@ -70,7 +70,8 @@ TEST_CASE("the plan of one launch, worked out by hand") {
         "1, .overlap = true, .pingpong = true, "
         ".p_shared = false, .rescale_rarely = true, .g = 1, .cluster = 1, .order = napkin::TileOrder::persistent, .d = "
         "128, .dv = 128, .bf16 = true, "
-        ".mask = napkin::MaskKind::none, .packed = false, .cycles = false, .dump = false, .q_offset = 0, .k_offset = "
+        ".mask = napkin::MaskKind::none, .packed = false, .padded = false, .cycles = false, .dump = false, .q_offset = "
+        "0, .k_offset = "
         "32768, "
         ".v_offset = 98304, .p_offset = 0, .barriers_offset = 163840, .producer_registers = 24, .consumer_registers = "
         "240}>");
@@ -218,7 +219,7 @@ TEST_CASE("the structs as the device lays them out") {
   CHECK(sizeof(TensorMap) == 128);
   CHECK(alignof(AttentionArguments) == 64);
   CHECK(offsetof(AttentionArguments, shape) == 512);
-  CHECK(offsetof(AttentionArguments, o) == 632);
+  CHECK(offsetof(AttentionArguments, o) == 640);
 }
 
 TEST_CASE("the machine's part of a launch comes from its profile") {

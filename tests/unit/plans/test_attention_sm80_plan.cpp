@@ -79,7 +79,8 @@ TEST_CASE("the plan of one launch on Ampere, worked out by hand") {
         "napkin::attention_sm80<napkin::AttentionSm80Config{.q = 128, .x = 64, .warps = 4, .stages = 1, .q_registers = "
         "false, .swizzle = true, "
         ".rescale_rarely = true, .d = 128, .dv = 128, .bf16 = true, .mask = napkin::MaskKind::causal, "
-        ".packed = false, .cycles = false, .dump = false, .q_offset = 0, .k_offset = 32768, .v_offset = 49152, "
+        ".packed = false, .padded = false, .cycles = false, .dump = false, .q_offset = 0, .k_offset = 32768, .v_offset "
+        "= 49152, "
         ".o_offset = 0, .blocks = " +
             std::to_string(plan(placed).blocks_per_sm.get()) + "}>");
   const AttentionSm80Arguments a = arguments_of(launch);
@@ -180,8 +181,8 @@ TEST_CASE("the kernel visits the chunks that the model counts, each tile once") 
 TEST_CASE("the Ampere structs as the device lays them out") {
   CHECK(offsetof(AttentionSm80Arguments, q_strides) == 32);
   CHECK(offsetof(AttentionSm80Arguments, shape) == 128);
-  CHECK(offsetof(AttentionSm80Arguments, lse) == 248);
-  CHECK(offsetof(AttentionSm80Arguments, cycles) == 264);
+  CHECK(offsetof(AttentionSm80Arguments, lse) == 256);
+  CHECK(offsetof(AttentionSm80Arguments, cycles) == 272);
 }
 
 // Slow where nothing is cached: some seconds a variant.
