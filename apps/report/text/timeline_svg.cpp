@@ -8,8 +8,8 @@
 #include <map>
 #include <set>
 
-#include "apps/report/text/svg.hpp"
 #include "apps/report/text/text.hpp"
+#include "apps/report/escaped.hpp"
 #include "apps/report/text/timeline_lanes.hpp"
 
 namespace napkin::report {
