@@ -11,9 +11,9 @@
 #include "apps/napkin/colours.hpp"
 #include "apps/napkin/commands.hpp"
 #include "apps/napkin/dump.hpp"
+#include "apps/napkin/pictures.hpp"
 #include "apps/napkin/progress.hpp"
 #include "apps/report/diagram/json.hpp"
-#include "apps/report/diagram/picture.hpp"
 #include "apps/report/file.hpp"
 #include "apps/report/json/json.hpp"
 #include "apps/report/text/configuration.hpp"
@@ -42,16 +42,10 @@ struct Derivation {
   std::vector<std::string> relations;  ///< of parts of axes, by name: the mapping says what they must divide by
   std::string program;                 ///< of one group; with a machine its colours and sub-loops
   report::ColumnDiagram columns = {};  ///< the picture's
+  report::Drawing picture = {};        ///< where one is asked for
 };
 
-/// "attention on h200-sxm, attention_sm90, bf16: warpgroups=2 q=128"
-std::string title_of(const Head& head) {
-  std::string out = head.algorithm;
-  if (head.gpu) out += " on " + *head.gpu;
-  if (head.kernel) out += ", " + *head.kernel;
-  if (head.gpu) out += ", " + head.dtype;
-  return head.tile.empty() ? out : out + ": " + report::text_of(head.tile);
-}
+bool draws(const Arguments& arguments) { return arguments.has("--svg") || arguments.has("--tikz"); }
 
 bool asks_for_machine(const Arguments& arguments) {
   for (const char* option : {"--gpu", "--memory", "--shape", "--kernel", "--tile", "--dtype", "--causal", "--window"}) {
@@ -111,16 +105,14 @@ Derivation derive_for_machine(const Arguments& arguments) {
                    {},
                    {},
                    coloured_program(placed)};
-    if (request.abstract()) {
-      out.columns = report::columns_of(placed, {});
-      return out;
-    }
+    out.columns = columns_of(request, layout, placed);
+    if (draws(arguments)) out.picture = picture_of(picture_asked(arguments), out.columns, &placed);
+    if (request.abstract()) return out;
     out.divisors = granularities(*layout.streamed, *layout.mapping, *request.machine, request.problem);
     for (const Relation& relation : layout.mapping->relations) {
       if (relation.kind == Relation::Kind::multiple && guard_holds(relation.when, selected.tile))
         out.relations.push_back(relation.name);
     }
-    out.columns = report::columns_of(placed, out.divisors);
     return out;
   });
 }
@@ -136,6 +128,7 @@ Derivation derivation_of(const Arguments& arguments) {
   derivation.head.dtype = "bf16";
   derivation.program = print_pseudocode(derivation.streamed);
   derivation.columns = report::columns_of(derivation.streamed);
+  if (draws(arguments)) derivation.picture = picture_of(picture_asked(arguments), derivation.columns, nullptr);
   return derivation;
 }
 
@@ -268,19 +261,19 @@ Reply run_derive(const Arguments& arguments, const Style& style) {
   }
   if (arguments.has("--at") && !arguments.has("--dump"))
     throw Error("--at", "has no meaning without --dump", "add --dump DIR, or leave it out");
-  Derivation derivation = derivation_of(arguments);
-  derivation.columns.title = title_of(derivation.head);
+  static_cast<void>(picture_asked(arguments));
+  const Derivation derivation = derivation_of(arguments);
   if (show == "table" && !derivation.configuration)
     throw Error("--show", "a table needs a machine and sizes", "add --gpu and --shape");
   Reply reply;
   reply.out = arguments.has("--json") ? report::line_of(json_of(derivation)) : text_of(derivation, show, style);
   if (arguments.has("--svg")) {
     const std::string path = arguments.need("--svg", "a path for the picture");
-    report::write_file(path, report::svg_of(report::drawing_of(derivation.columns)), "--svg");
+    report::write_file(path, report::svg_of(derivation.picture), "--svg");
   }
   if (arguments.has("--tikz")) {
     const std::string path = arguments.need("--tikz", "a path for the picture");
-    report::write_file(path, report::tikz_of(report::drawing_of(derivation.columns), true), "--tikz");
+    report::write_file(path, report::tikz_of(derivation.picture, true), "--tikz");
   }
   return reply;
 }
@@ -298,6 +291,9 @@ Command derive_command() {
                  "only this: diagram, labels, pseudocode or table (the configuration table; needs --gpu)"},
                 {"--svg", "FILE", "also draw the diagram; with --gpu or --memory where its arrays lie and what moves"},
                 {"--tikz", "FILE", "the same picture for LaTeX"},
+                {"--picture", "WHICH",
+                 "with --svg or --tikz, another picture: columns (default), hierarchy (the GPU's levels and pipes) or "
+                 "tiling (of a product's result)"},
                 {"--dump", "DIR",
                  "also run it at this shape and tile, in float64 and in the kernel's order, and write its "
                  "intermediates as .npy"},

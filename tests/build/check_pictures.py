@@ -3,7 +3,7 @@
 
 Judged: no two operations of colours that look alike; text on a bar stands out from it (WCAG contrast of 4.5); what is
 outlined is the critical cycle, copies too, and no bar lies over an outline; no wire of a diagram runs through a box that
-it does not belong to; no name is printed over another; text of at least 8 points at a width of 1,600 pixels. Rendered by rsvg-convert, where it is installed: the picture is neither empty nor cut off.
+it does not belong to; LaTeX compiles the same diagram; text of at least 8 points at a width of 1,600 pixels. Rendered by rsvg-convert, where it is installed: the picture is neither empty nor cut off.
 """
 import itertools
 import json
@@ -33,6 +33,9 @@ pictures = {
     "derive-mlp": ["derive", "mlp"],
     "derive-pages": ["derive", "paged_attention"],
     "derive-placed": ["derive", "attention", *asked],
+    "derive-hierarchy": ["derive", "attention", "--gpu", "b200", "--shape", "q=8192,x=8192,d=128", "--picture",
+                         "hierarchy"],
+    "derive-tiling": ["derive", "matmul", "--gpu", "h200-sxm", "--shape", "a=8192,b=8192,c=8192", "--picture", "tiling"],
     "derive-placed-matmul": ["derive", "matmul", "--gpu", "h200-sxm", "--shape", "a=8192,b=8192,c=8192"],
     "deps": ["deps", "attention"],
 }
@@ -135,7 +138,7 @@ def ways(root, role):
 def judge_derive(name, root):
     boxes = [(min(x for x, _ in way), min(y for _, y in way), max(x for x, _ in way), max(y for _, y in way))
              for way in ways(root, ("box", "item-box"))]
-    if not boxes:
+    if not boxes and name != "derive-tiling":
         fail(name, "has no boxes")
     for (x1, y1), (x2, _) in ways(root, ("wire",)):
         for left, top, right, bottom in boxes:
@@ -167,15 +170,32 @@ def render(name, path):
     return True
 
 
+def compile_tikz(name, path):
+    """The same picture for LaTeX. Without pdflatex: braces and the picture's own ends."""
+    text = path.read_text()
+    if text.count("{") != text.count("}") or not text.rstrip().endswith("\\end{document}") or "?" in text.split("\\draw")[-1]:
+        fail(name, "the TikZ has open braces, or no end")
+    tool = shutil.which("pdflatex")
+    if tool is None or subprocess.run(["kpsewhich", "tikz.sty"], capture_output=True, check=False).returncode != 0:
+        return False
+    done = subprocess.run([tool, "-interaction=nonstopmode", "-halt-on-error", path.name], cwd=path.parent,
+                          capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode != 0 or "Undefined control sequence" in done.stdout:
+        fail(name, "pdflatex refuses the TikZ: " + " ".join(re.findall(r"^!.*", done.stdout, re.M)))
+    return True
+
+
 def main():
-    rendered = False
+    rendered = compiled = False
     with tempfile.TemporaryDirectory() as folder:
         for name, words in pictures.items():
             if name == "deps" and shutil.which("dot") is None:
                 print("SKIP deps: graphviz is not installed")
                 continue
             path = Path(folder) / f"{name}.svg"
-            run = subprocess.run([program, *words, "--svg", str(path)], capture_output=True, text=True)
+            tikz = path.with_suffix(".tex")
+            also = ["--tikz", str(tikz)] if name.startswith("derive") else []
+            run = subprocess.run([program, *words, "--svg", str(path), *also], capture_output=True, text=True)
             if run.returncode != 0:
                 fail(name, run.stderr.strip())
                 continue
@@ -186,9 +206,12 @@ def main():
                 judge_timeline(name, root, json.loads(answer.stdout))
             elif name.startswith("derive"):
                 judge_derive(name, root)
+                compiled = compile_tikz(name, tikz) or compiled
             rendered = render(name, path) or rendered
     if not rendered:
         print("SKIP rendering: rsvg-convert is not installed")
+    if not compiled:
+        print("SKIP LaTeX: pdflatex or TikZ is not installed")
     for failure in failures:
         print(failure)
     return 1 if failures else 0

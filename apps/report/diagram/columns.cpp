@@ -49,6 +49,7 @@ class Columns {
     out_.levels = places_.levels();
     if (out_.placed) {
       out_.compute = places_.placed()->machine->compute;
+      out_.threads = places_.deepest();
       out_.values = places_.placed()->machine->tensor.empty() && places_.placed()->problem->dtype == DType::value;
     }
     bundle_of_.assign(d_.arrays.size(), -1);
@@ -387,7 +388,8 @@ class Columns {
     const ArrayId scores = d_.operations[at(id)].inputs[0];
     const bool raise = kind == Step::Kind::raise, shift = kind == Step::Kind::shift;
     Made made = begun(id, shift ? Shape::item : Shape::box, raise ? "max" : shift ? "δ" : "exp, Σ");
-    if (shift) made.function.consumed.clear(), made.function.over.clear();
+    if (shift) made.function.consumed.clear();
+    if (!raise) made.function.over.clear();
     if (!shift) made.inputs = {{bundle_of_[at(scores)], raise || stays(scores, id)}};
     if (raise || shift) made.outputs = {state(id)};
     if (shift) made.fresh = {{-1, id}};

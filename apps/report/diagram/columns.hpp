@@ -124,6 +124,7 @@ struct ColumnDiagram {
   bool placed = false, values = false;  ///< on a machine; of values rather than bytes
   std::vector<DiagramLevel> levels;     ///< by LevelId
   LevelId compute = 1;                  ///< whose nodes hold the units
+  LevelId threads = 1;                  ///< what lies deepest
   std::vector<Bundle> bundles;
   std::vector<DiagramColumn> columns;
   std::vector<UndrawnMove> undrawn;

@@ -191,15 +191,17 @@ double Frame::place_events(std::size_t column) {
       }
       const std::string name = stretch->name.empty() ? d.bundles[at(id)].name : stretch->name;
       const std::string old = before == nullptr ? "" : before->name.empty() ? d.bundles[at(id)].name : before->name;
-      placed.named = before == nullptr || name != old || tag_of(*stretch) != tag_of(*before) || stretch->cached ||
-                     stretch->level == 0;
+      const std::string tagged = tag_of(*stretch);
+      placed.named = before == nullptr || name != old || (!tagged.empty() && tagged != tag_of(*before)) ||
+                     stretch->cached || stretch->level == 0;
       if (placed.named)
         width = width_of(plain(name + (stretch->cached ? "*" : "")), name_size, true) + 6 +
                 width_of(plain(tag_of(*stretch)), small_size);
       for (std::size_t axis = 0; axis < stretch->axes.size(); ++axis) {
         const AxisTag& tag = stretch->axes[axis];
         const bool same = before != nullptr && before->axes[axis].label == tag.label &&
-                          before->axes[axis].size == tag.size && before->axes[axis].divisor == tag.divisor;
+                          before->axes[axis].size == tag.size &&
+                          (tag.divisor == 1 || before->axes[axis].divisor == tag.divisor);
         placed.labelled.push_back(!same);
         if (!same)
           width =

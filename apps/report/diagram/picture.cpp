@@ -19,7 +19,7 @@ constexpr const char* tensor = "#1f6fc4";
 class Painter {
  public:
   explicit Painter(const ColumnDiagram& diagram)
-      : d_(diagram), f_(diagram), colours_(level_colours(diagram.levels, diagram.compute)) {}
+      : d_(diagram), f_(diagram), colours_(level_colours(diagram.levels, diagram.compute, diagram.threads)) {}
 
   Drawing run() {
     colour_.assign(d_.bundles.size(), dark);
@@ -419,8 +419,8 @@ class Painter {
 
 }  // namespace
 
-std::vector<std::string> level_colours(const std::vector<DiagramLevel>& levels, LevelId compute) {
-  static constexpr const char* below[] = {"#2b8a3e", "#1f6fc4", "#0b7285", "#c92a2a", "#846358", "#5c940d"};
+std::vector<std::string> level_colours(const std::vector<DiagramLevel>& levels, LevelId compute, LevelId threads) {
+  static constexpr const char* below[] = {"#1f6fc4", "#0b7285", "#c92a2a", "#846358", "#5c940d"};
   std::vector<std::string> out;
   std::size_t next = 0;
   for (std::size_t i = 0; i < levels.size(); ++i) {
@@ -432,6 +432,8 @@ std::vector<std::string> level_colours(const std::vector<DiagramLevel>& levels, 
       out.emplace_back("#b8327a");
     } else if (static_cast<LevelId>(i) == compute) {
       out.emplace_back("#d9690b");
+    } else if (static_cast<LevelId>(i) == threads) {
+      out.emplace_back("#2b8a3e");
     } else {
       out.emplace_back(below[next++ % std::size(below)]);
     }

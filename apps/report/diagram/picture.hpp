@@ -12,7 +12,8 @@ namespace napkin::report {
 
 /// The colour of each level, by LevelId: device memory black, what the units' node holds orange, what its threads hold
 /// green, further memories blue and on, caches purple.
-[[nodiscard]] std::vector<std::string> level_colours(const std::vector<DiagramLevel>& levels, LevelId compute);
+[[nodiscard]] std::vector<std::string> level_colours(const std::vector<DiagramLevel>& levels, LevelId compute,
+                                                     LevelId threads);
 
 [[nodiscard]] Drawing drawing_of(const ColumnDiagram& diagram);
 

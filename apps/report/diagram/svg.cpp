@@ -57,8 +57,11 @@ std::string written(const Label& label) {
       out += escaped(span.text);
       continue;
     }
-    out += fmt::format("<tspan dy=\"{}\" font-size=\"{}\">{}</tspan>", number(to - off),
-                       number(span.shift == Span::Shift::none ? label.size : label.size * 0.75), escaped(span.text));
+    const bool space = span.text.starts_with("\u00A0");  // some programs leave it out where a piece begins
+    out += fmt::format("<tspan{} dy=\"{}\" font-size=\"{}\">{}</tspan>",
+                       space ? fmt::format(" dx=\"{}\"", number(label.size * 0.3)) : std::string(), number(to - off),
+                       number(span.shift == Span::Shift::none ? label.size : label.size * 0.75),
+                       escaped(space ? span.text.substr(2) : span.text));
     off = to;
   }
   return out + "</text>\n";
