@@ -4,15 +4,13 @@
 
 #include <algorithm>
 
+#include "apps/report/diagram/held.hpp"
 #include "apps/report/diagram/places.hpp"
-#include "apps/report/units.hpp"
 #include "model/base/error.hpp"
 #include "model/diagram/text.hpp"
 #include "model/fusion/accumulator.hpp"
 #include "model/fusion/derive.hpp"
-#include "model/fusion/partition.hpp"
 #include "model/mapping/place/parts.hpp"
-#include "model/resource/columns.hpp"
 
 namespace napkin::report {
 namespace {
@@ -434,88 +432,13 @@ class Columns {
     }
   }
 
-  // What stands below the columns
-  // ---------------------------------------------------------------------------------------
-
   void finish() {
     data();
     for (Bundle& one : out_.bundles) {
       if (one.output) one.last = here();
     }
-    join_parts();
-    hold();
-    note();
-  }
-
-  void join_parts() {
-    if (out_.placed && places_.placed()->whole()) return;
-    for (const Combine& c : s_.combines) {
-      if (!places_.drawn(c.axis)) continue;
-      out_.notes.push_back(
-          fmt::format("{}: the parts of the groups of {} are joined {}", d_.arrays[at(c.array)].name, axis(c.axis),
-                      c.kind == Combine::Kind::weighted ? "with weights exp(lse_i - lse)" : "by adding"));
-    }
-  }
-
-  /// The column of data that a column of the rule is.
-  int data_column(const Column& column) {
-    int found = -1;
-    for (int i = 0; i <= here(); ++i) {
-      const DiagramColumn& one = out_.columns[at(i)];
-      if (one.phase != column.phase) continue;
-      if (!column.after && found < 0 && one.kind == Kind::data && (i > 0 || !s_.stream)) {
-        const bool next_is_function = i == here() || out_.columns[at(i + 1)].kind == Kind::functions ||
-                                      out_.columns[at(i + 1)].kind == Kind::open;
-        if (next_is_function) return i;
-      }
-      for (const ColumnFunction& f : one.functions) {
-        if (column.after && f.operation == *column.after) found = i + 1;
-      }
-    }
-    return std::min(found, here());
-  }
-
-  void hold() {
-    if (!out_.placed) {
-      for (const Column& column : columns(s_, ColumnView::drawn)) {
-        const int where = data_column(column);
-        if (where < 0) continue;
-        auto& values = out_.columns[at(where)].values;
-        values.clear();
-        for (const ArrayId id : column.arrays) {
-          std::string term;
-          for (const AxisTag& tag : places_.stretch(0, places_.drawn(d_.arrays[at(id)].axes), 1, -1).axes)
-            term += (term.empty() ? "" : " ") + tag.label;
-          values.push_back(term.empty() ? "1" : term);
-        }
-      }
-      return;
-    }
-    const PlacedDiagram& p = *places_.placed();
-    for (const ColumnMemory& memory : column_memories(p, ColumnView::drawn)) {
-      const int where = data_column(memory.column);
-      if (where < 0) continue;
-      auto& held = out_.columns[at(where)].held;
-      if (held.empty()) {
-        for (const PlacedLevel& level : p.levels) held.push_back({level.level, 0});
-      }
-      for (std::size_t i = 0; i < held.size(); ++i) held[i].bytes = std::max(held[i].bytes, memory.held[i].value.get());
-    }
-  }
-
-  void note() {
-    if (const auto out = places_.left_out(); !out.empty())
-      out_.notes.push_back("axes without a line: " + joined(out, "; "));
-    for (const Trip& trip : places_.trips()) {
-      if (trip.used) continue;
-      if (out_.placed) out_.undrawn.push_back({trip.name, trip.into, trip.store, *trip.bytes});
-      if (!trip.bytes || *trip.bytes == 0) continue;
-      out_.notes.push_back(fmt::format("in no column: {} {} {}, {}", trip.name, trip.store ? "out of" : "into",
-                                       out_.levels[at(trip.into)].name,
-                                       out_.values ? count_text(*trip.bytes) : transfer_text(*trip.bytes)));
-    }
-    if (s_.stream && s_.skips)
-      out_.notes.push_back(fmt::format("chunks of {} that the mask rules out are left out", axis(*s_.stream)));
+    add_held(places_, out_);
+    add_notes(places_, out_);
   }
 
   Places& places_;

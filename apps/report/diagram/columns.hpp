@@ -128,7 +128,8 @@ struct ColumnDiagram {
   std::vector<Bundle> bundles;
   std::vector<DiagramColumn> columns;
   std::vector<UndrawnMove> undrawn;
-  std::vector<std::string> notes;  ///< groups, chunks, axes left out, what no column shows
+  std::vector<std::string> formulas;  ///< without a machine: H of a group, and N
+  std::vector<std::string> notes;     ///< groups, chunks, axes left out, what no column shows
 };
 
 /// Without a machine: two levels, sizes as axis names.

@@ -119,6 +119,11 @@ void add_foot(const ColumnDiagram& d, const Frame& f, const std::vector<std::str
     out.width = std::max(out.width, 52 + names + 14 + width_of(plain(words_of(d, level)), 11) + 20);
     y += 18;
   }
+  for (const std::string& formula : d.formulas) {
+    out.labels.push_back({{20, y}, product_spans(formula), "formula", 12, false, dark, Anchor::start, ""});
+    out.width = std::max(out.width, box_of(out.labels.back()).right + 20);
+    y += 18;
+  }
   for (const std::string& note : d.notes) {
     out.labels.push_back({{20, y}, plain(note), "note", small_size, false, grey, Anchor::start, ""});
     out.width = std::max(out.width, 20 + width_of(plain(note), small_size) + 20);

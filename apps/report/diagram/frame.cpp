@@ -154,8 +154,8 @@ void Frame::rows() {
       y += wire_gap;
     }
     if (slot.rows == 0) b.box = b.wires.back();
-    b.below = std::max(b.wires.back(), slot.before >= count && slot.rows > 0 ? b.box + b.half - 4 : 0) + below_last;
-    b.bottom = b.below + lane_gap;
+    b.below = b.wires.back() + below_last;
+    b.bottom = std::max(b.below, slot.before >= count && slot.rows > 0 ? b.box + b.half + 8 : 0) + lane_gap;
     height[at(lanes[i])] = std::max(height[at(lanes[i])], b.bottom);
     bundles.push_back(b);
   }

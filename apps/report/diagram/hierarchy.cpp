@@ -96,8 +96,9 @@ class Tree {
                      {'C', {to.x, middle + 20}, {from.x, middle}, {to.x, middle - 20}},
                      {'L', {to.x, to.y}}};
     }
-    out_.paths.push_back(path);
     const Pipe* pipe = m_.pipe_into(id);
+    if (pipe == nullptr) path.dash = Dash::dotted, path.width = 1;  // part of it, and nothing comes that way
+    out_.paths.push_back(path);
     if (pipe != nullptr) text({to.x + 8, to.y - 8}, rate(*pipe), colours_[at(id)], 11, false, Anchor::start);
   }
 

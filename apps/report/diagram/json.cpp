@@ -32,6 +32,7 @@ class ColumnWriter {
             {"levels", levels},
             {"bundles", bundles},
             {"columns", columns},
+            {"formulas", d_.formulas},
             {"notes", d_.notes}};
   }
 

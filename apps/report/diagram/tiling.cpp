@@ -37,9 +37,10 @@ class Tiling {
     matrix(left.name, {corner_x, y}, row_, depth, true, false);
     matrix(right.name, {x, corner_y}, depth, column_, false, true);
     matrix(result.name, {x, y}, row_, column_, true, true);
+    if (smaller()) agents(result.name);
     out_.width = x + matrix_side + 40;
-    out_.height = y + matrix_side + 92;
-    words(depth, out_.height - 58);
+    out_.height = y + matrix_side + 112;
+    words(depth, out_.height - 78);
     return std::move(out_);
   }
 
@@ -116,18 +117,52 @@ class Tiling {
     Path group = rectangle(tile, "tile", tile_colour, "");
     group.width = 2.4;
     out_.paths.push_back(group);
-    if (row && column && (down.agent < down.group || across.agent < across.group)) {
-      Path agent = rectangle({tile.left, tile.top, tile.left + (tile.right - tile.left) * across.agent / across.group,
-                              tile.top + (tile.bottom - tile.top) * down.agent / down.group},
-                             "agent", agent_colour, "#d3ecd8");
-      agent.width = 2;
-      out_.paths.push_back(agent);
-    }
     Path whole =
         rectangle({corner.x, corner.y, corner.x + matrix_side, corner.y + matrix_side}, "array", array_colour, "");
     whole.width = 1.6;
     out_.paths.push_back(whole);
     sides(name, corner, down, across);
+  }
+
+  [[nodiscard]] bool smaller() const { return row_.agent < row_.group || column_.agent < column_.group; }
+
+  /// One group's tile by itself, cut into the parts of its agents: the paper's tiles of tiles.
+  void agents(const std::string& name) {
+    const double wide = std::min(1.0, column_.group / row_.group), high = std::min(1.0, row_.group / column_.group);
+    const Rectangle tile{corner_x, corner_y, corner_x + matrix_side * wide, corner_y + matrix_side * high};
+    const double step_x = (tile.right - tile.left) * column_.agent / column_.group,
+                 step_y = (tile.bottom - tile.top) * row_.agent / row_.group;
+    out_.paths.push_back(rectangle(tile, "tile", "", "#fbe3cd"));
+    out_.paths.push_back(
+        rectangle({tile.left, tile.top, tile.left + step_x, tile.top + step_y}, "agent", "", "#d3ecd8"));
+    for (double x = step_x; x < tile.right - tile.left - 1; x += step_x)
+      out_.paths.push_back(line({tile.left + x, tile.top}, {tile.left + x, tile.bottom}, "cut", agent_colour, 1.6));
+    for (double y = step_y; y < tile.bottom - tile.top - 1; y += step_y)
+      out_.paths.push_back(line({tile.left, tile.top + y}, {tile.right, tile.top + y}, "cut", agent_colour, 1.6));
+    Path group = rectangle(tile, "tile", tile_colour, "");
+    group.width = 2.4;
+    out_.paths.push_back(group);
+    out_.labels.push_back({{tile.left, tile.top - 24}, plain("one tile of " + name), "name", 14, true, tile_colour});
+    out_.labels.push_back({{(tile.left + tile.right) / 2, tile.top - 8},
+                           tagged(label(column_), column_.group),
+                           "axis",
+                           12,
+                           false,
+                           tile_colour,
+                           Anchor::middle});
+    out_.labels.push_back({{tile.left - 8, (tile.top + tile.bottom) / 2},
+                           tagged(label(row_), row_.group),
+                           "axis",
+                           12,
+                           false,
+                           tile_colour,
+                           Anchor::end});
+  }
+
+  [[nodiscard]] static std::vector<Span> tagged(const std::string& name, double size) {
+    std::vector<Span> out = symbol(name);
+    out.push_back({Span::Shift::none, "\u00A0" + std::to_string(static_cast<std::int64_t>(size))});
+    return out;
   }
 
   void sides(const std::string& name, Point corner, const Cut& down, const Cut& across) {
@@ -158,9 +193,12 @@ class Tiling {
     };
     write("one group's tile", {{label(row_), row_.group}, {label(column_), column_.group}}, tile_colour);
     write("one chunk of its operands", {{label(depth), depth.group}}, tile_colour);
-    const bool smaller = row_.agent < row_.group || column_.agent < column_.group;
-    if (smaller)
+    if (smaller())
       write("one agent's part", {{"h_" + row_.name, row_.agent}, {"h_" + column_.name, column_.agent}}, agent_colour);
+    const auto larger = [](const Cut& c) { return length(c.group, c.whole) > matrix_side * c.group / c.whole + 0.5; };
+    if (larger(row_) || larger(column_) || larger(depth))
+      out_.labels.push_back(
+          {{20, y}, plain("parts are drawn larger than they are, and fewer of them"), "note", 10, false, "#666666"});
   }
 
   const PlacedDiagram& p_;

@@ -9,8 +9,10 @@
 
 #include "apps/library/rank/evaluate.hpp"
 #include "apps/library/rank/select_tile.hpp"
+#include "apps/report/diagram/hierarchy.hpp"
 #include "apps/report/diagram/json.hpp"
 #include "apps/report/diagram/picture.hpp"
+#include "apps/report/diagram/tiling.hpp"
 #include "model/base/error.hpp"
 #include "model/diagram/library.hpp"
 #include "model/fusion/derive.hpp"
@@ -185,6 +187,29 @@ TEST_CASE("the abstract machine's picture counts values") {
   CHECK(diagram.levels[1].load + diagram.levels[1].store == 23552);
   CHECK(diagram.levels[1].drawn == 512);
   CHECK(json_of(diagram)["unit"] == "values");
+}
+
+TEST_CASE("hierarchies and tilings have labels that one can read") {
+  for (const char* gpu : {"paper-h100", "b200", "mi300x", "ascend-910b2", "a100-sxm-80"}) {
+    CAPTURE(std::string(gpu));
+    Ask ask;
+    ask.algorithm = "matmul";
+    ask.gpu = gpu;
+    ask.shape = {{"a", 4096}, {"b", 4096}, {"c", 4096}};
+    const Request request = default_session().request(ask);
+    const SelectedTile selected = select_tile(request);
+    const Placer placer = placer_of(request, *selected.layout);
+    const Drawing hierarchy = hierarchy_of(*request.machine, clock_of(*request.machine));
+    CHECK(joined(collisions(hierarchy)) == "");
+    CHECK(hierarchy.labels.size() >= 3 * request.machine->levels.size());
+    const PlacedDiagram placed = placer.place(selected.tile);
+    const Drawing tiling = tiling_of(placed);
+    CHECK(joined(collisions(tiling)) == "");
+    std::string said;
+    for (const Label& label : tiling.labels) said += text_of(label) + "\n";
+    const Count rows = placed.block().extent[at(placed.streamed->diagram.axis("a"))];
+    CHECK(said.find("=\u00A0" + std::to_string(rows.get())) != std::string::npos);
+  }
 }
 
 TEST_CASE("attention as the paper draws it") {
