@@ -1,5 +1,6 @@
 #pragma once
-// Pictures of a question: `derive --svg` draws its columns, the machine's hierarchy or the tiling of a product.
+// picture_of() draws what `derive --picture` asks for: the columns of a question, the machine's hierarchy, or the
+// tiling of a product.
 
 #include <string>
 
@@ -14,7 +15,7 @@ namespace napkin::cli {
 /// The columns of a placed question, with the divisors of its sizes.
 [[nodiscard]] report::ColumnDiagram columns_of(const Request& request, const Layout& layout,
                                                const PlacedDiagram& placed);
-/// The same of the tile that the question asks about or select selects.
+/// The columns of the tile that the question asks about or select selects.
 [[nodiscard]] report::ColumnDiagram columns_of(const Ask& ask);
 
 /// What --picture asks for; no placed diagram: columns alone can be drawn.

@@ -98,7 +98,7 @@ struct DiagramColumn {
   std::vector<std::variant<Stretch, Move>> events;
   std::vector<ColumnFunction> functions;
   std::vector<LevelHeld> held;      ///< the largest of the columns that this one stands for, by the rule as drawn
-  std::vector<std::string> values;  ///< the same in axis names, a term an array; without a machine
+  std::vector<std::string> values;  ///< held there in axis names, a term an array; without a machine
 };
 
 /// What the picture says of a level beside its columns.
