@@ -27,9 +27,10 @@ class Tree {
   Drawing run() {
     const double right = place(0, border, 0);
     out_.title = m_.name;
-    out_.width = std::max(right, 420.0);
+    out_.width = right;
     out_.height = first_row;
     out_.labels.push_back({{border, 28}, plain("hierarchy of " + m_.name), "title", 16, true});
+    out_.width = std::max(out_.width, box_of(out_.labels.back()).right + border);
     for (std::size_t i = 0; i < at_.size(); ++i) {
       pipe(static_cast<LevelId>(i));
       node(static_cast<LevelId>(i));

@@ -23,7 +23,6 @@ class Painter {
 
   Drawing run() {
     colour_.assign(d_.bundles.size(), dark);
-    drawn_to_.assign(d_.bundles.size(), -1);
     for (std::size_t i = 0; i < d_.columns.size(); ++i) {
       const DiagramColumn& column = d_.columns[i];
       pass(i);
@@ -33,11 +32,12 @@ class Painter {
     }
     for (auto* paths : {&back_, &wires_, &curves_, &front_})
       out_.paths.insert(out_.paths.end(), paths->begin(), paths->end());
-    out_.width = std::max(f_.left.back() + 20, 620.0);
+    out_.width = f_.left.back() + 20;
     out_.title = d_.title;
     label({20, 24}, plain(d_.title), "title", 16, true, dark);
     phases();
     add_foot(d_, f_, colours_, out_);
+    for (const Label& one : out_.labels) out_.width = std::max(out_.width, report::box_of(one).right + 12);
     return std::move(out_);
   }
 
@@ -412,7 +412,6 @@ class Painter {
   Frame f_;
   std::vector<std::string> colours_;
   std::vector<std::string> colour_;  // by bundle, as it arrives
-  std::vector<int> drawn_to_;
   std::vector<Path> back_, wires_, curves_, front_;
   Drawing out_;
 };
