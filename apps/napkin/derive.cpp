@@ -11,11 +11,12 @@
 #include "apps/napkin/colours.hpp"
 #include "apps/napkin/commands.hpp"
 #include "apps/napkin/dump.hpp"
+#include "apps/napkin/pictures.hpp"
 #include "apps/napkin/progress.hpp"
+#include "apps/report/diagram/json.hpp"
 #include "apps/report/file.hpp"
 #include "apps/report/json/json.hpp"
 #include "apps/report/text/configuration.hpp"
-#include "apps/report/text/svg.hpp"
 #include "apps/report/text/text.hpp"
 #include "model/diagram/library.hpp"
 #include "model/diagram/text.hpp"
@@ -40,7 +41,11 @@ struct Derivation {
   std::vector<Granularity> divisors;   ///< of axes, by what instructions and transfers need
   std::vector<std::string> relations;  ///< of parts of axes, by name: the mapping says what they must divide by
   std::string program;                 ///< of one group; with a machine its colours and sub-loops
+  report::ColumnDiagram columns = {};  ///< the picture's
+  report::Drawing picture = {};        ///< where one is asked for
 };
+
+bool draws(const Arguments& arguments) { return arguments.has("--svg") || arguments.has("--tikz"); }
 
 bool asks_for_machine(const Arguments& arguments) {
   for (const char* option : {"--gpu", "--memory", "--shape", "--kernel", "--tile", "--dtype", "--causal", "--window"}) {
@@ -100,6 +105,8 @@ Derivation derive_for_machine(const Arguments& arguments) {
                    {},
                    {},
                    coloured_program(placed)};
+    out.columns = columns_of(request, layout, placed);
+    if (draws(arguments)) out.picture = picture_of(picture_asked(arguments), out.columns, &placed);
     if (request.abstract()) return out;
     out.divisors = granularities(*layout.streamed, *layout.mapping, *request.machine, request.problem);
     for (const Relation& relation : layout.mapping->relations) {
@@ -120,6 +127,8 @@ Derivation derivation_of(const Arguments& arguments) {
   derivation.head.algorithm = derivation.streamed.diagram.name;
   derivation.head.dtype = "bf16";
   derivation.program = print_pseudocode(derivation.streamed);
+  derivation.columns = report::columns_of(derivation.streamed);
+  if (draws(arguments)) derivation.picture = picture_of(picture_asked(arguments), derivation.columns, nullptr);
   return derivation;
 }
 
@@ -204,6 +213,7 @@ Json json_of(const Derivation& derivation) {
   json["labels"] = print_labels(streamed);
   json["pseudocode"] = derivation.program;
   json["divisors"] = divisors_json(derivation);
+  json["columns"] = report::json_of(derivation.columns);
   json["table"] = derivation.configuration ? report::json_of(*derivation.configuration) : Json(nullptr);
   return json;
 }
@@ -251,6 +261,7 @@ Reply run_derive(const Arguments& arguments, const Style& style) {
   }
   if (arguments.has("--at") && !arguments.has("--dump"))
     throw Error("--at", "has no meaning without --dump", "add --dump DIR, or leave it out");
+  static_cast<void>(picture_asked(arguments));
   const Derivation derivation = derivation_of(arguments);
   if (show == "table" && !derivation.configuration)
     throw Error("--show", "a table needs a machine and sizes", "add --gpu and --shape");
@@ -258,7 +269,11 @@ Reply run_derive(const Arguments& arguments, const Style& style) {
   reply.out = arguments.has("--json") ? report::line_of(json_of(derivation)) : text_of(derivation, show, style);
   if (arguments.has("--svg")) {
     const std::string path = arguments.need("--svg", "a path for the picture");
-    report::write_file(path, report::svg_of(derivation.streamed), "--svg");
+    report::write_file(path, report::svg_of(derivation.picture), "--svg");
+  }
+  if (arguments.has("--tikz")) {
+    const std::string path = arguments.need("--tikz", "a path for the picture");
+    report::write_file(path, report::tikz_of(derivation.picture, true), "--tikz");
   }
   return reply;
 }
@@ -266,22 +281,27 @@ Reply run_derive(const Arguments& arguments, const Style& style) {
 }  // namespace
 
 Command derive_command() {
-  return {"derive", "how the fused, streamed algorithm follows from the text of the unfused one", algorithm_operand(),
-          options({{gpu_option(), memory_option()},
-                   problem_options(),
-                   {kernel_option(),
-                    tile_option(),
-                    {"--show", "PART",
-                     "only this: diagram, labels, pseudocode or table (the configuration table; needs --gpu)"},
-                    {"--svg", "FILE", "also draw the labelled diagram"},
-                    {"--dump", "DIR",
-                     "also run it at this shape and tile, in float64 and in the kernel's order, and write its "
-                     "intermediates as .npy"},
-                    {"--at", "NAME",
-                     "with --dump: only this intermediate, such as S, P, O, mu or z, or a part that the kernel keeps "
-                     "apart (pv)"},
-                    json_option()}}),
-          run_derive};
+  return {
+      "derive", "how the fused, streamed algorithm follows from the text of the unfused one", algorithm_operand(),
+      options({{gpu_option(), memory_option()},
+               problem_options(),
+               {kernel_option(),
+                tile_option(),
+                {"--show", "PART",
+                 "only this: diagram, labels, pseudocode or table (the configuration table; needs --gpu)"},
+                {"--svg", "FILE", "also draw the diagram; with --gpu or --memory where its arrays lie and what moves"},
+                {"--tikz", "FILE", "the same picture for LaTeX"},
+                {"--picture", "WHICH",
+                 "with --svg or --tikz, another picture: columns (default), hierarchy (the GPU's levels and pipes) or "
+                 "tiling (of a product's result)"},
+                {"--dump", "DIR",
+                 "also run it at this shape and tile, in float64 and in the kernel's order, and write its "
+                 "intermediates as .npy"},
+                {"--at", "NAME",
+                 "with --dump: only this intermediate, such as S, P, O, mu or z, or a part that the kernel keeps "
+                 "apart (pv)"},
+                json_option()}}),
+      run_derive};
 }
 
 }  // namespace napkin::cli

@@ -11,6 +11,7 @@
 
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
+#include "apps/napkin/pictures.hpp"
 #include "apps/napkin/replay.hpp"
 #include "apps/report/file.hpp"
 #include "apps/report/record/published.hpp"
@@ -81,7 +82,9 @@ Reply run_report(const Arguments& arguments, const report::Style&) {
   const std::string out = arguments.need("--out", "a path for the page, such as report.html");
   const auto rows = report::parse_published(published_rows_text(), std::string(published_rows_path));
   const ReportAnswer answer = report_answer(default_session(), ask, rows);
-  const std::string html = report::html_of(answer, command_line(report_command(), arguments));
+  const report::ColumnDiagram columns =
+      answer.query.launches.empty() ? columns_of(ask) : report::columns_of(answer.streamed);
+  const std::string html = report::html_of(answer, columns, command_line(report_command(), arguments));
   report::write_file(out, html, "--out");
   const int code = answer.query.legal ? 0 : 1;
   if (!arguments.has("--json")) return {wrote(out, html), "", code};

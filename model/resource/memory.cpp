@@ -5,6 +5,7 @@
 
 #include "model/diagram/reindex.hpp"
 #include "model/fusion/partition.hpp"
+#include "model/resource/columns.hpp"
 #include "model/resource/plan.hpp"
 #include "model/resource/resources.hpp"
 
@@ -37,6 +38,15 @@ class Holder {
       const Variable& v = p_.variables[variable];
       return p_.variables[owner_[variable]].level == level ? v.bytes() * instances(v) : Bytes{};
     });
+  }
+
+  /// Arrays of one column in variables that take turns in one place count once, the largest.
+  [[nodiscard]] Bytes size(const Column& column, LevelId level, bool staging) {
+    Bytes out;
+    held_by_.assign(p_.variables.size(), Bytes{});
+    for (const ArrayId array : column.arrays) out += array_size(array, column.phase, level, staging);
+    for (const int a : column.auxiliaries) out += auxiliary_size(s_.auxiliaries[at(a)], level);
+    return out + of_places([&](std::size_t variable) { return held_by_[variable]; });
   }
 
  private:
@@ -163,15 +173,6 @@ class Holder {
     return is_deepest(level) ? bytes_of(values(auxiliary.axes, nullptr, nullptr), plain_type()) : Bytes{};
   }
 
-  /// Arrays of one column in variables that take turns in one place count once, the largest.
-  [[nodiscard]] Bytes size(const Column& column, LevelId level, bool staging) {
-    Bytes out;
-    held_by_.assign(p_.variables.size(), Bytes{});
-    for (const ArrayId array : column.arrays) out += array_size(array, column.phase, level, staging);
-    for (const int a : column.auxiliaries) out += auxiliary_size(s_.auxiliaries[at(a)], level);
-    return out + of_places([&](std::size_t variable) { return held_by_[variable]; });
-  }
-
   const PlacedDiagram& p_;
   const Streamed& s_;
   std::vector<std::size_t> owner_;        // by variable: whose place it takes
@@ -208,6 +209,17 @@ std::vector<LevelMemory> memories(const PlacedDiagram& placed) {
       m.allocated = holder.allocated(level.level);
     }
     out.push_back(m);
+  }
+  return out;
+}
+
+std::vector<ColumnMemory> column_memories(const PlacedDiagram& placed, ColumnView view) {
+  Holder holder(placed);
+  std::vector<ColumnMemory> out;
+  for (const Column& column : columns(*placed.streamed, view)) {
+    ColumnMemory& one = out.emplace_back(ColumnMemory{column, {}});
+    for (const PlacedLevel& level : placed.levels)
+      one.held.push_back(holder.size(column, level.level, view == ColumnView::live));
   }
   return out;
 }

@@ -29,24 +29,12 @@ std::string part(const PlacedDiagram& placed, const Variable& v) {
   return by.empty() && v.scope == Scope::block ? "g_" : "w_";
 }
 
-std::string label(const PlacedDiagram& placed, const Variable& v, AxisId axis) {
-  const std::string& name = placed.streamed->diagram.axes[at(axis)].name;
-  for (const auto& [sized, value] : mapping_of(placed, v).sizes) {
-    if (sized != name) continue;
-    if (value.kind == Value::Kind::knob) return placed.mapping->knobs[at(value.knob)].name;
-    return value.kind == Value::Kind::axis ? value.axis : std::to_string(value.literal);
-  }
-  if (placed.streamed->stream == axis) return "s_" + name;
-  if (placed.streamed->grouped(axis)) return part(placed, v) + name;
-  return name;
-}
-
 /// "w_q x s_x". Grouped axes of which the group holds one are left out, as the paper leaves out heads and batches.
 std::string axes_text(const PlacedDiagram& placed, const Variable& v) {
   std::vector<std::string> words;
   const auto add = [&](AxisId axis) {
     const bool one = placed.streamed->grouped(axis) && placed.block().extent[at(axis)] == Count(1);
-    if (!one) words.push_back(label(placed, v, axis));
+    if (!one) words.push_back(axis_label(placed, v, axis));
   };
   if (!v.arrays.empty()) {
     for (const AxisId axis : placed.streamed->diagram.arrays[at(v.arrays.front())].axes) add(axis);
@@ -241,6 +229,18 @@ StreamedBytes streamed_bytes(const PlacedDiagram& placed, double rows) {
 }
 
 }  // namespace
+
+std::string axis_label(const PlacedDiagram& placed, const Variable& v, AxisId axis) {
+  const std::string& name = placed.streamed->diagram.axes[at(axis)].name;
+  for (const auto& [sized, value] : mapping_of(placed, v).sizes) {
+    if (sized != name) continue;
+    if (value.kind == Value::Kind::knob) return placed.mapping->knobs[at(value.knob)].name;
+    return value.kind == Value::Kind::axis ? value.axis : std::to_string(value.literal);
+  }
+  if (placed.streamed->stream == axis) return "s_" + name;
+  if (placed.streamed->grouped(axis)) return part(placed, v) + name;
+  return name;
+}
 
 ConfigurationTable configuration_table(const PlacedDiagram& placed) {
   ConfigurationTable table;

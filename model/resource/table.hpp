@@ -48,6 +48,9 @@ struct ConfigurationTable {
   Count agent_threads;             ///< of one agent
 };
 
+/// "g_q", "w_q", "u_x": an axis of what a variable holds, as the table writes it.
+[[nodiscard]] std::string axis_label(const PlacedDiagram& placed, const Variable& variable, AxisId axis);
+
 /// Sums are of the variables as declared: no alignment, no barriers. N is what fits, not what the tile asks for.
 [[nodiscard]] ConfigurationTable configuration_table(const PlacedDiagram& placed);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/mapping/compile/ways.hpp"
+#include "model/resource/columns.hpp"
 #include "model/resource/crossing_counts.hpp"
 #include "model/resource/resources.hpp"
 #include "model/resource/reuse.hpp"
@@ -62,6 +63,17 @@ LevelId parts_leave_from(const PlacedDiagram& placed) {
   return placed.block().level;
 }
 
+/// Blocks of a cluster that hold what crosses in equal parts: each gets its own.
+Count shares_of(const PlacedDiagram& placed, const PlacedLevel& level, const Crossing& crossing) {
+  const bool in_parts = level.level == placed.block().level && placed.divided(crossing);
+  return in_parts ? std::max(placed.cluster, Count(1)) : Count(1);
+}
+
+bool has_axis(const PlacedDiagram& placed, const Crossing& crossing, AxisId axis) {
+  const auto& axes = placed.axes_of(crossing);
+  return axis >= 0 && std::find(axes.begin(), axes.end(), axis) != axes.end();
+}
+
 /// `none`: an axis of which nothing is there: arrays along it move nothing.
 LevelTransfer moved_into(const PlacedDiagram& placed, const PlacedLevel& level, AxisId none) {
   LevelTransfer sum;
@@ -69,14 +81,10 @@ LevelTransfer moved_into(const PlacedDiagram& placed, const PlacedLevel& level, 
   sum.groups = level.groups;
   const Walk walk = walk_of(placed, level);
   for (const Crossing& crossing : placed.crossings) {
-    if (crossing.into != level.level) continue;
-    const auto& axes = placed.axes_of(crossing);
-    if (none >= 0 && std::find(axes.begin(), axes.end(), none) != axes.end()) continue;
+    if (crossing.into != level.level || has_axis(placed, crossing, none)) continue;
     const LevelGroups own{level, walk}, used = groups_for(placed, own, crossing);
     const CrossingCounts counts(placed, crossing, used);
-    // Of what the blocks of a cluster hold in equal parts each gets its own.
-    const bool in_parts = level.level == placed.block().level && placed.divided(crossing);
-    const Count parts = in_parts ? std::max(placed.cluster, Count(1)) : Count(1);
+    const Count parts = shares_of(placed, level, crossing);
     const Bytes moved(bytes_of(counts.elements(), crossing.type).value / parts);
     (crossing.store ? sum.store : sum.load) += moved;
     if (!crossing.store) sum.delivered += Bytes(delivered(placed, crossing, counts, moved * parts).value / parts);
@@ -125,6 +133,27 @@ std::vector<LevelTransfer> moved_over_packed(const PlacedDiagram& placed) {
 Bytes cut_bytes(const PlacedDiagram& placed) {
   const Count cuts = cut_tiles(placed);
   return cuts == Count(0) ? Bytes() : Bytes(part_bytes(placed).value * cuts);
+}
+
+std::vector<Bytes> moved_by_crossings(const PlacedDiagram& placed) {
+  std::vector<Bytes> out(placed.crossings.size());
+  for (const PackedPart& part : placed.packed) {
+    const std::vector<Bytes> moved = moved_by_crossings(part.placed);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const Crossing& crossing = placed.crossings[i];
+      const bool nothing =
+          part.blank && (!crossing.store || has_axis(placed, crossing, placed.problem->packing.columns));
+      if (!nothing) out[i] += moved[i];
+    }
+  }
+  if (!placed.packed.empty()) return out;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const Crossing& crossing = placed.crossings[i];
+    const PlacedLevel* level = placed.find_level(crossing.into);
+    if (level != nullptr)
+      out[i] = Bytes(moved_by(placed, *level, crossing).value / shares_of(placed, *level, crossing));
+  }
+  return out;
 }
 
 bool counts_rereads(const Machine& machine, LevelId id) {

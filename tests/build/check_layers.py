@@ -42,7 +42,7 @@ STEPS = {
     "kernels/": ["device", "attention", "matmul", "jit", "runtime", "plans", "reference", "sass", "micro"],
     "kernels/attention/": ["common", "sm90", "sm80", "decode", "fp8", "backward", "mappings"],
     "apps/library/": ["include", "ask", "question", "rank", "answer", "judge", "call", "draft"],
-    "apps/report/": ["", "json", "text", "html", "record"],
+    "apps/report/": ["", "json", "diagram", "text", "html", "record"],
 }
 NOTHING_LOOSE = ("kernels/attention/", "apps/library/")
 FORBIDDEN_IN_MODEL = [

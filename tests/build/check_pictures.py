@@ -3,7 +3,7 @@
 
 Judged: no two operations of colours that look alike; text on a bar stands out from it (WCAG contrast of 4.5); what is
 outlined is the critical cycle, copies too, and no bar lies over an outline; no wire of a diagram runs through a box that
-it does not belong to; no name is printed over another; text of at least 8 points at a width of 1,600 pixels. Rendered by rsvg-convert, where it is installed: the picture is neither empty nor cut off.
+it does not belong to; LaTeX compiles the same diagram; text of at least 8 points at a width of 1,600 pixels. Rendered by rsvg-convert, where it is installed: the picture is neither empty nor cut off.
 """
 import itertools
 import json
@@ -32,6 +32,11 @@ pictures = {
     "derive-backward": ["derive", "attention_backward"],
     "derive-mlp": ["derive", "mlp"],
     "derive-pages": ["derive", "paged_attention"],
+    "derive-placed": ["derive", "attention", *asked],
+    "derive-hierarchy": ["derive", "attention", "--gpu", "b200", "--shape", "q=8192,x=8192,d=128", "--picture",
+                         "hierarchy"],
+    "derive-tiling": ["derive", "matmul", "--gpu", "h200-sxm", "--shape", "a=8192,b=8192,c=8192", "--picture", "tiling"],
+    "derive-placed-matmul": ["derive", "matmul", "--gpu", "h200-sxm", "--shape", "a=8192,b=8192,c=8192"],
     "deps": ["deps", "attention"],
 }
 least_difference = 6  # of two colours of one timeline
@@ -95,16 +100,16 @@ def judge_cycle(name, bars, cycle):
 def judge_timeline(name, root, answer):
     bars, texts, legend = [], [], []
     cycle = answer["period"]["critical_cycle"]["nodes"]
-    legend_names = [t.text for t in root.iter(space + "text") if t.get("font-size") == "12"]
     for element in root.iter():
         if element.tag == space + "rect" and element.find(space + "title") is not None:
             bars.append(element)
-        elif element.tag == space + "rect" and element.get("width") == "14" and element.get("fill") != "#eee":
-            legend.append((legend_names[len(legend)], element.get("fill")))
+            node = re.sub(r"( \d+)?( \[\d+\])?: .*", "", element.find(space + "title").text, flags=re.S)
+            if (node, element.get("fill")) not in legend:
+                legend.append((node, element.get("fill")))
         elif element.tag == space + "text" and element.get("fill") in ("#111", "#fff"):
             texts.append(element)
-    if not bars or not legend:
-        fail(name, "has no bars or no legend")
+    if not bars:
+        fail(name, "has no bars")
     for (a, one), (b, other) in itertools.combinations(legend, 2):
         if difference(one, other) < least_difference:
             fail(name, f"{a} and {b} look alike: {one} and {other}, {difference(one, other):.1f}")
@@ -123,30 +128,24 @@ def judge_timeline(name, root, answer):
             fail(name, f"'{text.text}' is wider than its bar")
 
 
+def ways(root, role):
+    """The ends of the straight lines, or the corners of the boxes, that have that class."""
+    for path in root.iter(space + "path"):
+        if path.get("class") in role:
+            yield [tuple(map(float, point)) for point in re.findall(r"[MLC ]([-0-9.]+) ([-0-9.]+)(?=[MLCZ]|$)", path.get("d"))]
+
+
 def judge_derive(name, root):
-    boxes = [e for e in root.iter(space + "rect") if e.get("class") == "box"]
-    if not boxes:
+    boxes = [(min(x for x, _ in way), min(y for _, y in way), max(x for x, _ in way), max(y for _, y in way))
+             for way in ways(root, ("box", "item-box"))]
+    if not boxes and name != "derive-tiling":
         fail(name, "has no boxes")
-    for line in root.iter(space + "line"):
-        y, x1, x2 = number(line, "y1"), number(line, "x1"), number(line, "x2")
-        for box in boxes:
-            left, right = number(box, "x"), number(box, "x") + number(box, "width")
-            inside = number(box, "y") < y < number(box, "y") + number(box, "height")
-            if inside and x1 < left and x2 > right:
-                fail(name, f"a wire at y = {y} runs through a box")
+    for (x1, y1), (x2, _) in ways(root, ("wire",)):
+        for left, top, right, bottom in boxes:
+            if top + 1 < y1 < bottom - 1 and x1 < left - 1 and x2 > right + 1:
+                fail(name, f"a wire at y = {y1} runs through a box")
     if name == "derive-pages" and not any(t.text == "rows of K, V" for t in root.iter(space + "text")):
         fail(name, "the table's wires lead nowhere and nothing says what for")
-    labels = []
-    for text in root.iter(space + "text"):
-        size = {"name": 8.5, "group": 6.2, "stream": 6.2, "whole": 6.2, "rows": 6.2}.get(text.get("class"))
-        if size is None or text.text is None or ":" in text.text:
-            continue
-        x, y = number(text, "x"), number(text, "y")
-        labels.append((x, x + size * len(text.text), y, text.text))
-    for i, (a0, a1, ay, at) in enumerate(labels):
-        for b0, b1, by, bt in labels[:i]:
-            if abs(ay - by) < 9 and a0 < b1 and b0 < a1:
-                fail(name, f"'{at}' is printed over '{bt}'")
 
 
 def judge_size(name, root):
@@ -171,15 +170,32 @@ def render(name, path):
     return True
 
 
+def compile_tikz(name, path):
+    """The same picture for LaTeX. Without pdflatex: braces and the picture's own ends."""
+    text = path.read_text()
+    if text.count("{") != text.count("}") or not text.rstrip().endswith("\\end{document}") or "?" in text.split("\\draw")[-1]:
+        fail(name, "the TikZ has open braces, or no end")
+    tool = shutil.which("pdflatex")
+    if tool is None or subprocess.run(["kpsewhich", "tikz.sty"], capture_output=True, check=False).returncode != 0:
+        return False
+    done = subprocess.run([tool, "-interaction=nonstopmode", "-halt-on-error", path.name], cwd=path.parent,
+                          capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode != 0 or "Undefined control sequence" in done.stdout:
+        fail(name, "pdflatex refuses the TikZ: " + " ".join(re.findall(r"^!.*", done.stdout, re.M)))
+    return True
+
+
 def main():
-    rendered = False
+    rendered = compiled = False
     with tempfile.TemporaryDirectory() as folder:
         for name, words in pictures.items():
             if name == "deps" and shutil.which("dot") is None:
                 print("SKIP deps: graphviz is not installed")
                 continue
             path = Path(folder) / f"{name}.svg"
-            run = subprocess.run([program, *words, "--svg", str(path)], capture_output=True, text=True)
+            tikz = path.with_suffix(".tex")
+            also = ["--tikz", str(tikz)] if name.startswith("derive") else []
+            run = subprocess.run([program, *words, "--svg", str(path), *also], capture_output=True, text=True)
             if run.returncode != 0:
                 fail(name, run.stderr.strip())
                 continue
@@ -190,9 +206,12 @@ def main():
                 judge_timeline(name, root, json.loads(answer.stdout))
             elif name.startswith("derive"):
                 judge_derive(name, root)
+                compiled = compile_tikz(name, tikz) or compiled
             rendered = render(name, path) or rendered
     if not rendered:
         print("SKIP rendering: rsvg-convert is not installed")
+    if not compiled:
+        print("SKIP LaTeX: pdflatex or TikZ is not installed")
     for failure in failures:
         print(failure)
     return 1 if failures else 0

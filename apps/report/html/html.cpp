@@ -6,7 +6,6 @@
 #include <cctype>
 #include <cmath>
 
-#include "apps/report/text/svg.hpp"
 #include "apps/report/units.hpp"
 
 namespace napkin::report::html {

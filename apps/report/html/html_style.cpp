@@ -116,7 +116,7 @@ footer { border-top: 1px solid var(--line); padding-top: 1rem; color: var(--soft
 @media print { :root { --paper: #fff; --panel: #fff; --ink: #000; --soft: #444; --line: #bbb; color-scheme: light; }
   html { font-size: 8.5pt; } body { max-width: none; padding: 0; } nav, .skip { display: none; } section { break-inside: auto; padding: 1rem 0 0; }
   figure, table, .facts { break-inside: avoid; } .scroll { overflow: visible; } h2, h3 { break-after: avoid; }
-  figure.wide svg, figure.chart svg, .drawn { min-width: 0; width: 100%; filter: none; } .drawn, figure.chart svg { max-width: 34rem; }
+  figure.wide svg, figure.chart svg, .drawn { min-width: 0; width: 100%; filter: none; } figure.chart svg { max-width: 34rem; }
   td.w, td:last-child, tbody th, thead th.n { min-width: 0; } .bar, .both { width: 4.5rem; } td code, th code { white-space: normal; } * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
 )";
 }  // namespace

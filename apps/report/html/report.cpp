@@ -95,11 +95,11 @@ std::string footer_of(std::string_view command) {
 
 }  // namespace
 
-std::string html_of(const ReportAnswer& answer, std::string_view command) {
+std::string html_of(const ReportAnswer& answer, const ColumnDiagram& columns, std::string_view command) {
   const std::array<Made, 9> made = {Made{"answer", "Answer", answer_section(answer)},
+                                    Made{"diagram", "Diagram", diagram_section(answer, columns)},
                                     Made{"sure", "How sure", sure_section(answer)},
                                     Made{"measured", "Measured", measured_section(answer)},
-                                    Made{"diagram", "Algorithm", diagram_section(answer)},
                                     Made{"levels", "Bytes and memory", levels_section(answer)},
                                     Made{"roofline", "Roofline", roofline_section(answer)},
                                     Made{"timeline", "Timeline", timeline_section(answer)},

@@ -8,12 +8,13 @@
 
 #include "apps/library/judge/report.hpp"
 #include "apps/library/judge/validation.hpp"
+#include "apps/report/diagram/columns.hpp"
 #include "apps/report/json/json.hpp"
 
 namespace napkin::report {
 
 /// `command`: what makes the page again, "napkin report attention --gpu ...".
-[[nodiscard]] std::string html_of(const ReportAnswer& answer, std::string_view command);
+[[nodiscard]] std::string html_of(const ReportAnswer& answer, const ColumnDiagram& columns, std::string_view command);
 /// What the page shows beyond what query, select, timeline and sensitivity print: roofline, landscapes, measurements,
 /// and how sure the prediction is.
 [[nodiscard]] Json json_of(const ReportAnswer& answer);

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "apps/report/diagram/picture.hpp"
 #include "apps/report/html/html.hpp"
 #include "apps/report/html/report_parts.hpp"
-#include "apps/report/text/svg.hpp"
 #include "apps/report/text/text.hpp"
 #include "apps/report/units.hpp"
 #include "model/diagram/text.hpp"
@@ -82,19 +82,21 @@ std::string combined(const QueryAnswer& query) {
 
 }  // namespace
 
-std::string diagram_section(const ReportAnswer& answer) {
+std::string diagram_section(const ReportAnswer& answer, const ColumnDiagram& columns) {
   const Streamed& streamed = answer.streamed;
   std::string operations;
   for (std::size_t i = 0; i < streamed.diagram.operations.size(); ++i)
     operations += (operations.empty() ? "" : "; ") + print_operation(streamed.diagram, static_cast<int>(i));
-  return html::section("diagram", "The algorithm, as the kernel streams it",
-                       "An array is a bundle of wires, one for each axis; an operation is a box. Groups of the grouped "
-                       "axes run side by side, "
-                       "chunks of the streamed axis one after the other.",
-                       html::picture(svg_of(streamed), "Diagram of the operations: " + operations,
-                                     "Time runs to the right. g_ marks a group's size, s_ a chunk's.") +
-                           html::details("The program of one group, as pseudocode",
-                                         "<pre>" + html::text(print_pseudocode(streamed)) + "</pre>\n"));
+  return html::section(
+      "diagram", "The algorithm, as the kernel streams it",
+      "An array is a bundle of lines, one for each axis, and its colour the level where it lies. A change of colour is "
+      "a "
+      "transfer, with the bytes of all groups below it. A box covers the lines that it consumes.",
+      html::picture(svg_of(drawing_of(columns)), "Diagram of the operations: " + operations,
+                    "Time runs to the right; the brackets hold the loop. g_ marks a group's size, s_ a chunk's; below "
+                    "each column stands what the levels hold there.") +
+          html::details("The program of one group, as pseudocode",
+                        "<pre>" + html::text(print_pseudocode(streamed)) + "</pre>\n"));
 }
 
 std::string levels_section(const ReportAnswer& answer) {

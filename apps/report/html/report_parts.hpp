@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "apps/library/judge/report.hpp"
+#include "apps/report/diagram/columns.hpp"
 
 namespace napkin::report {
 
@@ -18,7 +19,7 @@ namespace napkin::report {
 
 [[nodiscard]] std::string answer_section(const ReportAnswer& answer);
 [[nodiscard]] std::string sure_section(const ReportAnswer& answer);
-[[nodiscard]] std::string diagram_section(const ReportAnswer& answer);
+[[nodiscard]] std::string diagram_section(const ReportAnswer& answer, const ColumnDiagram& columns);
 [[nodiscard]] std::string levels_section(const ReportAnswer& answer);
 [[nodiscard]] std::string roofline_section(const ReportAnswer& answer);
 [[nodiscard]] std::string timeline_section(const ReportAnswer& answer);

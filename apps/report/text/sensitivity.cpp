@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "apps/report/text/svg.hpp"
+#include "apps/report/escaped.hpp"
 #include "apps/report/text/text.hpp"
 #include "apps/report/units.hpp"
 

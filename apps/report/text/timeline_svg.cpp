@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "apps/report/text/svg.hpp"
+#include "apps/report/escaped.hpp"
 #include "apps/report/text/text.hpp"
 #include "apps/report/text/timeline_lanes.hpp"
 
@@ -166,11 +166,19 @@ class Chart {
                        colour(s).ink(), escaped(text));
   }
 
-  /// Every operation's colour; `height` is where the picture ends.
+  /// Whether a bar of the node says what it is.
+  [[nodiscard]] bool named(std::size_t node) const {
+    return std::any_of(r_.run.spans.begin(), r_.run.spans.end(), [&](const TimelineSpan& s) {
+      return static_cast<std::size_t>(s.node) == node && !shown(s, width(s)).empty();
+    });
+  }
+
+  /// The colours of operations whose bars have no room for a name; `height` is where the picture ends.
   [[nodiscard]] std::string legend(int y, int& height) const {
     std::string out;
     int x = 12;
     for (std::size_t n = 0; n < r_.graph.nodes.size(); ++n) {
+      if (named(n)) continue;
       const std::string& name = r_.graph.nodes[n].name;
       const int width = 40 + static_cast<int>(static_cast<double>(name.size()) * 7.4);
       if (x + width > picture_width - 12) {
@@ -183,7 +191,7 @@ class Chart {
           x, y - 11, colours_[n].text(), x + 19, y, escaped(name));
       x += width;
     }
-    y += legend_row + 4;
+    y += x == 12 ? 0 : legend_row + 4;
     if (!critical_.empty())
       out += fmt::format(
           "<rect x=\"12\" y=\"{}\" width=\"14\" height=\"14\" fill=\"#eee\" stroke=\"#000\" stroke-width=\"1.6\"/>"

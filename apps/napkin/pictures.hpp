@@ -1,0 +1,28 @@
+#pragma once
+// picture_of() draws what `derive --picture` asks for: the columns of a question, the machine's hierarchy, or the
+// tiling of a product.
+
+#include <string>
+
+#include "apps/library/question/request.hpp"
+#include "apps/napkin/command.hpp"
+#include "apps/report/diagram/columns.hpp"
+#include "apps/report/diagram/drawing.hpp"
+#include "model/mapping/placed.hpp"
+
+namespace napkin::cli {
+
+/// The columns of a placed question, with the divisors of its sizes.
+[[nodiscard]] report::ColumnDiagram columns_of(const Request& request, const Layout& layout,
+                                               const PlacedDiagram& placed);
+/// The columns of the tile that the question asks about or select selects.
+[[nodiscard]] report::ColumnDiagram columns_of(const Ask& ask);
+
+/// What --picture asks for; no placed diagram: columns alone can be drawn.
+[[nodiscard]] report::Drawing picture_of(const std::string& which, const report::ColumnDiagram& columns,
+                                         const PlacedDiagram* placed);
+
+/// The value of --picture. Throws Error where it is none.
+[[nodiscard]] std::string picture_asked(const Arguments& arguments);
+
+}  // namespace napkin::cli

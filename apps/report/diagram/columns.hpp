@@ -1,0 +1,139 @@
+#pragma once
+// columns_of() lays a streamed algorithm out as the paper's columns, as plain data: attention begins with Q, K and V in
+// device memory, goes on with Q in shared memory as g_q x d, and so on. Placed on a machine each stretch of an array
+// knows its level, each change of level its bytes, and each column what the levels hold. No coordinate stands here.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "model/fusion/program.hpp"
+#include "model/mapping/placed.hpp"
+#include "solver/space/granularity.hpp"
+
+namespace napkin::report {
+
+/// An axis of an array where it is relabelled: "g_q" of 384, a multiple of 64.
+struct AxisTag {
+  AxisId axis = 0;
+  std::string label;  ///< "q" whole, "g_q" of a group, "s_x" of a chunk, "w_q", "t_q", "u_x" of a part
+  std::optional<std::int64_t> size = {};  ///< where sizes are known
+  std::int64_t divisor = 1;
+  std::string because = {};  ///< of the divisor
+};
+
+/// A bundle of lines: an array, or the state of a streamed softmax.
+struct Bundle {
+  std::string name;
+  ArrayId array = -1;
+  OpId state_of = -1;        ///< the softmax whose auxiliaries it is
+  std::vector<AxisId> axes;  ///< the lowest has unit stride; axes of one entry are left out
+  int first = 0, last = 0;   ///< columns
+  bool output = false;
+  /// Lines that read one dimension of an input, which is one line where it comes from: "y: i + u - 1".
+  struct Joined {
+    std::size_t first = 0, count = 1;  ///< of the axes
+    std::string label;
+  };
+  std::vector<Joined> joined;
+};
+
+/// Where a bundle gets a new label: it lies at a level, in a variable.
+struct Stretch {
+  int bundle = 0;
+  LevelId level = 0;
+  std::string name, type;  ///< "P'", "f16"; empty without a machine
+  std::int64_t copies = 1;
+  bool cached = false;  ///< in a cache: the paper's asterisk
+  std::vector<AxisTag> axes;
+};
+
+/// A change of colour.
+struct Move {
+  int bundle = 0;
+  LevelId from = 0, to = 0, into = 0;  ///< into: the lower end of its pipe
+  bool store = false;
+  bool branch = false;                ///< to who computes with it, while the bundle stays where it is
+  std::optional<std::int64_t> bytes;  ///< all groups together; values on the abstract machine
+  std::string size;                   ///< of one group, in axis names
+  std::int64_t linked = 1;            ///< blocks of a cluster that one copy is for
+};
+
+enum class Shape { box, triangle, item, start };
+
+/// A function of a column: what it takes, makes and consumes.
+struct ColumnFunction {
+  Shape shape = Shape::box;
+  std::string text, over;  ///< "softmax", "x"
+  std::string unit;        ///< who computes it: "wgmma", "threads"; empty without a machine
+  std::string title;       ///< the whole operation
+  OpId operation = -1;
+  LevelId level = 0;
+  struct Input {
+    int bundle = 0;
+    LevelId level = 0;  ///< where it is read from
+    bool stays = false;
+    int move = -1;  ///< the event of the column before that branches off; -1: none
+  };
+  std::vector<Input> inputs;
+  std::vector<int> outputs;      ///< the first is the one that the function is drawn at
+  bool updates = false;          ///< the first output was there before
+  std::vector<AxisId> consumed;  ///< or normalised over
+  bool splits = false;           ///< a product that may go in parts of any axis
+};
+
+struct LevelHeld {
+  LevelId level = 0;
+  std::int64_t bytes = 0;
+};
+
+/// Data, functions beside each other, or the bracket of a loop.
+struct DiagramColumn {
+  enum class Kind { data, functions, open, close } kind = Kind::data;
+  Phase phase = Phase::head;
+  bool inner = false;  ///< of a bracket: a loop over a part of a chunk or group
+  std::string title;   ///< of a bracket
+  std::vector<std::variant<Stretch, Move>> events;
+  std::vector<ColumnFunction> functions;
+  std::vector<LevelHeld> held;      ///< the largest of the columns that this one stands for, by the rule as drawn
+  std::vector<std::string> values;  ///< held there in axis names, a term an array; without a machine
+};
+
+/// What the picture says of a level beside its columns.
+struct DiagramLevel {
+  LevelId level = 0;
+  std::string name;
+  LevelKind kind = LevelKind::ordinary;
+  bool used = false;
+  std::int64_t groups = 0, load = 0, store = 0, per_group = 0, drawn = 0, live = 0, allocated = 0;
+  std::optional<std::int64_t> limit = {};
+};
+
+/// What moves in no column: a part of a result that goes to and fro within an iteration.
+struct UndrawnMove {
+  std::string name;
+  LevelId into = 0;
+  bool store = false;
+  std::int64_t bytes = 0;
+};
+
+struct ColumnDiagram {
+  std::string title;
+  bool placed = false, values = false;  ///< on a machine; of values rather than bytes
+  std::vector<DiagramLevel> levels;     ///< by LevelId
+  LevelId compute = 1;                  ///< whose nodes hold the units
+  LevelId threads = 1;                  ///< what lies deepest
+  std::vector<Bundle> bundles;
+  std::vector<DiagramColumn> columns;
+  std::vector<UndrawnMove> undrawn;
+  std::vector<std::string> formulas;  ///< without a machine: H of a group, and N
+  std::vector<std::string> notes;     ///< groups, chunks, axes left out, what no column shows
+};
+
+/// Without a machine: two levels, sizes as axis names.
+[[nodiscard]] ColumnDiagram columns_of(const Streamed& streamed);
+[[nodiscard]] ColumnDiagram columns_of(const PlacedDiagram& placed, const std::vector<Granularity>& divisors);
+
+}  // namespace napkin::report

@@ -1,0 +1,58 @@
+#pragma once
+// A Frame holds the coordinates that a picture's columns and bundles have: Q's lines at 52 and 74, the loop's bracket
+// at 310. Internal to the folder.
+
+#include <vector>
+
+#include "apps/report/diagram/columns.hpp"
+#include "apps/report/diagram/drawing.hpp"
+
+namespace napkin::report {
+
+constexpr double wire_gap = 22, name_size = 12, axis_size = 11, small_size = 10;
+constexpr const char *grey = "#666666", *pale = "#bbbbbb", *dark = "#222222";
+
+/// What is written where a bundle gets a new label, and where: from the left end of its column.
+struct PlacedEvent {
+  double from = 0, to = 0;
+  bool named = false;          ///< a stretch whose name is written
+  std::vector<bool> labelled;  ///< by axis: whether its label is written
+};
+
+struct BundleFrame {
+  double top = 0, bottom = 0;
+  std::vector<double> wires;  ///< y by axis; of no axis: one, drawn dotted
+  double box = 0, half = 12;  ///< where the functions that make it have their box
+  double below = 0;           ///< where bytes are written
+};
+
+struct Frame {
+  explicit Frame(const ColumnDiagram& diagram);
+
+  const ColumnDiagram& d;
+  std::vector<BundleFrame> bundles;
+  std::vector<double> left;                      ///< by column; one more: the right end
+  std::vector<std::vector<PlacedEvent>> events;  ///< by column
+  std::vector<double> box_left, box_right;       ///< of columns of functions
+  double top = 0, bottom = 0;
+
+  [[nodiscard]] double wire(int bundle, AxisId axis) const;  ///< the first where it has not that axis
+  [[nodiscard]] bool has(int bundle, AxisId axis) const;
+
+ private:
+  void rows();
+  void widths();
+  double place_events(std::size_t column);
+};
+
+[[nodiscard]] std::string tag_of(const Stretch& stretch);
+[[nodiscard]] std::vector<Span> moved_spans(const ColumnDiagram& diagram, const Move& move);
+[[nodiscard]] std::vector<Span> axis_spans(const AxisTag& tag);
+[[nodiscard]] std::string size_text(const AxisTag& tag);
+/// "g_q s_x" word by word, each with what stands below its line.
+[[nodiscard]] std::vector<Span> product_spans(const std::string& words);
+/// How far the lines that an input's dimensions fork into are from its left end.
+[[nodiscard]] double fork_of(const Bundle& bundle);
+[[nodiscard]] double box_width(const ColumnFunction& function);
+
+}  // namespace napkin::report

@@ -1,0 +1,25 @@
+#pragma once
+// column_memories() and moved_by_crossings() give the two rules' parts one by one, as a picture of the placed diagram
+// shows them: shared memory holds 112 KiB in the column behind the scores, and K alone brings 1.1 GB into it. Their
+// largest and their sums are what memories() and transfers() say.
+
+#include <vector>
+
+#include "model/fusion/partition.hpp"
+#include "model/resource/resources.hpp"
+
+namespace napkin {
+
+struct ColumnMemory {
+  Column column;
+  std::vector<Bytes> held;  ///< of one block, by PlacedDiagram::levels
+};
+
+/// What each level holds in each column. The largest of a level is its lower_bound (drawn) or live memory.
+[[nodiscard]] std::vector<ColumnMemory> column_memories(const PlacedDiagram& placed, ColumnView view);
+
+/// What each crossing moves, all groups together, in the order of PlacedDiagram::crossings. Of a level they add up to
+/// transfers(), but for parts that shares of nodes leave (cut_bytes).
+[[nodiscard]] std::vector<Bytes> moved_by_crossings(const PlacedDiagram& placed);
+
+}  // namespace napkin
