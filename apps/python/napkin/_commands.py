@@ -81,6 +81,7 @@ _OPTIONS: dict[str, tuple[str, Any]] = {
     "lengths": ("--lengths", _lengths), "kernel": ("--kernel", _part), "kernels": ("--kernels", _parts_list),
     "tile": ("--tile", _pairs), "top": ("--top", _text), "iterations": ("--iterations", _text),
     "overhead": ("--overhead", _pairs), "split": ("--split", _text), "load": ("--load", _text), "clock": ("--clock", _text),
+    "power": ("--power", _text), "issue": ("--issue", _text),
 }
 
 
@@ -139,6 +140,17 @@ def island(algorithm: Algorithm, **question: Any) -> Island:
     """
     words = _words("select", algorithm, question)
     return Island(_json(words), words)
+
+
+def step(model: str, **question: Any) -> Record:
+    """What one pass through a model costs, all its launches at one clock: a bundled step's name or a file's path.
+
+    `power` (watts) and `issue` ("stream" or "graph") say under what; a keyword that is no option is a step's symbol.
+
+    >>> napkin.step("llama3-8b", gpu="h100-sxm", b=64, q=1, x=4096).predicted.tokens_per_second
+    """
+    words = _words("step", model, question)
+    return Record(_json(words), words)
 
 
 def timeline(algorithm: Algorithm, *, iterations: int = 6, **question: Any) -> Timeline:
@@ -214,3 +226,8 @@ def kernels() -> tuple[Record, ...]:
 def algorithms() -> tuple[Record, ...]:
     """The diagrams that are known by name: name, about, axes."""
     return _list("algorithms")
+
+
+def steps() -> tuple[Record, ...]:
+    """The steps of models that are known by name: name, about, symbols."""
+    return _list("steps")
