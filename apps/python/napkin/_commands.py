@@ -73,6 +73,7 @@ def _text(value: Any, name: str) -> str:
 _parts_list = _list_of(_part, "a list of names, paths or dicts")
 _lengths = _list_of(_length, "a list of lengths, or of pairs (queries, keys)")
 _types = _list_of(_type, "a list of types")
+_names = _list_of(_text, "a list of names")
 _two = _list_of(_text, "two numbers: rows to the left and to the right")
 
 _OPTIONS: dict[str, tuple[str, Any]] = {
@@ -81,7 +82,8 @@ _OPTIONS: dict[str, tuple[str, Any]] = {
     "lengths": ("--lengths", _lengths), "kernel": ("--kernel", _part), "kernels": ("--kernels", _parts_list),
     "tile": ("--tile", _pairs), "top": ("--top", _text), "iterations": ("--iterations", _text),
     "overhead": ("--overhead", _pairs), "split": ("--split", _text), "load": ("--load", _text), "clock": ("--clock", _text),
-    "power": ("--power", _text), "issue": ("--issue", _text),
+    "time": ("--time", _text), "tflops": ("--tflops", _text), "joules": ("--joules", _text),
+    "of": ("--of", _names), "line": ("--line", _names), "power": ("--power", _text), "issue": ("--issue", _text),
 }
 
 
@@ -140,6 +142,15 @@ def island(algorithm: Algorithm, **question: Any) -> Island:
     """
     words = _words("select", algorithm, question)
     return Island(_json(words), words)
+
+
+def need(algorithm: Algorithm, **question: Any) -> Record:
+    """What a machine must have for a target: `time` ("600us"), `tflops` or `joules`. `of` and `line` name its numbers.
+
+    >>> napkin.need("attention", gpu="h100-sxm", h=16, q=8192, x=8192, d=128, time="700us").needs[0].needed
+    """
+    words = _words("need", algorithm, question)
+    return Record(_json(words), words)
 
 
 def step(model: str, **question: Any) -> Record:
