@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "apps/library/ask/amount.hpp"
+#include "napkin/ask.hpp"
 #include "napkin/step.hpp"
 
 namespace napkin {

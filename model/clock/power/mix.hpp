@@ -1,6 +1,6 @@
 #pragma once
-// The clock of a mix: kernels that take turns, such as the products and the attention of a layer, heat one card, whose
-// power limit binds the mean of all of them. (eq. 16.4 of model/README.md)
+// held_clock() of a mix finds the one clock of kernels that take turns, such as the products and the attention of a
+// layer: they heat one card, and its power limit binds the mean of all of them. (eq. 16.4 of model/README.md)
 //
 //   power(f) = idle + tree (f / f0)^(1 + n) + sum of times (E_core (f / f0)^n + E_device) / sum of times t(f)
 //
