@@ -58,7 +58,7 @@ TEST_CASE("what is needed reaches the target, and a hundredth less does not") {
                                   "us --of " + one.name);
     CHECK(json["met"] == false);
     const Json& row = row_of(json, one.name);
-    if (!row["reached"].get<bool>()) continue;  // said so; the twin below has nothing to try
+    REQUIRE(row["reached"] == true);
     CHECK(row["upward"] == true);
     CHECK(row["got"].get<double>() <= target);
     const double needed = row["needed"];
@@ -104,6 +104,17 @@ TEST_CASE("what nothing alone reaches is said, with exit 1; several together alo
   CHECK(points[4]["along"] == 264);
   if (points[4]["need"]["reached"].get<bool>())
     CHECK(points[4]["need"]["needed"].get<double>() < points[2]["need"]["needed"].get<double>());
+}
+
+TEST_CASE("an energy that neither a high nor a low limit reaches is found between them, and said so") {
+  const std::string question = " matmul --gpu h200-sxm --shape a=4096,b=4096,c=4096";
+  const Json json = cli::answer("need" + question + " --joules 0.11 --of power.limit");
+  const Json& row = row_of(json, "power.limit");
+  REQUIRE(row["reached"] == true);
+  CHECK(row["upward"] == false);
+  CHECK(row["needed"].get<double>() < 700);
+  CHECK(row["got"].get<double>() == doctest::Approx(0.11).epsilon(1e-4));
+  CHECK(row["why"].get<std::string>().find("not monotone") == 0);
 }
 
 TEST_CASE("bad input of needs") {

@@ -9,7 +9,6 @@
 #include <cmath>
 #include <memory>
 #include <optional>
-#include <string>
 #include <utility>
 
 #include "apps/library/answer/answering.hpp"
@@ -30,6 +29,7 @@ constexpr double beyond = 1.01;      // a hundredth past the answer, where tiles
 constexpr double resolution = 1e-6;  // of an answer
 constexpr double same_value = 1e-9;  // of no effect
 constexpr int most_choices = 12;     // of tiles anew for one answer
+constexpr int steps_a_side = 16;     // of values between today's and the farthest
 constexpr int first_tiles = 8;       // of today's ranking
 
 /// Numbers that are one thing and change together: a level's bytes; the highest clock, and what SMs count of it.
@@ -75,7 +75,7 @@ Machine scaled(Machine machine, const Varied& number, double factor) {
   return machine;
 }
 
-/// Whether the card may run at all: what it takes with nothing running is below its limit.
+/// Whether what the card takes with nothing running is below its limit.
 bool can_run(const Machine& machine) {
   return !machine.power.limit || !machine.power.idle || machine.power.idle->value < machine.power.limit->value;
 }
@@ -170,7 +170,7 @@ class Along {
     const bool here = met(1);
     kernel_.choose_on(scaled(machine_, number_, rises(low, high) != here ? high : low));
     const bool below = met(low), above = met(high);
-    if (below == above) return level_row(std::move(out), low, high, below, here);
+    if (below == above) return level_row(std::move(out), low, below, here);
     out.upward = above;
     out.reached = true;
     double answer = above ? between(here ? low : 1, here ? 1 : high) : between(here ? high : 1, here ? 1 : low);
@@ -214,7 +214,7 @@ class Along {
     }
     return false;
   }
-  /// A hundredth, of a count one, to the side that does not reach the target.
+  /// A hundredth, of a count one, to the far side.
   [[nodiscard]] double next_beyond(double factor, bool upward) const {
     if (number_.whole) return factor + (upward ? -1 : 1) / number_.value;
     return upward ? factor / beyond : factor * beyond;
@@ -243,28 +243,38 @@ class Along {
     out.got = kernel_.goal().of(*found);
     out.bound = found->bound;
   }
-  /// Both ends reach the target, or neither does.
-  std::optional<NeedRow> level_row(NeedRow out, double low, double high, bool both, bool here) {
+  /// Both ends reach the target, or neither does: a value between them may.
+  std::optional<NeedRow> level_row(NeedRow out, double low, bool both, bool here) {
     const Goal& goal = kernel_.goal();
-    double best = 1;
+    const auto today = at(1);
+    double best = 1, best_value = today ? goal.of(*today) : -1;
     bool changes = false;
-    for (const double factor : {low, high}) {
-      const auto found = at(factor), before = at(best);
-      if (!found || !before) continue;
-      changes = changes || std::abs(goal.of(*found) / goal.of(*before) - 1) > same_value;
-      if (goal.better(goal.of(*found), goal.of(*before))) best = factor;
+    for (const double side : {1.0, -1.0}) {
+      double before = 1;
+      for (int i = 1; i <= steps_a_side; ++i) {
+        const double factor = grid(std::pow(farthest, side * i / steps_a_side));
+        const auto found = at(factor);
+        if (!found || !today) break;
+        if (!both && !here && goal.met(goal.of(*found))) {
+          out.reached = true;
+          out.upward = side > 0;
+          say(between(before, factor), out);
+          out.why = "not monotone: values farther on that side do not reach it";
+          return out;
+        }
+        changes = changes || std::abs(goal.of(*found) / goal.of(*today) - 1) > same_value;
+        if (goal.better(goal.of(*found), best_value)) best = factor, best_value = goal.of(*found);
+        before = factor;
+      }
     }
     if (!changes) return std::nullopt;
-    if (both) {
-      out.reached = here;
-      out.upward = rises(low, high);
-      say(here ? (out.upward ? low : high) : best, out);
+    out.reached = both && here;
+    out.upward = best >= 1;
+    say(out.reached ? (out.upward ? low : 1 / low) : best, out);
+    out.why = fmt::format("no value tried from 1/{0:.0f} to {0:.0f} times reaches it", farthest);
+    if (both)
       out.why = here ? "the farthest value that was tried still reaches it" : "not monotone: both ends reach it";
-      return out;
-    }
-    say(best, out);
-    out.why = here ? "not monotone: today's value reaches it, and neither end does"
-                   : fmt::format("not from 1/{0:.0f} to {0:.0f} times", farthest);
+    if (!both && here) out.why = "not monotone: today's value reaches it, and neither end does";
     return out;
   }
 
