@@ -77,14 +77,14 @@ std::vector<Option> condition_options() {
       {"--clock", "GHZ", "the clock that the driver is told to hold; default: the maximum"}};
 }
 
-namespace {
-
 CardConditions conditions_of(const Arguments& arguments) {
   CardConditions conditions;
   if (const auto load = arguments.find("--load")) conditions.load = parse_card_load(*load, "--load");
   if (const auto clock = arguments.find("--clock")) conditions.clock = 1e9 * parse_positive(*clock, "--clock", "GHZ");
   return conditions;
 }
+
+namespace {
 
 /// All but the shape and the machine.
 Ask problem_of(const Arguments& arguments) {

@@ -24,6 +24,7 @@ namespace napkin::cli {
 [[nodiscard]] std::vector<Option> problem_options();
 /// --load, --clock
 [[nodiscard]] std::vector<Option> condition_options();
+[[nodiscard]] CardConditions conditions_of(const Arguments& arguments);
 
 /// The question of these arguments; options that the command does not have are simply not there.
 [[nodiscard]] Ask ask_of(const Arguments& arguments);

@@ -3,8 +3,9 @@
 namespace napkin::cli {
 
 std::vector<Command> commands() {
-  return {query_command(),         select_command(),   derive_command(),      deps_command(),   compare_command(),
-          timeline_command(),      validate_command(), sensitivity_command(), report_command(), calibrate_command(),
+  return {query_command(),         select_command(),   derive_command(),    deps_command(),
+          compare_command(),       timeline_command(), step_command(),      validate_command(),
+          sensitivity_command(),   need_command(),     report_command(),    calibrate_command(),
           draft_mapping_command(), list_command(),     completion_command()};
 }
 

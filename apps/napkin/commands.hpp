@@ -14,6 +14,8 @@ namespace napkin::cli {
 [[nodiscard]] Command report_command();
 [[nodiscard]] Command calibrate_command();
 [[nodiscard]] Command timeline_command();
+[[nodiscard]] Command step_command();
+[[nodiscard]] Command need_command();
 [[nodiscard]] Command sensitivity_command();
 [[nodiscard]] Command draft_mapping_command();
 [[nodiscard]] Command list_command();

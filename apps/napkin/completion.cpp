@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "apps/library/ask/step_file.hpp"
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
 #include "model/base/dtype.hpp"
@@ -36,7 +37,9 @@ Words words_for(const std::string& value) {
   if (value == "PART") return {{"diagram", "labels", "pseudocode", "table"}, false};
   if (value == "STATE") return {{"warm", "cold"}, false};
   if (value == "ALGORITHM") return {builtin_diagrams(), true};
-  if (value == "WHAT") return {{"gpus", "algorithms", "kernels"}, false};
+  if (value == "STEP") return {builtin_steps(), true};
+  if (value == "HOW") return {{"stream", "graph"}, false};
+  if (value == "WHAT") return {{"gpus", "algorithms", "kernels", "steps"}, false};
   if (value == "SHELL") return {{"bash", "zsh", "fish"}, false};
   const bool file = value.starts_with("FILE") || value == "DIR" || value == "FOLDER";
   return {{}, file};

@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 
+#include "apps/library/ask/step_file.hpp"
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
 #include "apps/report/json/json.hpp"
@@ -201,8 +202,18 @@ List kernels() {
   return list;
 }
 
+List steps() {
+  List list{Json::array(), Table({"<name", "<symbols (with defaults)", "<about"})};
+  for (const std::string& name : builtin_steps()) {
+    const StepNotes notes = notes_of_step(name);
+    list.json.push_back({{"name", name}, {"about", notes.about}, {"symbols", notes.symbols}});
+    list.table.add({name, joined(notes.symbols, " "), notes.about});
+  }
+  return list;
+}
+
 Reply run_list(const Arguments& arguments, const report::Style& style) {
-  const std::vector<std::string> kinds = {"gpus", "algorithms", "kernels"};
+  const std::vector<std::string> kinds = {"gpus", "algorithms", "kernels", "steps"};
   const std::string kind = arguments.need_operand("napkin list", "one of " + joined(kinds));
   List list{Json::array(), Table({})};
   if (kind == "gpus") {
@@ -211,6 +222,8 @@ Reply run_list(const Arguments& arguments, const report::Style& style) {
     list = algorithms();
   } else if (kind == "kernels") {
     list = kernels();
+  } else if (kind == "steps") {
+    list = steps();
   } else {
     throw Error("napkin list", in_quotes(kind) + " cannot be listed", one_of(kind, kinds));
   }
@@ -228,8 +241,8 @@ Reply run_list(const Arguments& arguments, const report::Style& style) {
 
 Command list_command() {
   return {"list",
-          "the GPUs, algorithms and kernels known by name",
-          {"WHAT", "", "gpus, algorithms or kernels"},
+          "the GPUs, algorithms, kernels and models' steps known by name",
+          {"WHAT", "", "gpus, algorithms, kernels or steps"},
           {json_option()},
           run_list};
 }

@@ -129,8 +129,23 @@ Timing TimeModel::of(const PlacedDiagram& placed, Count blocks_per_node, const K
     event_clock(placed, blocks_per_node, *known, t);
   else
     roofline_time(blocks_per_node, t);
+  synchronise(placed, blocks_per_node, t);
+  return t;
+}
+
+void TimeModel::synchronise(const PlacedDiagram& placed, Count blocks_per_node, Timing& t) const {
   const Synchronisation sync = synchronisation(placed, t.clock);
   t.seconds += sync.clocks * times_waited(placed, t.who, blocks_per_node) / t.clock.value + sync.launch.value;
+}
+
+Timing TimeModel::at(const PlacedDiagram& placed, Count blocks_per_node, Timing t, Hertz wanted) const {
+  t.clock = wanted;
+  t.fullest = {};
+  t.fullest.with("", t.cycles / wanted.value);  // named where it is explained
+  t.fullest.with(device.name(), t.shared.device);
+  if (exchange != nullptr) t.fullest.with(exchange->name, t.shared.exchange);
+  t.seconds = t.fullest.seconds;
+  synchronise(placed, blocks_per_node, t);
   return t;
 }
 

@@ -72,6 +72,8 @@ struct TimeModel {
   void notice_rereads(const PlacedDiagram& placed, Count blocks_per_node, Timing& timing, KnownRereads& known) const;
   /// Whether device memory could take longest: if all that blocks load came from it.
   [[nodiscard]] bool may_bind(const Timing& timing) const;
+  /// The timing at that clock, whatever the power. What device memory sends again stays in it.
+  [[nodiscard]] Timing at(const PlacedDiagram& placed, Count blocks_per_node, Timing timing, Hertz clock) const;
   [[nodiscard]] Seconds with_launch(const Timing& timing) const {
     return Seconds(timing.seconds + timing.meeting / timing.clock.value) + launch;
   }
@@ -92,6 +94,7 @@ struct TimeModel {
  private:
   void roofline_time(Count blocks_per_node, Timing& timing) const;
   void hold_clock(Timing& timing) const;
+  void synchronise(const PlacedDiagram& placed, Count blocks_per_node, Timing& timing) const;
   void event_clock(const PlacedDiagram& placed, Count blocks_per_node, const KnownLaunch& known, Timing& timing) const;
   [[nodiscard]] Fullest fullest_of(const BlockLoad& load, const Schedule& who, const SharedSeconds& shared) const;
   [[nodiscard]] SharedSeconds shared_seconds(const PlacedDiagram& placed, const Timing& timing) const;

@@ -114,6 +114,13 @@ Count log_sum_exps(const Split& split, const Sizes& sizes) {
   return sum;
 }
 
+/// Fills in how long one call takes, and what limits it.
+void time_call(const Island& island, std::int64_t gpus, Transport& one) {
+  const Slowest slowest = slowest_of(island, gpus, one.by, real(one.received.value) / real(one.calls));
+  one.level = slowest.level;
+  one.seconds = island.call.value + slowest.seconds + static_cast<double>(hops_of(one.by, gpus)) * slowest.latency;
+}
+
 double ring_seconds(const std::vector<StepTime>& steps, double copy, double finishing) {
   double most = 0;
   for (std::size_t t = 1; t < steps.size(); ++t) most = std::max(most, steps[t].all());
@@ -137,12 +144,17 @@ std::vector<Transport> transports_of(const Division& division, const Island& isl
   }
   for (Transport& one : out) {
     if (one.by == Carrier::ring) one.calls = Count(division.gpus - 1);
-    const double bytes = real(one.received.value) / real(one.calls);
-    const Slowest slowest = slowest_of(island, division.gpus, one.by, bytes);
-    one.level = slowest.level;
-    one.seconds =
-        island.call.value + slowest.seconds + static_cast<double>(hops_of(one.by, division.gpus)) * slowest.latency;
+    time_call(island, division.gpus, one);
   }
+  return out;
+}
+
+Transport transport_of(const Island& island, std::int64_t gpus, Carrier by, Bytes array) {
+  Transport out;
+  out.by = by;
+  const Count passes = by == Carrier::all_reduce ? 2 : 1;
+  out.received = Bytes(ceil_div(passes * Count(gpus - 1) * array.value, Count(gpus)));
+  time_call(island, gpus, out);
   return out;
 }
 

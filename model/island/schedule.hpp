@@ -3,6 +3,7 @@
 // graph of two queues, the GPU's and its copy engine's, run by the event graph's own machinery; what is gathered,
 // exchanged or reduced stands before and behind the work. (model/README.md, "Several GPUs")
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,10 @@ struct Transport {
 
 /// The calls of a division in order, those of one kind together. (eq. 20.6)
 [[nodiscard]] std::vector<Transport> transports_of(const Division& division, const Island& island);
+
+/// One call that carries an array of so many bytes, of an all-gather the whole one, by all GPUs that take part. (eq.
+/// 20.6)
+[[nodiscard]] Transport transport_of(const Island& island, std::int64_t gpus, Carrier by, Bytes array);
 
 /// What a GPU does in one step, in seconds.
 struct StepTime {

@@ -4,12 +4,22 @@
 
 #include "apps/library/question/request.hpp"
 #include "napkin/answers.hpp"
+#include "napkin/need.hpp"
 #include "napkin/sensitivity.hpp"
+#include "napkin/step.hpp"
 
 namespace napkin {
 
 [[nodiscard]] QueryAnswer query_answer(const Request& request);
 [[nodiscard]] SelectAnswer select_answer(Request request, int top);
 [[nodiscard]] SensitivityAnswer sensitivity_answer(const Request& request);
+[[nodiscard]] NeedAnswer need_answer(const Request& request, const NeedAsk& ask);
+
+class Session;
+struct Island;
+
+/// `machine`: one of the GPUs under the question's conditions; `island`: what joins them, or nullptr of one GPU.
+[[nodiscard]] StepAnswer step_answer(const Session& session, const StepAsk& ask, const Machine& machine,
+                                     const Island* island);
 
 }  // namespace napkin

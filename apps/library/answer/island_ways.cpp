@@ -7,6 +7,7 @@
 #include "apps/library/question/catalog.hpp"
 #include "apps/library/question/many_sizes.hpp"
 #include "model/clock/roofline/assumed_clock.hpp"
+#include "model/clock/roofline/shared_pipe.hpp"
 #include "model/machine/load.hpp"
 
 namespace napkin {
@@ -91,16 +92,6 @@ Ask ask_of(const IslandQuestion& question, const Diagram& diagram, const DeviceL
   return out;
 }
 
-double device_bandwidth(const Machine& machine) {
-  for (std::size_t i = 1; i < machine.levels.size(); ++i) {
-    const Pipe* pipe = machine.pipe_into(static_cast<LevelId>(i));
-    if (machine.levels[i].parent != 0 || pipe == nullptr) continue;
-    const Hertz clock(machine.clocks.maximum ? machine.clocks.maximum->value : 0);
-    if (const double bandwidth = bytes_per_second(machine, *pipe, clock); bandwidth > 0) return bandwidth;
-  }
-  throw Error(machine.name, "has no bandwidth of device memory", "pipes: {device: {bandwidth}}");
-}
-
 /// Asks the Session for every shape of launches once.
 class Asking {
  public:
@@ -108,7 +99,7 @@ class Asking {
       : session_(session),
         question_(question),
         way_(way),
-        bandwidth_(device_bandwidth(*question.machine)),
+        bandwidth_(device_pipe(*question.machine).rate),
         launch_(launch_overhead(*question.machine).value) {}
 
   /// "": all launches fit; else why one does not.

@@ -6,6 +6,7 @@
 
 #include "apps/library/answer/answering.hpp"
 #include "apps/library/question/on_all_cores.hpp"
+#include "model/island/island.hpp"
 
 namespace napkin {
 namespace {
@@ -114,6 +115,12 @@ Request Session::State::kernels(const Ask& ask) {
   return request;
 }
 
+std::shared_ptr<const Machine> Session::State::machine(const std::string& gpu, const CardConditions& conditions) {
+  if (gpu.empty()) throw Error("--gpu", "is missing", "a profile's name or a path to a YAML file, or here");
+  const std::lock_guard lock(mutex);
+  return catalog.machine(gpu == "here" ? catalog.gpu_here() : gpu, conditions);
+}
+
 Session::Session() : state_(std::make_unique<State>()) {}
 Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;
@@ -151,6 +158,17 @@ SensitivityAnswer Session::sensitivity(const Ask& ask) const {
   return sensitivity_answer(request(ask));
 }
 
+StepAnswer Session::step(const StepAsk& ask) const {
+  if (!is_island(ask.gpu)) return step_answer(*this, ask, *state_->machine(ask.gpu, ask.conditions), nullptr);
+  const Island island = load_island(ask.gpu, "--gpu");
+  return step_answer(*this, ask, *state_->machine(island.gpu, ask.conditions), &island);
+}
+
+NeedAnswer Session::need(const NeedAsk& ask) const {
+  if (ask.ask.memory) throw Error("--memory", "has no clock", "--gpu with a profile (napkin list gpus)");
+  return need_answer(request(ask.ask), ask);
+}
+
 Session& default_session() {
   static Session& one = *new Session;  // never destroyed: a call at the end of the program may still ask
   return one;
@@ -180,6 +198,9 @@ CompareAnswer compare(const Ask& ask, const std::vector<std::string>& gpus, cons
 }
 
 SensitivityAnswer sensitivity(const Ask& ask) { return default_session().sensitivity(ask); }
+
+StepAnswer step(const StepAsk& ask) { return default_session().step(ask); }
+NeedAnswer need(const NeedAsk& ask) { return default_session().need(ask); }
 
 Emission emit(const Ask& ask, const std::string& form, int top) { return default_session().emit(ask, form, top); }
 

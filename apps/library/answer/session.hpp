@@ -60,6 +60,9 @@ struct Session::State {
   /// With the layouts of all kernels, bundled and peers', that have the user's knobs; maybe none.
   [[nodiscard]] Request kernels(const Ask& ask);
 
+  /// The profile of that name or path, or of the GPU here, under the conditions.
+  [[nodiscard]] std::shared_ptr<const Machine> machine(const std::string& gpu, const CardConditions& conditions);
+
   std::mutex mutex;  ///< of the catalog
   Catalog catalog;
   Answers<QueryAnswer> queries;

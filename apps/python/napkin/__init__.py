@@ -10,7 +10,7 @@ dv (head dimensions); matmul C[a, c] = A[a, b] B[b, c]. Numbers are in bytes, se
 InputError. `napkin.torch` computes attention on the GPU; `napkin.triton` prunes the configurations of an autotuner.
 """
 
-from ._commands import algorithms, compare, deps, derive, emit, gpus, island, kernels, report, sensitivity, timeline, validate_replay
+from ._commands import algorithms, compare, deps, derive, emit, gpus, island, kernels, need, report, sensitivity, step, steps, timeline, validate_replay
 from ._core import LevelAnswer, PredictedAnswer, QueryAnswer, RankedConfig, SelectAnswer, Session, __version__
 from ._core import session as _session
 from ._errors import CudaError, InputError
@@ -24,6 +24,6 @@ select_many = _session.select_many
 __all__ = [
     "Comparison", "CudaError", "Derivation", "InputError", "Island", "LevelAnswer", "PredictedAnswer", "QueryAnswer", "RankedConfig", "Record",
     "Replay", "Report", "SelectAnswer", "Sensitivity", "Session", "Timeline", "__version__", "algorithms", "compare",
-    "deps", "derive", "emit", "gpus", "island", "kernels", "query", "rank_configs", "report", "select", "select_many", "sensitivity", "timeline",
+    "deps", "derive", "emit", "gpus", "island", "kernels", "need", "query", "rank_configs", "report", "select", "select_many", "sensitivity", "step", "steps", "timeline",
     "validate_replay",
 ]

@@ -73,6 +73,7 @@ def _text(value: Any, name: str) -> str:
 _parts_list = _list_of(_part, "a list of names, paths or dicts")
 _lengths = _list_of(_length, "a list of lengths, or of pairs (queries, keys)")
 _types = _list_of(_type, "a list of types")
+_names = _list_of(_text, "a list of names")
 _two = _list_of(_text, "two numbers: rows to the left and to the right")
 
 _OPTIONS: dict[str, tuple[str, Any]] = {
@@ -81,6 +82,8 @@ _OPTIONS: dict[str, tuple[str, Any]] = {
     "lengths": ("--lengths", _lengths), "kernel": ("--kernel", _part), "kernels": ("--kernels", _parts_list),
     "tile": ("--tile", _pairs), "top": ("--top", _text), "iterations": ("--iterations", _text),
     "overhead": ("--overhead", _pairs), "split": ("--split", _text), "load": ("--load", _text), "clock": ("--clock", _text),
+    "time": ("--time", _text), "tflops": ("--tflops", _text), "joules": ("--joules", _text),
+    "of": ("--of", _names), "line": ("--line", _names), "power": ("--power", _text), "issue": ("--issue", _text),
 }
 
 
@@ -139,6 +142,26 @@ def island(algorithm: Algorithm, **question: Any) -> Island:
     """
     words = _words("select", algorithm, question)
     return Island(_json(words), words)
+
+
+def need(algorithm: Algorithm, **question: Any) -> Record:
+    """What a machine must have for a target: `time` ("600us"), `tflops` or `joules`. `of` and `line` name its numbers.
+
+    >>> napkin.need("attention", gpu="h100-sxm", h=16, q=8192, x=8192, d=128, time="700us").needs[0].needed
+    """
+    words = _words("need", algorithm, question)
+    return Record(_json(words), words)
+
+
+def step(model: str, **question: Any) -> Record:
+    """What one pass through a model costs, all its launches at one clock: a bundled step's name or a file's path.
+
+    `power` (watts) and `issue` ("stream" or "graph") say under what; a keyword that is no option is a step's symbol.
+
+    >>> napkin.step("llama3-8b", gpu="h100-sxm", b=64, q=1, x=4096).predicted.tokens_per_second
+    """
+    words = _words("step", model, question)
+    return Record(_json(words), words)
 
 
 def timeline(algorithm: Algorithm, *, iterations: int = 6, **question: Any) -> Timeline:
@@ -214,3 +237,8 @@ def kernels() -> tuple[Record, ...]:
 def algorithms() -> tuple[Record, ...]:
     """The diagrams that are known by name: name, about, axes."""
     return _list("algorithms")
+
+
+def steps() -> tuple[Record, ...]:
+    """The steps of models that are known by name: name, about, symbols."""
+    return _list("steps")

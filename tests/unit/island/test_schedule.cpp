@@ -147,4 +147,24 @@ TEST_CASE("adding a step's part to the running result moves it through device me
   CHECK(finishing_bytes(division) == Bytes(0));
 }
 
+TEST_CASE("one call by its bytes is the call of a division that moves them") {
+  const Island island = load_island("hgx-h100-8", "--gpu");
+  for (const char* name :
+       {"tensor_parallel_all_reduce", "tensor_parallel_all_gather", "tensor_parallel_reduce_scatter"}) {
+    Division division;
+    division.split = load_split(name, "--split");
+    division.problem.sizes = {256, 4096, 8192};
+    division.gpus = 8;
+    const auto calls = transports_of(division, island);
+    REQUIRE(calls.size() == 1);
+    const Transport& call = calls.front();
+    const Array& array = division.split.diagram.arrays[at(call.arrays.front())];
+    const Transport one =
+        transport_of(island, 8, call.by, bytes_of(volume(array, division.problem.sizes).value, DType::bf16));
+    CHECK(one.received == call.received);
+    CHECK(one.seconds == call.seconds);
+    CHECK(one.level == call.level);
+  }
+}
+
 }  // namespace test_schedule

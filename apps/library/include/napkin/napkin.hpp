@@ -31,7 +31,9 @@
 #include "napkin/call.hpp"
 #include "napkin/compare.hpp"
 #include "napkin/island.hpp"
+#include "napkin/need.hpp"
 #include "napkin/sensitivity.hpp"
+#include "napkin/step.hpp"
 
 namespace napkin {
 
@@ -89,6 +91,12 @@ class Session {
   /// what limits next. Throws Error on the abstract machine, which has no clock.
   [[nodiscard]] SensitivityAnswer sensitivity(const Ask& ask) const;
 
+  /// What a step of a model costs, all its launches at one clock. (docs/steps.md)
+  [[nodiscard]] StepAnswer step(const StepAsk& ask) const;
+
+  /// The least of each number of the machine that reaches a target, alone and along a line. (docs/command-line.md)
+  [[nodiscard]] NeedAnswer need(const NeedAsk& ask) const;
+
   /// `form`: "json" (kernel and tile), "cpp" (a constexpr struct), "triton" (its list of configurations, the `top`
   /// best), "fa3" (FlashAttention-3's tuple) or "fa4" (FlashAttention-4's FwdConfig for Hopper, the `top` best). The
   /// last three select for that peer's mapping unless `ask` names one. Of an island of GPUs: "nccl" (each rank's calls
@@ -119,6 +127,8 @@ class Session {
                                     const std::vector<std::string>& dtypes,
                                     const std::vector<std::string>& kernels = {});
 [[nodiscard]] SensitivityAnswer sensitivity(const Ask& ask);
+[[nodiscard]] StepAnswer step(const StepAsk& ask);
+[[nodiscard]] NeedAnswer need(const NeedAsk& ask);
 [[nodiscard]] Emission emit(const Ask& ask, const std::string& form, int top = 5);
 
 }  // namespace napkin

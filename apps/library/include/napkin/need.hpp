@@ -1,0 +1,58 @@
+#pragma once
+// A NeedAnswer says what a machine must have for an algorithm to reach a target: attention in 600 us on an H100 needs
+// 1,060 W, or more of nothing else alone. Each number by itself, and two together along a line.
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "napkin/answers.hpp"
+#include "napkin/ask.hpp"
+
+namespace napkin {
+
+/// A target: exactly one of the three.
+struct NeedAsk {
+  Ask ask;
+  std::optional<double> time;    ///< seconds at most
+  std::optional<double> flops;   ///< FLOP/s at least, of visible pairs
+  std::optional<double> joules;  ///< at most, of one call
+  std::vector<std::string> of;   ///< numbers by name; empty: the levels', the pipes', the clocks' and the power's
+  std::optional<std::pair<std::string, std::string>> line;  ///< the least of the first beside values of the second
+};
+
+/// One number of the machine, or several that are one thing, the others as they are.
+struct NeedRow {
+  std::string name, unit;  ///< as sensitivity has them
+  double value = 0;        ///< today's, in that unit
+  bool reached = false;
+  bool upward = true;  ///< reached: from `needed` upwards; false: from there downwards
+  double needed = 0;   ///< reached: the value nearest to the target, in that unit
+  double got = 0;      ///< time, FLOP/s or joules with it; not reached: with the best value that was tried
+  std::string bound;   ///< what limits then
+  std::string why;     ///< not reached, or not monotone: what was found
+};
+
+/// What is needed of one number beside some values of another.
+struct NeedLine {
+  std::string name, unit, along, along_unit;
+  struct Point {
+    double along = 0;  ///< in its unit
+    NeedRow row;
+  };
+  std::vector<Point> points;
+};
+
+struct NeedAnswer {
+  Head head;
+  PredictedAnswer predicted;  ///< today's
+  std::string goal;           ///< "time", "flops" or "joules"
+  double target = 0;
+  double today = 0;           ///< what the target is about, today
+  bool met = false;           ///< today
+  std::vector<NeedRow> rows;  ///< the least change first; those not reached last; without those that change nothing
+  std::optional<NeedLine> line;
+};
+
+}  // namespace napkin
