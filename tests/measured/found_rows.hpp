@@ -70,9 +70,9 @@ inline napkin::ValidationRow bench_row(const FoundJson& row, const BenchFile& fi
   return out;
 }
 
-inline void add_bench_rows(napkin::FoundErrors& found, const std::filesystem::path& root) {
+inline void add_bench_rows(napkin::FoundErrors& found, const std::filesystem::path& recordings) {
   for (const BenchFile& file : bench_files) {
-    std::ifstream lines(root / file.file);
+    std::ifstream lines(recordings / file.file);
     std::vector<napkin::ValidationRow> rows;
     for (std::string line; std::getline(lines, line);) {
       const FoundJson row = FoundJson::parse(line);
@@ -98,9 +98,9 @@ inline bool is_probe(const std::string& folder) {
   return folder == "edges" || folder == "edges_h100" || folder == "speed";
 }
 
-inline void add_recorded_rows(napkin::FoundErrors& found, const std::filesystem::path& root) {
+inline void add_recorded_rows(napkin::FoundErrors& found, const std::filesystem::path& recordings) {
   std::map<std::string, std::vector<std::string>> files;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(recordings)) {
     const std::string folder = entry.path().parent_path().filename();
     if (entry.path().extension() == ".jsonl" && !is_probe(folder)) files[folder].push_back(entry.path());
   }
@@ -122,13 +122,13 @@ inline void add_recorded_rows(napkin::FoundErrors& found, const std::filesystem:
   }
 }
 
-inline napkin::FoundErrors found_errors(const std::filesystem::path& root) {
+inline napkin::FoundErrors found_errors(const std::filesystem::path& recordings) {
   using namespace napkin;
   FoundErrors found;
   const auto published = report::parse_published(published_rows_text(), std::string(published_rows_path));
   found.add(ask_published(published));
-  add_recorded_rows(found, root);
-  add_bench_rows(found, root);
+  add_recorded_rows(found, recordings);
+  add_bench_rows(found, recordings);
   return found;
 }
 

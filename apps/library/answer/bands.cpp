@@ -132,7 +132,7 @@ std::string text_of(const PredictionKind& kind, const Shared& near) {
                                       : "other kernels";
   text += " on " + (near.gpu ? kind.gpu : near.architecture ? kind.architecture : "other architectures");
   if (near.regime) text += fmt::format(", {}", name_of(kind.regime));
-  if (near.load && kind.burst) text += ", in bursts";
+  if (near.load == kind.burst) text += ", in bursts";
   return text;
 }
 
