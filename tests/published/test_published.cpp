@@ -240,11 +240,13 @@ TEST_CASE("every row is asked or has a reason, and none is counted twice") {
   }
 }
 
-/// An asked row as a question of the command line, where no clock or power of the source stands beside it.
+/// An asked row as a question of the command line, where no clock or power of the source stands beside it; its load
+/// does.
 std::string question_of(const PublishedAnswer& answer) {
   const Ask& ask = answer.question.ask;
   std::string text = ask.algorithm + " --gpu " + answer.gpu + " --kernel " + answer.kernel + " --dtype " + ask.dtype;
   if (ask.mask.kind == Mask::Kind::causal) text += " --causal";
+  if (ask.conditions.load.kind == CardLoad::Kind::burst) text += " --load burst";
   std::string shape, tile;
   for (const auto& [axis, size] : ask.shape) shape += (shape.empty() ? "" : ",") + axis + "=" + std::to_string(size);
   for (const KnobValue& knob : answer.tile)
