@@ -19,8 +19,8 @@ namespace napkin::report {
 /// The band, then basis_lines().
 [[nodiscard]] std::vector<std::string> lines_of(const StandingAnswer& standing);
 
-/// The same with the likely times: "likely 1.45 to 1.62 ms: such predictions were 9 % too fast in the mean". None of a
-/// runner-up, of which nothing is known.
+/// Lines of words with the likely times: "likely 1.45 to 1.62 ms: such predictions were 9 % too fast in the mean". None
+/// of a runner-up, of which nothing is known.
 [[nodiscard]] std::vector<std::string> lines_of(const PredictedAnswer& predicted);
 
 /// "event graph, derived, +6 to +19 %", "bound, published": a cell of a table.

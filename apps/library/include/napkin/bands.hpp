@@ -16,7 +16,7 @@ namespace napkin {
 /// What limits a call, and how much of it are starts and ends.
 enum class Regime {
   few_rows,    ///< of products: device memory alone takes twice as long as they do, as with 16 rows of activations
-  decode,      ///< the same of attention: few queries read many keys
+  decode,      ///< attention whose device memory alone takes twice as long: few queries read many keys
   short_call,  ///< launch, fills and drains are a quarter of the time or more
   many_waves
 };
