@@ -120,12 +120,12 @@ TEST_CASE(
   struct Unlike {
     std::string question, says;
   };
-  for (const Unlike& one : {Unlike{"attention --gpu b200 --kernel attention_sm80" + shape,
-                                   "nothing of attention_sm80 on sm_100"},
-                            {"attention --gpu h200-sxm --kernel " + mapping + shape, "a mapping of your own"},
-                            {"attention --gpu " + machine + shape, "a machine of your own"},
-                            {"matmul --gpu h100-sxm --kernel triton_matmul --shape a=4096,b=4096,c=4096 --tile a=192",
-                             "no compiler counted"}}) {
+  for (const Unlike& one :
+       {Unlike{"attention --gpu b200 --kernel attention_sm80" + shape, "nothing of attention_sm80 on sm_100"},
+        {"attention --gpu h200-sxm --kernel " + mapping + shape, "a mapping of your own"},
+        {"attention --gpu " + machine + shape, "a machine of your own"},
+        {"matmul --gpu h100-sxm --kernel triton_matmul --shape a=4096,b=4096,c=4096 --tile a=192",
+         "no compiler counted"}}) {
     CAPTURE(one.question);
     const auto run = napkin("query " + one.question + " --json");
     const Json standing = run.json()["predicted"]["standing"];
