@@ -105,12 +105,16 @@ void bind_level(nb::module_& m) {
 
 void bind_standing(nb::module_& m) {
   nb::class_<Band>(m, "Band", "How far predictions of a class were off.")
-      .def_ro("error", &Band::error, "The mean of |predicted / found - 1|.")
-      .def_ro("ninety", &Band::ninety, "Nine of ten errors are at most this; None: not known.")
-      .def_ro("bias", &Band::bias, "The mean of those errors with their signs; above 0: predicted too fast.")
+      .def_ro("mean", &Band::mean, "The expected time over the predicted one.")
+      .def_prop_ro("bias", &Band::bias, "The mean error with its sign; above 0: predicted too fast.")
+      .def_ro("low", &Band::low, "Eight of ten calls take from `low` to `high` times the predicted time.")
+      .def_ro("high", &Band::high)
+      .def_ro("error", &Band::error, "The mean of |found / predicted - 1|.")
       .def_ro("rows", &Band::rows, "Times or speeds found.")
-      .def_ro("recorded", &Band::recorded, "By this program's kernels; else published by others.")
-      .def_ro("of", &Band::of, "The class: kernel, and product or architecture.");
+      .def_ro("sources", &Band::sources, "That those are from.")
+      .def_ro("recorded", &Band::recorded, "Some by this project; else published by others.")
+      .def_ro("of", &Band::of, "The nearest kind that was compared: kernel, product or architecture, regime.")
+      .def_ro("wide", &Band::wide, "Why the band is wide; empty: it is of this very kind.");
   nb::class_<StandingAnswer>(m, "StandingAnswer", "How sure a prediction is.")
       .def_ro("by_graph", &StandingAnswer::by_graph, "The event graph's; else a bound.")
       .def_ro("basis", &StandingAnswer::basis,

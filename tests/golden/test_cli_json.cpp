@@ -51,7 +51,7 @@ Json answer(const std::string& line) {
 /// `flops`: of the question, where it is known.
 void check_prediction(const Json& json, const Json& flops = nullptr) {
   Keys known = predicted;  // and of a runner-up nothing more
-  for (const char* key : {"at_least", "standing"}) {
+  for (const char* key : {"at_least", "likely", "standing"}) {
     if (json.contains(key)) known.emplace_back(key);
   }
   CHECK(keys_of(json) == known);

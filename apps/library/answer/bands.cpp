@@ -1,66 +1,274 @@
 #include "napkin/bands.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <functional>
-#include <nlohmann/json.hpp>
-#include <utility>
-#include <vector>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "model/base/error.hpp"
 #include "model/base/library.hpp"
 
 namespace napkin {
+namespace band {  // bands' own words
 namespace {
 
-std::optional<double> maybe(const nlohmann::json& json) {
-  if (json.is_null()) return std::nullopt;
-  return json.get<double>();
-}
+// The choices of bands (model/README.md, Bands). None is of a kernel, a GPU or a row.
+constexpr double unlike = 8;       // a fact that is not shared divides a row's weight by this
+constexpr double of_a_kind = 0.5;  // n rows of one kind and source weigh as n^0.5: what they share is one error
+constexpr double untried = 2;  // times the width of tried kinds: a mapping or a machine of one's own, a guessed tile
+constexpr double tenth = 0.1;
 
-ClassError class_of(const nlohmann::json& row) {
-  ClassError out;
-  out.architecture = row.at("architecture").get<std::string>();
-  if (row.at("gpu").is_string()) out.gpu = row.at("gpu").get<std::string>();
-  out.kernel = row.at("kernel").get<std::string>();
-  out.algorithm = row.at("algorithm").get<std::string>();
-  out.by_graph = row.at("clock").get<std::string>() == "graph";
-  out.rows = row.at("rows").get<std::int64_t>();
-  out.mean = row.at("mean").get<double>();
-  out.median = row.at("median").get<double>();
-  out.ninety = maybe(row.at("ninety"));
-  out.bias = maybe(row.at("bias"));
+constexpr std::array<std::string_view, 4> regimes{"few rows", "decode", "short calls", "many waves"};
+
+KnownErrors known_of(const nlohmann::json& row) {
+  KnownErrors out;
+  PredictionKind& kind = out.kind;
+  kind.algorithm = row.at("algorithm").get<std::string>(), kind.kernel = row.at("kernel").get<std::string>();
+  kind.architecture = row.at("architecture").get<std::string>(), kind.gpu = row.at("gpu").get<std::string>();
+  const auto regime = std::find(regimes.begin(), regimes.end(), row.at("regime").get<std::string>());
+  kind.regime = static_cast<Regime>(regime - regimes.begin());
+  kind.by_graph = row.at("clock").get<std::string>() == "graph";
+  kind.burst = row.at("burst").get<bool>(), kind.counted = row.at("counted").get<bool>();
+  out.recorded = row.at("recorded").get<bool>(), out.source = row.at("source").get<std::string>();
+  for (const auto& thousandth : row.at("errors")) out.errors.push_back(1e-3 * thousandth.get<double>());
   return out;
 }
 
-/// The classes that are chosen, as one, each row of them counting once.
-std::optional<Band> together(const std::function<bool(const ClassError&)>& chosen, std::string of) {
-  Band out;
-  int classes = 0;
-  double bias = 0;
-  bool biased = true;  // known of all
-  for (const ClassError& each : class_errors()) {
-    if (!chosen(each)) continue;
-    out.error += each.mean * static_cast<double>(each.rows);
-    out.rows += each.rows;
-    out.recorded = !each.gpu.empty();
-    out.ninety = ++classes == 1 ? each.ninety : std::nullopt;
-    if (!each.bias) biased = false;
-    bias += each.bias.value_or(0) * static_cast<double>(each.rows);
+/// A row of data/errors.json, with the place of its group among known_errors().
+struct Point {
+  double error = 0;
+  std::size_t group = 0;
+};
+
+/// Every row, by error.
+const std::vector<Point>& points() {
+  static const std::vector<Point> all = [] {
+    std::vector<Point> out;
+    for (std::size_t group = 0; group < known_errors().size(); ++group) {
+      for (const double error : known_errors()[group].errors) out.push_back({error, group});
+    }
+    std::stable_sort(out.begin(), out.end(), [](const Point& a, const Point& b) { return a.error < b.error; });
+    return out;
+  }();
+  return all;
+}
+
+/// Facts that a known kind shares with a question, the weightiest first.
+struct Shared {
+  bool kernel, algorithm, architecture, clock, regime, gpu, load;
+  [[nodiscard]] std::array<bool, 7> all() const { return {kernel, algorithm, architecture, clock, regime, gpu, load}; }
+  [[nodiscard]] auto count() const {
+    const auto facts = all();
+    return std::count(facts.begin(), facts.end(), true);
   }
-  if (out.rows == 0) return std::nullopt;
-  out.error /= static_cast<double>(out.rows);
-  if (biased) out.bias = bias / static_cast<double>(out.rows);
-  out.of = std::move(of);
+};
+
+Shared shared(const PredictionKind& kind, const PredictionKind& known) {
+  const bool machine = !kind.own_machine;
+  return {!kind.own_mapping && known.kernel == kind.kernel,
+          known.algorithm == kind.algorithm,
+          known.architecture == kind.architecture,
+          known.by_graph == kind.by_graph,
+          known.regime == kind.regime,
+          machine && known.gpu == kind.gpu,
+          known.burst == kind.burst};
+}
+
+bool nearer(const Shared& a, const Shared& b) {
+  return std::tuple(a.count(), a.all()) > std::tuple(b.count(), b.all());
+}
+
+/// What rows weigh for one question, by group.
+struct Weights {
+  std::vector<double> of_row;
+  double sum = 0;
+  double sources = 0;  ///< as many of one weight would be as sure: (sum w)^2 / sum w^2
+};
+
+Weights weights(const PredictionKind& kind, std::string_view without) {
+  Weights out;
+  std::map<std::string_view, double> by_source;
+  for (const KnownErrors& known : known_errors()) {
+    const double rows = static_cast<double>(known.errors.size());
+    const auto facts = shared(kind, known.kind).all();
+    const auto not_shared = static_cast<double>(std::count(facts.begin(), facts.end(), false));
+    const double each = known.source == without ? 0 : std::pow(rows, of_a_kind - 1) * std::pow(unlike, -not_shared);
+    out.of_row.push_back(each);
+    out.sum += each * rows;
+    by_source[known.source] += each * rows;
+  }
+  double squares = 0;
+  for (const auto& [source, weight] : by_source) squares += weight * weight;
+  out.sources = squares > 0 ? out.sum * out.sum / squares : 1;
   return out;
+}
+
+/// The error that `share` of the weight does not exceed.
+double quantile(const Weights& weights, double share) {
+  double below = 0;
+  for (const Point& point : points()) {
+    below += weights.of_row[point.group];
+    if (below >= share * weights.sum) return point.error;
+  }
+  return points().back().error;
+}
+
+double mean(const Weights& weights) {
+  double sum = 0;
+  for (const Point& point : points()) sum += weights.of_row[point.group] * std::exp(point.error);
+  return sum / weights.sum;
+}
+
+std::string text_of(const PredictionKind& kind, const Shared& near) {
+  std::string text = near.kernel      ? kind.kernel
+                     : near.algorithm ? "other kernels of " + kind.algorithm
+                                      : "other kernels";
+  text += " on " + (near.gpu ? kind.gpu : near.architecture ? kind.architecture : "other architectures");
+  if (near.regime) text += fmt::format(", {}", name_of(kind.regime));
+  if (near.load == kind.burst) text += ", in bursts";
+  return text;
+}
+
+/// What of the question nobody compared; "" where its very kind was, if on other products of the architecture.
+std::string why_wide(const PredictionKind& kind, const Shared& near) {
+  std::vector<std::string> why;
+  if (kind.own_mapping) {
+    why.push_back(kind.kernel + ", a mapping of your own");
+  } else if (!near.kernel || !near.architecture) {
+    why.push_back(kind.kernel + " on " + kind.architecture);
+  }
+  if (kind.own_machine) why.push_back(kind.gpu + ", a machine of your own");
+  if (!kind.counted) why.emplace_back("a tile whose registers and instructions no compiler counted");
+  if (!near.regime) why.emplace_back(name_of(kind.regime));
+  if (!near.load) why.emplace_back(kind.burst ? "a burst" : "a sustained load");
+  return why.empty() ? "" : "nothing of " + joined(why, ", nor of ") + " was compared with a measurement";
+}
+
+/// Rows and sources of the nearest kind.
+void add_nearest(const PredictionKind& kind, std::string_view without, Band& out) {
+  const KnownErrors* nearest = nullptr;
+  for (const KnownErrors& known : known_errors()) {
+    if (known.source == without) continue;
+    if (nearest == nullptr || nearer(shared(kind, known.kind), shared(kind, nearest->kind))) nearest = &known;
+  }
+  const Shared near = shared(kind, nearest->kind);
+  std::set<std::string_view> sources;
+  for (const KnownErrors& known : known_errors()) {
+    if (known.source == without || shared(kind, known.kind).all() != near.all()) continue;
+    for (const double error : known.errors) out.error += std::abs(std::exp(error) - 1);
+    out.rows += std::ssize(known.errors);
+    out.recorded = out.recorded || known.recorded;
+    sources.insert(known.source);
+  }
+  out.error /= static_cast<double>(out.rows);
+  out.sources = std::ssize(sources);
+  out.of = text_of(kind, near);
+  out.wide = why_wide(kind, near);
+}
+
+double quantile_of(std::vector<double> sorted, double share) {
+  const double at = share * static_cast<double>(sorted.size() - 1);
+  const auto low = static_cast<std::size_t>(at);
+  const std::size_t high = std::min(low + 1, sorted.size() - 1);
+  return sorted[low] + (at - static_cast<double>(low)) * (sorted[high] - sorted[low]);
+}
+
+/// Signed errors of groups, each as found / predicted - 1, ascending.
+template <class Chosen>
+std::vector<double> errors_where(const Chosen& chosen) {
+  std::vector<double> out;
+  for (const KnownErrors& known : known_errors()) {
+    if (!chosen(known)) continue;
+    for (const double error : known.errors) out.push_back(std::exp(error) - 1);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+double mean_of(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+std::vector<double> sizes_of(std::vector<double> errors) {
+  for (double& error : errors) error = std::abs(error);
+  std::sort(errors.begin(), errors.end());
+  return errors;
 }
 
 }  // namespace
+}  // namespace band
+
+std::string_view name_of(Regime regime) { return band::regimes[static_cast<std::size_t>(regime)]; }
+
+const std::vector<KnownErrors>& known_errors() {
+  static const std::vector<KnownErrors> all = [] {
+    std::vector<KnownErrors> out;
+    for (const auto& row : nlohmann::json::parse(embedded_file("apps/library/judge/data/errors.json").text))
+      out.push_back(band::known_of(row));
+    return out;
+  }();
+  return all;
+}
+
+/// The tenth parts of the weighted rows that lie lowest and highest are cut off (eq. 21.1), and the rest is
+/// widened around the median for the error of the next source, which is none of these (eq. 21.2).
+Band band_of(const PredictionKind& kind, std::string_view without) {
+  const band::Weights weighed = band::weights(kind, without);
+  const double median = band::quantile(weighed, 0.5);
+  double wider = std::sqrt(1 + 1 / weighed.sources);
+  if (kind.own_mapping || kind.own_machine || !kind.counted) wider *= band::untried;
+  Band out;
+  out.low = std::exp(median + wider * (band::quantile(weighed, band::tenth) - median));
+  out.high = std::exp(median + wider * (band::quantile(weighed, 1 - band::tenth) - median));
+  out.mean = std::clamp(band::mean(weighed), out.low, out.high);
+  band::add_nearest(kind, without, out);
+  return out;
+}
+
+std::optional<Band> band_of(const Machine& machine) {
+  const auto recorded = [&](const KnownErrors& known) { return known.recorded && known.kind.gpu == machine.name; };
+  const auto published = [&](const KnownErrors& known) {
+    return !known.recorded && known.kind.architecture == machine.architecture;
+  };
+  Band out;
+  std::vector<double> errors = band::errors_where(recorded);
+  out.recorded = !errors.empty(), out.of = out.recorded ? machine.name : machine.architecture;
+  if (errors.empty()) errors = band::errors_where(published);
+  if (errors.empty()) return std::nullopt;
+  out.rows = std::ssize(errors);
+  out.mean = 1 + band::mean_of(errors), out.error = band::mean_of(band::sizes_of(errors));
+  out.low = 1 + band::quantile_of(errors, band::tenth), out.high = 1 + band::quantile_of(errors, 1 - band::tenth);
+  return out;
+}
 
 const std::vector<ClassError>& class_errors() {
   static const std::vector<ClassError> all = [] {
+    using Key = std::tuple<std::string, std::string, std::string, std::string, bool>;
+    const auto key_of = [](const KnownErrors& known) {
+      const PredictionKind& kind = known.kind;
+      return Key(known.recorded ? kind.gpu : "", kind.architecture, kind.algorithm, kind.kernel, kind.by_graph);
+    };
+    std::set<Key> keys;
+    for (const KnownErrors& known : known_errors()) keys.insert(key_of(known));
     std::vector<ClassError> out;
-    for (const auto& row : nlohmann::json::parse(embedded_file("apps/library/judge/data/classes.json").text))
-      out.push_back(class_of(row));
+    for (const Key& key : keys) {
+      const std::vector<double> errors =
+          band::errors_where([&](const KnownErrors& known) { return key_of(known) == key; });
+      const std::vector<double> sizes = band::sizes_of(errors);
+      ClassError& one = out.emplace_back();
+      std::tie(one.gpu, one.architecture, one.algorithm, one.kernel, one.by_graph) = key;
+      one.rows = std::ssize(errors);
+      one.mean = band::mean_of(sizes), one.median = band::quantile_of(sizes, 0.5),
+      one.ninety = band::quantile_of(sizes, 0.9);
+      one.bias = band::mean_of(errors);
+    }
     return out;
   }();
   return all;
@@ -75,39 +283,6 @@ std::vector<ClassError> classes_of(const Machine& machine, const std::string& ke
     return error.architecture == machine.architecture && error.by_graph == by_graph;
   });
   return out;
-}
-
-/// The absolute values of a normal distribution have their ninth decile at 1.645 standard deviations, their mean at
-/// 0.798.
-double Band::nine_of_ten() const {
-  constexpr double decile_over_mean = 1.645 / 0.798;
-  return ninety.value_or(decile_over_mean * error);
-}
-
-bool Band::one_sided() const {
-  constexpr double nearly_all = 0.9;  // of the mean error
-  return bias && std::abs(*bias) >= nearly_all * error;
-}
-
-std::optional<Band> band_of(const Machine& machine, const std::string& kernel, bool by_graph) {
-  const auto of_kernel = [&](const ClassError& each) { return each.kernel == kernel && each.by_graph == by_graph; };
-  const auto here = [&](const ClassError& each) { return of_kernel(each) && each.gpu == machine.name; };
-  if (auto found = together(here, kernel + " on " + machine.name)) return found;
-  const auto there = [&](const ClassError& each) {
-    return of_kernel(each) && each.architecture == machine.architecture;
-  };
-  const auto published = [&](const ClassError& each) { return there(each) && each.gpu.empty(); };
-  if (auto found = together(published, kernel + " on " + machine.architecture)) return found;
-  return together(there, kernel + " on " + machine.architecture);
-}
-
-std::optional<Band> band_of(const Machine& machine) {
-  const auto recorded = [&](const ClassError& each) { return each.gpu == machine.name && each.by_graph; };
-  if (auto found = together(recorded, machine.name)) return found;
-  const auto published = [&](const ClassError& each) {
-    return each.gpu.empty() && each.architecture == machine.architecture && each.by_graph;
-  };
-  return together(published, machine.architecture);
 }
 
 }  // namespace napkin

@@ -9,13 +9,13 @@
 #include "apps/library/question/known.hpp"
 #include "apps/library/question/on_all_cores.hpp"
 #include "apps/library/rank/evaluate.hpp"
+#include "apps/library/rank/kind.hpp"
 #include "apps/library/rank/select_kernel.hpp"
 #include "model/base/library.hpp"
 #include "model/clock/graph/needs.hpp"
 #include "model/machine/numbers.hpp"
 #include "model/mapping/compile/compiled.hpp"
 #include "model/mapping/read/load.hpp"
-#include "model/mapping/table_rows.hpp"
 
 namespace napkin {
 namespace {
@@ -29,6 +29,7 @@ struct TimedTile {
   Layout layout;
   Tile tile;
   bool own_mapping = false, own_machine = false;  ///< files of the user's
+  bool burst = false;
 
   template <class Use>
   auto placed(const std::shared_ptr<const Machine>& machine, Use&& use) const {
@@ -104,26 +105,18 @@ std::string why_no_graph(const TimedTile& subject, const PlacedDiagram& placed) 
   return placed.packed.empty() ? "" : "sequences of several lengths that blocks do not take one by one";
 }
 
-/// Why what others found is no measure of this prediction; "" where it is one.
-std::string unlike_others(const TimedTile& subject, const PlacedDiagram& placed) {
-  const std::string& kernel = subject.layout.mapping->name;
-  if (subject.own_mapping) return "nothing of " + kernel + ", a mapping of your own, was compared with a measurement";
-  if (subject.own_machine)
-    return "nothing was compared with a measurement on " + subject.request.machine->name + ", a machine of your own";
-  const auto settings = settings_without_row(*subject.layout.mapping, placed.tile);
-  if (settings.empty()) return "";
-  return "no tile with " + joined(settings, " or ") + " was compiled: its registers and instructions are guessed";
-}
-
-void add_band(const TimedTile& subject, const PlacedDiagram& placed, StandingAnswer& out) {
+/// The band of a kernel's prediction. No measurement says how much longer than a bound a kernel takes.
+void add_band(const TimedTile& subject, const PlacedDiagram& placed, const Plan& plan, StandingAnswer& out) {
   if (subject.layout.ideal) return;
-  out.unsure = unlike_others(subject, placed);
-  if (!out.unsure.empty()) return;
-  const Machine& machine = *subject.request.machine;
-  const std::string& kernel = subject.layout.mapping->name;
-  out.band = band_of(machine, kernel, out.by_graph);
-  if (!out.band)
-    out.unsure = "nothing of " + kernel + " on " + machine.architecture + " was compared with a measurement";
+  if (!out.by_graph) {
+    out.unsure = "how far calls are above a bound was not compared";
+    return;
+  }
+  const Prediction prediction = subject.request.known->predicted(placed, plan);
+  PredictionKind kind = kind_of(subject.request, subject.layout, placed, prediction);
+  kind.own_mapping = subject.own_mapping, kind.own_machine = subject.own_machine;
+  kind.burst = subject.burst;
+  out.band = band_of(kind);
 }
 
 StandingAnswer found(const TimedTile& subject) {
@@ -139,23 +132,25 @@ StandingAnswer found(const TimedTile& subject) {
     }
     add_basis(subject, placed, needs, out);
     if (const auto least = least_time(placed)) out.least = least->time.value;
-    add_band(subject, placed, out);
+    add_band(subject, placed, placement.plan, out);
     return out;
   });
 }
 
 }  // namespace
 
-/// A speed off by a fraction e of the measured one: measured time = predicted time x (1 + signed e).
-std::optional<std::pair<double, double>> PredictedAnswer::nine_of_ten() const {
-  if (!by_graph() || !standing.get()->band) return std::nullopt;
-  const double off = standing.get()->band->nine_of_ten(), least = std::min(standing.get()->least.value_or(0), time);
-  return std::pair(std::max(time * (1 - off), least), time * (1 + off));
+std::optional<PredictedAnswer::Likely> PredictedAnswer::likely() const {
+  if (!standing.get() || !standing.get()->band) return std::nullopt;
+  const Band& band = *standing.get()->band;
+  const double least = std::min(standing.get()->least.value_or(0), time);
+  const auto after = [&](double factor) { return std::max(time * factor, least); };
+  return Likely{after(band.mean), after(band.low), after(band.high)};
 }
 
 Later<std::optional<StandingAnswer>> standing_of(const Request& request, const Layout& layout, const Tile& tile) {
   const bool own_mapping = names_file(request.ask.kernel), own_machine = names_file(request.ask.gpu);
-  const auto subject = std::make_shared<TimedTile>(TimedTile{request, layout, tile, own_mapping, own_machine});
+  const bool burst = request.ask.conditions.load.kind == CardLoad::Kind::burst;
+  const auto subject = std::make_shared<TimedTile>(TimedTile{request, layout, tile, own_mapping, own_machine, burst});
   subject->request.ask = {};  // its callbacks belong to the caller
   // The table of an ideal mapping serves one shape and takes some 10 MB: the answers that a Session keeps must not
   // keep it.

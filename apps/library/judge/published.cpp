@@ -6,6 +6,7 @@
 #include "apps/library/judge/replay.hpp"
 #include "apps/library/question/catalog.hpp"
 #include "apps/library/rank/evaluate.hpp"
+#include "apps/library/rank/kind.hpp"
 #include "apps/library/rank/select_kernel.hpp"
 #include "apps/library/rank/select_tile.hpp"
 #include "model/base/library.hpp"
@@ -99,9 +100,11 @@ void check_legal(const std::vector<Violation>& violations, const PublishedRow& r
   if (!violations.empty()) throw Refusal{"its mapping has no legal tile for it", violations.front().constraint};
 }
 
-/// Returns what the source states of the card while it timed.
-CardConditions conditions_of(const PublishedQuestion& question) {
+/// Returns what the source states of the card while it timed. A burst is asked as sustained where nobody knows what the
+/// card holds in one.
+CardConditions conditions_of(const PublishedQuestion& question, const Machine& machine) {
   CardConditions conditions;
+  if (question.burst && machine.power.burst) conditions.load.kind = CardLoad::Kind::burst;
   conditions.clock = question.clock;
   conditions.limit = question.power;
   conditions.held = question.held;
@@ -115,10 +118,10 @@ double timed(const PublishedQuestion& question, Seconds launch) {
 }
 
 /// Asks one mapping for a tile, as `query` answers it. Throws Refusal and Error.
-void ask_tile(TileText tile_text, PublishedAnswer& answer) {
+void ask_tile(TileText tile_text, const Machine& machine, PublishedAnswer& answer) {
   Ask& ask = answer.question.ask;
   ask.tile = std::move(tile_text);
-  ask.conditions = conditions_of(answer.question);
+  ask.conditions = conditions_of(answer.question, machine);
   const std::unique_ptr<Measurable> measurable = measurable_of(ask);
   const Layout& layout = *measurable->layout;
   const Tile tile = select_tile(measurable->request).tile;
@@ -131,6 +134,8 @@ void ask_tile(TileText tile_text, PublishedAnswer& answer) {
   answer.tile = values_of(*layout.mapping, tile);
   answer.predicted = answer_of(prediction);
   answer.by_graph = !prediction.iteration.empty();
+  answer.kind = kind_of(measurable->request, layout, placement.placed, prediction);
+  answer.kind.burst = answer.question.burst;
   answer.seconds = timed(answer.question, prediction.time);
   answer.roofline_seconds = timed(answer.question, predict_by_roofline(placement.placed, placement.plan).time);
 }
@@ -170,7 +175,7 @@ void ask_mapping(const PublishedKernel& kernel, Parts& parts, PublishedAnswer& a
     throw Refusal{"its mapping does not run on the GPU's architecture", mapping};
   Fastest fastest;
   for (const TileText& tile : published_tiles(kernel, machine->architecture, answer.row()))
-    fastest.offer(answer, [&](PublishedAnswer& one) { ask_tile(tile, one); });
+    fastest.offer(answer, [&](PublishedAnswer& one) { ask_tile(tile, *machine, one); });
   answer = fastest.take({"its tile is not in the mapping's words", answer.row().tile});
 }
 
@@ -209,7 +214,7 @@ void set_condition(PublishedQuestion& question) {
   for (const PublishedNames::Condition& one : published_names().conditions) {
     if (!one.match(*question.row)) continue;
     question.clock = one.clock, question.power = one.power, question.held = one.held;
-    question.host = one.host.value_or(0), question.one_by_one = one.one_by_one;
+    question.host = one.host.value_or(0), question.one_by_one = one.one_by_one, question.burst = one.burst;
     return;
   }
 }

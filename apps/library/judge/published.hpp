@@ -51,6 +51,7 @@ struct PublishedQuestion {
   std::optional<double> clock, power;  ///< the clock that the source locked (Hz), the limit that it set (W)
   std::optional<double> held;          ///< the clock that it read while it timed (Hz), whatever the power
   double host = 0;                     ///< seconds that the host takes for a call; 0: the source times launches alone
+  bool burst = false;                  ///< whether a few launches were timed behind a rest
   bool one_by_one = false;             ///< whether every call begins on an idle stream, behind the host's own time
 };
 
@@ -61,6 +62,7 @@ struct PublishedAnswer {
   TileValues tile;  ///< legal: a row without a legal tile is not asked
   PredictedAnswer predicted;
   bool by_graph = false;  ///< else a bound by the fullest pipe
+  PredictionKind kind;    ///< of the last pass
   double seconds = 0;     ///< of a call as the source timed it: all passes, and the host's time where its timer saw it
   double roofline_seconds = 0;  ///< of that call by the fullest pipe alone
   double tflops = 0;            ///< in the row's convention

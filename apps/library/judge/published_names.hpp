@@ -50,6 +50,7 @@ struct PublishedNames {
     PublishedMatch match;
     std::optional<double> clock, power, held, host;
     bool one_by_one = false;
+    bool burst = false;
   };
   std::vector<Condition> conditions;
   std::vector<std::pair<PublishedMatch, std::string>> doubts;

@@ -4,6 +4,8 @@
 
 #include "apps/library/question/known.hpp"
 #include "apps/library/rank/evaluate.hpp"
+#include "apps/library/rank/kind.hpp"
+#include "apps/library/rank/select_kernel.hpp"
 #include "model/clock/prediction.hpp"
 #include "model/machine/numbers.hpp"
 #include "napkin/napkin.hpp"
@@ -78,7 +80,8 @@ TilePrediction predict_tile(const Measurable& measurable, const Tile& tile, Rere
   const Placement placement = place(*measurable.placer, tile);
   const Prediction prediction = predicted(measurable.request, *measurable.layout, placement);
   return {answer_of(prediction), levels_of(placement.placed, prediction.clock, rereads), placement.violations.empty(),
-          bytes_into_blocks(placement.placed)};
+          bytes_into_blocks(placement.placed),
+          kind_of(measurable.request, *measurable.layout, placement.placed, prediction)};
 }
 
 ScoredRow Replay::operator()(const ValidationRow& row) {
@@ -86,8 +89,12 @@ ScoredRow Replay::operator()(const ValidationRow& row) {
   if (question == nullptr) question = measurable_of(ask_of(row.head), edit_);
   const Tile tile = tile_of(*question->layout->mapping, row.head.tile);
   TilePrediction today = predict_tile(*question, tile, Rereads::none);
-  return {&row, std::move(today.predicted), std::move(today.levels),
-          preference_of(*question->layout->mapping, tile, today.into_blocks), today.legal};
+  return {&row,
+          std::move(today.predicted),
+          std::move(today.levels),
+          preference_of(*question->layout->mapping, tile, today.into_blocks),
+          today.legal,
+          std::move(today.kind)};
 }
 
 }  // namespace napkin

@@ -41,6 +41,7 @@ struct TilePrediction {
   std::vector<LevelAnswer> levels;
   bool legal = true;
   Count into_blocks = {};  ///< bytes_into_blocks()
+  PredictionKind kind = {};
 };
 [[nodiscard]] TilePrediction predict_tile(const Measurable& measurable, const Tile& tile, Rereads rereads);
 

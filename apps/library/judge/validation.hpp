@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "napkin/answers.hpp"
+#include "napkin/bands.hpp"
 
 namespace napkin {
 
@@ -67,7 +68,8 @@ struct ScoredRow {
   std::vector<LevelAnswer> levels;
   /// Of equal predictions the smaller wins: bytes into blocks, then places of the knobs' values.
   std::vector<std::int64_t> preference;
-  bool legal = true;  ///< as recorded: then; else by today's rules
+  bool legal = true;         ///< as recorded: then; else by today's rules
+  PredictionKind kind = {};  ///< of a replay
 };
 /// Throws Error at "predicted" where the row has no prediction.
 [[nodiscard]] ScoredRow as_recorded(const ValidationRow& row);
@@ -83,6 +85,9 @@ struct ErrorSummary {
   std::size_t rows = 0;
   double mean = 0, median = 0, worst = 0;  ///< of |predicted / measured - 1|
 };
+
+/// Of the rows of one question those within 1.5x of its best, or all where it has no sweep.
+[[nodiscard]] std::vector<ScoredRow> near_the_best(const std::vector<ScoredRow>& question);
 
 /// Hertz that the SMs ran at: cycles over the wall time of the launches that were timed, where a row has cycles; else
 /// NVML's reading, which is up to 15 % more under a power limit. A prediction's is its cycles over its time.

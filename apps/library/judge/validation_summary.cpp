@@ -32,7 +32,7 @@ std::vector<double> ranks(const std::vector<double>& values) {
   return out;
 }
 
-using Rows = std::vector<ScoredRow>;
+using ScoredRows = std::vector<ScoredRow>;
 
 bool earlier(const ScoredRow& a, const ScoredRow& b) {
   if (a.predicted.time != b.predicted.time) return a.predicted.time < b.predicted.time;
@@ -46,24 +46,11 @@ void add_error(std::vector<double>& errors, const std::optional<double>& predict
   if (predicted && measured && *measured > 0) errors.push_back(std::fabs(*predicted / *measured - 1));
 }
 
-/// The rows within 1.5x of the best of one question, or all where it has no sweep.
-Rows near_the_best(const Rows& question) {
-  const bool swept =
-      std::any_of(question.begin(), question.end(), [](const ScoredRow& r) { return r.row->sweep.has_value(); });
-  if (!swept) return question;
-  const double best = std::min_element(question.begin(), question.end(), is_faster)->row->measured.time;
-  Rows out;
-  for (const ScoredRow& row : question) {
-    if (row.row->measured.time <= near_best * best) out.push_back(row);
-  }
-  return out;
-}
-
 struct Errors {
   std::vector<double> time, cycles, clock, power;
 };
 
-void add_errors(const Rows& question, Errors& errors) {
+void add_errors(const ScoredRows& question, Errors& errors) {
   for (const ScoredRow& row : near_the_best(question)) {
     const MeasuredAnswer& measured = row.row->measured;
     add_error(errors.time, row.predicted.time, measured.time);
@@ -87,7 +74,7 @@ void add_transfer_errors(const ScoredRow& row, std::map<std::string, std::vector
   }
 }
 
-SplitSummary summarise_split(const std::map<std::string, Rows>& questions) {
+SplitSummary summarise_split(const std::map<std::string, ScoredRows>& questions) {
   SplitSummary out;
   Errors errors;
   std::vector<std::pair<double, double>> times;
@@ -112,22 +99,22 @@ SplitSummary summarise_split(const std::map<std::string, Rows>& questions) {
 }
 
 /// The rows of the question's latest sweep: tiles of an older one were measured on another day.
-Rows latest_sweep(const Rows& question) {
+ScoredRows latest_sweep(const ScoredRows& question) {
   const ScoredRow* last = nullptr;
   for (const ScoredRow& row : question) {
     if (row.row->sweep && (last == nullptr || row.row->from.date >= last->row->from.date)) last = &row;
   }
-  Rows out;
+  ScoredRows out;
   for (const ScoredRow& row : question) {
     if (last != nullptr && row.row->sweep == last->row->sweep) out.push_back(row);
   }
   return out;
 }
 
-RegretSummary summarise_regret(const std::vector<Rows>& sweeps) {
+RegretSummary summarise_regret(const std::vector<ScoredRows>& sweeps) {
   RegretSummary out;
   double sum = 0, worst = 0, top3_sum = 0, top3_worst = 0, in_top = 0;
-  for (const Rows& sweep : sweeps) {
+  for (const ScoredRows& sweep : sweeps) {
     const Regret one = regret_of(sweep);
     sum += one.regret;
     worst = std::max(worst, one.regret);
@@ -147,6 +134,18 @@ RegretSummary summarise_regret(const std::vector<Rows>& sweeps) {
 }
 
 }  // namespace
+
+ScoredRows near_the_best(const ScoredRows& question) {
+  const bool swept =
+      std::any_of(question.begin(), question.end(), [](const ScoredRow& r) { return r.row->sweep.has_value(); });
+  if (!swept) return question;
+  const double best = std::min_element(question.begin(), question.end(), is_faster)->row->measured.time;
+  ScoredRows out;
+  for (const ScoredRow& row : question) {
+    if (row.row->measured.time <= near_best * best) out.push_back(row);
+  }
+  return out;
+}
 
 std::optional<SmClock> sm_clock(const PredictedAnswer& predicted, const MeasuredAnswer& measured) {
   if (measured.cycles && measured.time > 0 && predicted.time > 0)
@@ -192,19 +191,19 @@ Regret regret_of(const std::vector<ScoredRow>& sweep) {
 }
 
 ValidationSummary summarise(const std::vector<ScoredRow>& rows) {
-  std::map<std::string, std::map<std::string, std::map<std::string, Rows>>> grouped;
+  std::map<std::string, std::map<std::string, std::map<std::string, ScoredRows>>> grouped;
   for (const ScoredRow& row : newest(rows)) {
     const Head& head = row.row->head;
     if (!is_right(row.row->measured)) continue;
     grouped[head.kernel.value_or("")][row.row->split][question_key(head)].push_back(row);
   }
   ValidationSummary out;
-  std::vector<Rows> sweeps;
+  std::vector<ScoredRows> sweeps;
   for (const auto& [kernel, splits] : grouped) {
     for (const auto& [split, questions] : splits) {
       out.kernels[kernel][split] = summarise_split(questions);
       for (const auto& [key, question] : questions) {
-        Rows sweep = latest_sweep(question);
+        ScoredRows sweep = latest_sweep(question);
         if (split == "held-out" && !sweep.empty()) sweeps.push_back(std::move(sweep));
       }
     }

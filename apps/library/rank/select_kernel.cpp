@@ -7,6 +7,7 @@
 #include "apps/library/question/kept_placers.hpp"
 #include "apps/library/question/known.hpp"
 #include "apps/library/rank/evaluate.hpp"
+#include "apps/library/rank/kind.hpp"
 #include "model/clock/time_model.hpp"
 #include "napkin/bands.hpp"
 
@@ -74,14 +75,17 @@ void keep_comparable(std::vector<Ranking>& rankings) {
   if (!std::all_of(rankings.begin(), rankings.end(), optimistic)) std::erase_if(rankings, optimistic);
 }
 
-/// The time that a prediction is at most in nine of ten cases, by the errors of its class, else of whatever was
-/// predicted on that architecture.
-double late(const Request& request, const Ranking& ranking) {
-  const Prediction& best = ranking.best().prediction;
-  auto band = band_of(*request.machine, ranking.layout().mapping->name, !best.iteration.empty());
-  if (!band) band = band_of(*request.machine);
-  constexpr double few_blocks = 3;  // launches of few blocks are that much further off than their class
-  return best.time.value * (1 + (band ? few_blocks * band->nine_of_ten() : 0));
+/// What calls of the best tile are known to take.
+Band band_of(const Request& request, const Ranking& ranking) {
+  const Placement placement = place(placer_of(request, ranking.layout()), ranking.best().tile);
+  return band_of(kind_of(request, ranking.layout(), placement.placed, ranking.best().prediction));
+}
+
+/// Whether one is ahead of another beyond doubt: eight of ten of its calls, the late ones among them, end before eight
+/// of ten of the other's.
+bool ahead_beyond_doubt(const Request& request, const Ranking& one, const Ranking& other) {
+  const auto time = [](const Ranking& ranking) { return ranking.best().prediction.time.value; };
+  return time(one) < time(other) && band_of(request, one).high * time(one) < band_of(request, other).low * time(other);
 }
 
 /// The fastest; of those within a hundredth of each other the first, which is a bundled one where there is one. A
@@ -97,7 +101,7 @@ std::size_t fastest(const Request& request, const std::vector<Ranking>& rankings
     if (!best || time(i) < (1 - tie) * time(*best)) best = i;
   }
   if (!newest) return *older;
-  return older && late(request, rankings[*older]) < time(*newest) ? *older : *newest;
+  return older && ahead_beyond_doubt(request, rankings[*older], rankings[*newest]) ? *older : *newest;
 }
 
 }  // namespace

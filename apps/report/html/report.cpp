@@ -78,8 +78,8 @@ Json sure_json(const ReportAnswer& answer) {
     for (const auto& [basis, part] : answer.sensitive->shares_by_basis()) bases[basis] = json_of(part);
   }
   const auto& predicted = answer.query.predicted;
-  if (const auto range = predicted ? predicted->nine_of_ten() : std::nullopt)
-    band = Json::array({json_of(range->first), json_of(range->second)});
+  if (const auto likely = predicted ? predicted->likely() : std::nullopt)
+    band = Json::array({json_of(likely->low), json_of(likely->high)});
   return {{"by_graph", predicted && predicted->by_graph()}, {"band", band}, {"classes", classes}, {"bases", bases}};
 }
 

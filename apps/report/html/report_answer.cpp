@@ -36,8 +36,8 @@ std::string knobs_of(const TileValues& tile) {
 }
 
 std::string range_of(const PredictedAnswer& predicted) {
-  const auto range = predicted.nine_of_ten();
-  return range ? html::time(range->first) + " to " + html::time(range->second) : "";
+  const auto likely = predicted.likely();
+  return likely ? html::time(likely->low) + " to " + html::time(likely->high) : "";
 }
 
 std::string facts_of(const ReportAnswer& answer) {
@@ -169,16 +169,12 @@ std::string clock_words(const ReportAnswer& answer) {
 std::string band_words(const StandingAnswer& standing, const std::string& range) {
   if (!standing.band) return "No band is known: " + html::text(standing.unsure) + ".";
   const Band& band = *standing.band;
-  std::string text =
-      fmt::format("Over {} {} runs of {} the mean error was {}.", count_text(band.rows),
-                  band.recorded ? "recorded" : "published", html::text(band.of), html::share(band.error, 1));
-  if (band.one_sided())
-    text += *band.bias > 0 ? " Nearly all were slower than predicted." : " Nearly all were faster than predicted.";
-  if (range.empty()) return text;
-  return text +
-         (band.ninety ? " Nine of ten such predictions lie from "
-                      : " If errors spread as a normal distribution does, nine of ten such times lie from ") +
-         range + ".";
+  std::string text = fmt::format(
+      "Over {} of {} the mean error was {}; calls took {:+.0f}\u00a0% of the prediction in "
+      "the mean.",
+      found_text(band), html::text(band.of), html::share(band.error, 1), 100 * band.bias());
+  if (!band.wide.empty()) text += " The band is wide: " + html::text(band.wide) + ".";
+  return range.empty() ? text : text + " Eight of ten such calls take from " + range + ".";
 }
 
 /// What the prediction rests on, lacks and leaves out.

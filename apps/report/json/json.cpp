@@ -93,6 +93,8 @@ Json json_of(const PredictedAnswer& predicted) {
                {"bound", predicted.bound},
                {"pipes", pipes}};
   if (predicted.at_least) json["at_least"] = true;
+  if (const auto likely = predicted.likely())
+    json["likely"] = {{"mean", json_of(likely->mean)}, {"low", json_of(likely->low)}, {"high", json_of(likely->high)}};
   if (const auto& standing = predicted.standing.get()) json["standing"] = json_of(*standing);
   return json;
 }

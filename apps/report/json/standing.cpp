@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "apps/report/units.hpp"
 
@@ -18,16 +19,24 @@ std::string few_of(const std::vector<std::string>& names) {
   return names.size() > most_named ? text + fmt::format(" and {} more", names.size() - most_named) : text;
 }
 
-std::string band_text(const StandingAnswer& standing) {
+/// "such predictions were 9 % too fast in the mean, +-5 % around that"
+std::string bias_text(const Band& band) {
+  const double percent = 100 * band.bias();
+  const std::string side = std::abs(percent) < 0.5
+                               ? "right"
+                               : fmt::format("{:.0f} % too {}", std::abs(percent), percent > 0 ? "fast" : "slow");
+  return fmt::format("such predictions were {} in the mean, +-{:.0f} % around that", side, 100 * band.spread());
+}
+
+std::vector<std::string> band_lines(const StandingAnswer& standing, const std::string& range) {
   const std::string clock = standing.by_graph ? "the event graph's time" : "a bound";
   if (!standing.band)
-    return clock + (standing.unsure.empty() ? "" : "; " + standing.unsure + ", so that no band is known");
+    return {clock + (standing.unsure.empty() ? "" : "; " + standing.unsure + ", so that no band is known")};
   const Band& band = *standing.band;
-  std::string text = fmt::format("{}; {} {} of {} are {:.1f} % from it in the mean", clock, count_text(band.rows),
-                                 band.recorded ? "recorded times" : "published speeds", band.of, 100 * band.error);
-  if (band.one_sided()) text += *band.bias > 0 ? ", nearly all slower" : ", nearly all faster";
-  if (band.ninety) text += fmt::format(", nine of ten within {:.0f} %", 100 * *band.ninety);
-  return standing.by_graph ? fmt::format("+-{:.1f} %, {}", 100 * band.error, text) : text;
+  std::vector<std::string> lines{range + bias_text(band)};
+  lines.push_back(fmt::format("by {} of {}", found_text(band), band.of));
+  if (!band.wide.empty()) lines.push_back("a wide band: " + band.wide);
+  return lines;
 }
 
 /// What else a bound needs to be a prediction.
@@ -52,12 +61,28 @@ std::vector<std::string> basis_lines(const StandingAnswer& standing) {
 
 std::vector<std::string> lines_of(const StandingAnswer& standing) {
   std::vector<std::string> lines = basis_lines(standing);
-  lines.insert(lines.begin(), band_text(standing));
+  const std::vector<std::string> band = band_lines(standing, "");
+  lines.insert(lines.begin(), band.begin(), band.end());
   return lines;
 }
 
+std::vector<std::string> lines_of(const PredictedAnswer& predicted) {
+  if (!predicted.standing.get()) return {};
+  const StandingAnswer& standing = *predicted.standing.get();
+  const auto likely = predicted.likely();
+  std::vector<std::string> lines = band_lines(
+      standing, likely ? fmt::format("likely {} to {}: ", time_text(likely->low), time_text(likely->high)) : "");
+  const std::vector<std::string> basis = basis_lines(standing);
+  lines.insert(lines.end(), basis.begin(), basis.end());
+  return lines;
+}
+
+std::string found_text(const Band& band) {
+  return fmt::format("{} {}", count_text(band.rows), band.recorded ? "recorded times" : "published speeds");
+}
+
 std::string cell_of(const std::optional<Band>& band) {
-  return band ? fmt::format("+-{:.0f} %", 100 * band->error) : "none recorded";
+  return band ? fmt::format("{:+.0f} to {:+.0f} %", 100 * (band->low - 1), 100 * (band->high - 1)) : "none recorded";
 }
 
 std::string cell_of(const StandingAnswer& standing) {
@@ -67,9 +92,16 @@ std::string cell_of(const StandingAnswer& standing) {
 
 Json json_of(const std::optional<Band>& band) {
   if (!band) return nullptr;
-  return {{"error", json_of(band->error)}, {"ninety", json_of(band->ninety)},
-          {"bias", json_of(band->bias)},   {"rows", band->rows},
-          {"recorded", band->recorded},    {"of", band->of}};
+  return {{"mean", json_of(band->mean)},
+          {"bias", json_of(band->bias())},
+          {"low", json_of(band->low)},
+          {"high", json_of(band->high)},
+          {"error", json_of(band->error)},
+          {"rows", band->rows},
+          {"sources", band->sources},
+          {"recorded", band->recorded},
+          {"of", band->of},
+          {"wide", band->wide.empty() ? Json(nullptr) : Json(band->wide)}};
 }
 
 Json json_of(const StandingAnswer& standing) {

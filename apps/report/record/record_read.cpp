@@ -190,7 +190,9 @@ PredictedAnswer read_predicted(Reader predicted) {
   out.at_least = predicted.flagged("at_least");
   Reader pipes = predicted.object("pipes");
   for (const auto& [pipe, busy] : pipes.json().items()) out.pipes.emplace_back(pipe, pipes.number(pipe));
-  if (predicted.json().contains("standing")) (void)predicted.at("standing");  // found anew where it is asked for
+  for (const char* found_anew : {"likely", "standing"}) {
+    if (predicted.json().contains(found_anew)) (void)predicted.at(found_anew);
+  }
   predicted.finish();
   return out;
 }

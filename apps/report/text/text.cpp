@@ -93,10 +93,8 @@ std::string prediction_text(const Head& head, const PredictedAnswer& predicted, 
                                                  : "";
   std::string text = entry("predicted", prediction_line(predicted), style);
   if (const std::string load = load_line(head, predicted); !load.empty()) text += entry("load", load, style);
-  if (const auto& standing = predicted.standing.get()) {
-    std::string_view label = "how sure";
-    for (const std::string& line : lines_of(*standing)) text += entry(std::exchange(label, ""), line, style);
-  }
+  std::string_view label = "how sure";
+  for (const std::string& line : lines_of(predicted)) text += entry(std::exchange(label, ""), line, style);
   return text + entry("busy", few + text_of_pipes(predicted), style);
 }
 

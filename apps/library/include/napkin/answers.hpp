@@ -162,8 +162,12 @@ struct PredictedAnswer {
   Later<std::optional<StandingAnswer>> standing = {};
   /// The event graph's; else a bound.
   [[nodiscard]] bool by_graph() const { return standing.get() && standing.get()->by_graph; }
-  /// Seconds between which nine of ten such predictions lie. None of a bound, and where no band is known.
-  [[nodiscard]] std::optional<std::pair<double, double>> nine_of_ten() const;
+  /// What such calls took, in seconds: in the mean, and eight of ten of them. Never less than a bound.
+  struct Likely {
+    double mean = 0, low = 0, high = 0;
+  };
+  /// Nothing where no band is known.
+  [[nodiscard]] std::optional<Likely> likely() const;
 };
 
 /// Values moved and held by a run of the streamed program, or predicted for it; where results have parts, what the

@@ -1,0 +1,135 @@
+#pragma once
+// found_errors asks today's model for every row that was recorded or published: what
+// apps/library/judge/data/errors.json is made of.
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "apps/library/judge/found.hpp"
+#include "apps/library/judge/replay.hpp"
+#include "apps/report/record/published.hpp"
+#include "apps/report/record/record.hpp"
+#include "model/mapping/read/load.hpp"
+
+namespace measured {
+
+using FoundJson = nlohmann::ordered_json;
+
+/// A row of another program than `validate`: a peer's kernel, or one of ours by its own bench. Its time has one of a
+/// few names, and its device is its manifest's.
+struct BenchFile {
+  const char *file, *gpu, *kernel;  ///< kernel: where the rows name none
+};
+inline constexpr BenchFile bench_files[] = {
+    {"decode/dense.jsonl", "h200-sxm", "attention_decode_sm90"},
+    {"decode_h100/h100.jsonl", "h100-sxm", "attention_decode_sm90"},
+    {"decode_h100/picks.jsonl", "h100-sxm", "attention_decode_sm90"},
+    {"flash_attention_2/forward.jsonl", "h200-sxm", ""},
+    {"flash_attention_2/few_queries.jsonl", "h200-sxm", ""},
+    {"peers/cublas.jsonl", "h200-sxm", ""},
+    {"peers/triton.jsonl", "h200-sxm", ""},
+    {"peers/triton_matmul.jsonl", "h200-sxm", ""},
+    {"products_split/h100.jsonl", "h100-sxm", ""},
+    {"second_card_peer/flash_attention_2.jsonl", "h100-sxm", ""},
+};
+
+/// The first of the paths that the row has.
+inline FoundJson first_of(const FoundJson& row, const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) {
+    const FoundJson::json_pointer at(path);
+    if (row.contains(at) && !row.at(at).is_null()) return row.at(at);
+  }
+  return nullptr;
+}
+
+inline FoundJson time_of_bench(const FoundJson& row) { return first_of(row, {"/time", "/warm", "/measured/time"}); }
+
+inline napkin::ValidationRow bench_row(const FoundJson& row, const BenchFile& file) {
+  napkin::ValidationRow out;
+  napkin::Head& head = out.head;
+  const FoundJson kernel = first_of(row, {"/kernel", "/peer", "/predicted/kernel"});
+  head.kernel = kernel.is_null() ? std::string(file.kernel) : kernel.get<std::string>();
+  head.algorithm = napkin::load_mapping(*head.kernel, "kernel").algorithm;
+  head.gpu = file.gpu;
+  const FoundJson dtype = first_of(row, {"/dtype"}), mask = first_of(row, {"/mask"});
+  head.dtype = dtype.is_null() ? "bf16" : dtype.get<std::string>();
+  if (mask == "causal") head.mask.kind = napkin::Mask::Kind::causal;
+  for (const auto& [axis, size] : row.at("shape").items()) head.shape.emplace_back(axis, size.get<std::int64_t>());
+  const FoundJson tile = first_of(row, {"/tile", "/predicted/tile"});
+  for (const auto& [knob, value] : tile.items()) {
+    if (value.is_string())
+      head.tile.push_back({knob, 0, value.get<std::string>()});
+    else
+      head.tile.push_back({knob, value.get<std::int64_t>(), ""});
+  }
+  out.split = "held-out";
+  out.measured.time = time_of_bench(row).get<double>();
+  return out;
+}
+
+inline void add_bench_rows(napkin::FoundErrors& found, const std::filesystem::path& recordings) {
+  for (const BenchFile& file : bench_files) {
+    std::ifstream lines(recordings / file.file);
+    std::vector<napkin::ValidationRow> rows;
+    for (std::string line; std::getline(lines, line);) {
+      const FoundJson row = FoundJson::parse(line);
+      const auto is = [&](const char* key, const char* value) { return !row.contains(key) || row[key] == value; };
+      if (is("split", "held-out") && is("l2", "warm") && !time_of_bench(row).is_null())
+        rows.push_back(bench_row(row, file));
+    }
+    napkin::Replay again;
+    std::vector<napkin::ScoredRow> scored;
+    for (const napkin::ValidationRow& row : rows) {
+      try {
+        scored.push_back(again(row));
+      } catch (const napkin::Error&) {  // its mapping got a knob since, whose value nobody wrote down
+      }
+    }
+    found.add(scored, std::filesystem::path(file.file).parent_path());
+  }
+}
+
+/// Folders whose rows are one tile at shapes beyond the array, or rows of zeros: probes, and no calls that anybody
+/// makes; or ratios to a peer, of the tiles that other folders have.
+inline bool is_probe(const std::string& folder) {
+  return folder == "edges" || folder == "edges_h100" || folder == "speed";
+}
+
+inline void add_recorded_rows(napkin::FoundErrors& found, const std::filesystem::path& recordings) {
+  std::map<std::string, std::vector<std::string>> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(recordings)) {
+    const std::string folder = entry.path().parent_path().filename();
+    if (entry.path().extension() == ".jsonl" && !is_probe(folder)) files[folder].push_back(entry.path());
+  }
+  for (auto& [folder, paths] : files) {
+    std::sort(paths.begin(), paths.end());
+    std::vector<napkin::report::RecordedRow> rows;
+    for (const std::string& path : paths) {
+      std::ifstream first(path);
+      std::string line;
+      std::getline(first, line);
+      const FoundJson row = FoundJson::parse(line);
+      if (!row.contains("command") || row["command"] != "validate" || row.contains("card")) continue;
+      for (napkin::report::RecordedRow& one : napkin::report::read_rows(path, "rows")) rows.push_back(std::move(one));
+    }
+    napkin::Replay again;
+    std::vector<napkin::ScoredRow> scored;
+    for (const napkin::report::RecordedRow& row : rows) scored.push_back(again(row.row));
+    found.add(scored, folder);
+  }
+}
+
+inline napkin::FoundErrors found_errors(const std::filesystem::path& recordings) {
+  using namespace napkin;
+  FoundErrors found;
+  const auto published = report::parse_published(published_rows_text(), std::string(published_rows_path));
+  found.add(ask_published(published));
+  add_recorded_rows(found, recordings);
+  add_bench_rows(found, recordings);
+  return found;
+}
+
+}  // namespace measured

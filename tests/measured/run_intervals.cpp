@@ -1,0 +1,12 @@
+// Prints the tables of docs/intervals.md: how many rows lie within their band, each row's source left out.
+//
+//   run_intervals
+
+#include <cstdio>
+
+#include "apps/library/judge/intervals.hpp"
+
+int main() {
+  std::fputs(napkin::table_of(napkin::judge_intervals()).c_str(), stdout);
+  return 0;
+}
