@@ -128,8 +128,7 @@ class Kernel {
   void choose_on(const Machine& machine, int top = 1) {
     if (layout_.ideal) return;
     const Request other = with(machine);
-    Question question = other.question(layout_);
-    question.content.clear();  // no file names a machine that does not exist
+    const Question question = other.question(layout_);
     Tables tables;
     Selection selection = Selector(question, tables).rank(top);
     for (Ranked& one : selection.ranked) add(std::move(one.tile));

@@ -21,7 +21,7 @@ std::string with_unit(double value, const std::string& unit) {
 }
 
 /// "at least 930 W"
-std::string needed_text(const NeedRow& row) {
+std::string amount_needed(const NeedRow& row) {
   if (!row.reached) return "not reached";
   return (row.upward ? "at least " : "at most ") + with_unit(row.needed, row.unit);
 }
@@ -29,7 +29,7 @@ std::string needed_text(const NeedRow& row) {
 std::string rows_table(const NeedAnswer& answer, const Style& style) {
   Table table({"<number", "today", "<needed", "times", "<then limits", "then", "<note"});
   for (const NeedRow& row : answer.rows) {
-    table.add({row.name, with_unit(row.value, row.unit), needed_text(row),
+    table.add({row.name, with_unit(row.value, row.unit), amount_needed(row),
                row.reached ? fmt::format("x{:.3g}", row.needed / row.value) : "", row.bound,
                row.got > 0 ? goal_text(answer, row.got) : "", row.why});
   }
@@ -40,7 +40,7 @@ std::string line_table(const NeedAnswer& answer, const Style& style) {
   const NeedLine& line = *answer.line;
   Table table({"with " + line.along, "<" + line.name, "<then limits", "<note"});
   for (const NeedLine::Point& point : line.points)
-    table.add({with_unit(point.along, line.along_unit), needed_text(point.row), point.row.bound, point.row.why});
+    table.add({with_unit(point.along, line.along_unit), amount_needed(point.row), point.row.bound, point.row.why});
   return table.text(style, "  ");
 }
 
