@@ -43,7 +43,8 @@ using Counted = Move::Counted;
 TEST_CASE(
     "attention_sm90: all levels, masks, grouped queries, ragged tiles, clusters, P in registers and in shared memory") {
   const Diagram d = load_diagram("attention");
-  const Mapping mapping = load_mapping("attention_sm90", "--kernel");
+  Mapping mapping = load_mapping("attention_sm90", "--kernel");
+  mapping.padded.clear();  // law.padded_heads counts widths that are padded
   std::mt19937 random(1);
   const auto pick = [&](i64 low, i64 high) { return std::uniform_int_distribution<i64>(low, high)(random); };
   for (int round = 0; round < 60; ++round) {

@@ -172,7 +172,7 @@ Schedule schedule(const PlacedDiagram& placed) {
   out.nodes = real(usable);
   out.blocks = real(ceil_div(placed.blocks, usable));
   out.total_blocks = real(placed.blocks);
-  out.total_iterations = real(seen.chunks) * real(placed.blocks) / real(std::max(walked_together, Count(1)));
+  out.total_iterations = real(seen.chunks * (placed.blocks / std::max(walked_together, Count(1))));
   out.longest = real(seen.longest);
   const double longest = out.longest, mean = out.total_iterations / out.total_blocks;
   const double ahead = (out.blocks - 1) * out.nodes / out.total_blocks;

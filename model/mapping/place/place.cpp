@@ -41,8 +41,7 @@ void Placer::Compiled::place_level(std::size_t position, const Tile& tile, Place
   level.groups = product(level.groups_of);
 }
 
-// A cluster is `nodes` blocks side by side: together they are one larger group. Where the grid is rounded up to whole
-// clusters, the blocks without rows of the last one are launched too.
+// A cluster is `nodes` blocks side by side: together they are one larger group.
 void Placer::Compiled::place_cluster(const Tile& tile, PlacedDiagram& into) const {
   const CompiledLevel& c = levels_[at(cluster_)];
   const PlacedLevel& block = into.block();
@@ -53,7 +52,6 @@ void Placer::Compiled::place_cluster(const Tile& tile, PlacedDiagram& into) cons
   level.extent[at(c.along)] *= into.cluster;
   level.groups_of[at(c.along)] = ceil_div(problem_->sizes[at(c.along)], level.extent[at(c.along)]);
   level.groups = product(level.groups_of);
-  if (c.rounds_up) into.blocks = level.groups * into.cluster;
 }
 
 void Placer::Compiled::place_levels(const Tile& tile, PlacedDiagram& into) const {

@@ -83,7 +83,6 @@ TEST_CASE("each constraint says its name, what is needed and what there is") {
     const Case odd("matmul_sm90", "h200-sxm", {{"a", 128 * 3}, {"b", 256}, {"c", 256}}, {}, DType::bf16);
     const Shape tile{{"a", 128}, {"c", 128}, {"cluster", 2}};
     CHECK(broken(odd, tile).empty());
-    CHECK(Placer(odd.streamed, odd.mapping, odd.machine, odd.problem).place(odd.tile(tile)).blocks == Count(4 * 2));
   }
   SUBCASE("blocks that share keys by multicast visit the same ones") {
     const Shape even{{"b", 1}, {"h", 1}, {"q", 512}, {"x", 256}, {"d", 128}};

@@ -63,8 +63,8 @@ TEST_CASE("amounts that are none are refused at their character") {
       {"a % b", "'% b' is left over"},
       {"99999999999999999999", "is no whole number"},
   };
-  for (const auto& [text, what] : cases) {
-    const std::string said = refusal(text);
+  for (const auto& one : cases) {
+    const std::string text = one.first, what = one.second, said = refusal(text);
     CHECK_MESSAGE(said.find(what) != std::string::npos, text << " -> " << said);
     CHECK_MESSAGE(said.starts_with("f.yaml:1:"), said);
   }
