@@ -80,11 +80,13 @@ TEST_CASE("bytes, products and exponentials are those of the model") {
     const std::int64_t products = static_cast<std::int64_t>(counted.products);
     CHECK(2 * products == expected.executed_flops.value.get());
     ++products_compared;
-    if (!sees_nothing(one)) {
+    // Of padded heads attention_sm80 asks for what is there alone, and scores are not products over own widths.
+    const bool padded = test::correctness::variant_of(one).expression.find(".padded = true") != std::string::npos;
+    if (!sees_nothing(one) && !padded) {
       CHECK(static_cast<std::int64_t>(counted.delivered) == at_shared(problem.placed()).delivered.value.get());
       ++bytes_compared;
     }
-    if (one.kernel.starts_with("matmul")) continue;
+    if (one.kernel.starts_with("matmul") || padded) continue;
 
     // An exponential for each score of a visited tile; beside them one a row and chunk that a maximum is looked for in,
     // by each of the four threads that have the row.

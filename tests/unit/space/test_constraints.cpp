@@ -80,7 +80,7 @@ TEST_CASE("each constraint says its name, what is needed and what there is") {
     CHECK(find(all, "cluster")->available == 3);
   }
   SUBCASE("a kernel that rounds its grid up launches blocks without rows") {
-    const Case odd("matmul_sm90", "h200-sxm", {{"a", 128 * 3}, {"b", 256}, {"c", 256}}, {}, DType::bf16);
+    const Case odd("vendor_matmul_sm90", "h200-sxm", {{"a", 128 * 3}, {"b", 256}, {"c", 256}}, {}, DType::bf16);
     const Shape tile{{"a", 128}, {"c", 128}, {"cluster", 2}};
     CHECK(broken(odd, tile).empty());
   }
