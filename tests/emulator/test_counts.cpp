@@ -124,6 +124,7 @@ TEST_CASE("attention_decode_sm90: bytes, products and exponentials are those of 
   int cases = 0;
   for (test::DecodeCase one : test::decode_cases(22)) {
     if (!one.lengths.empty() || one.sizes.x > 1000) continue;  // the model has one length of keys
+    if (test::variant_of(one).expression.find(".padded = true") != std::string::npos) continue;
     one.deviation = 1;
     CAPTURE(test::describe(one));
     test::DecodeProblem problem(one);
@@ -180,6 +181,7 @@ TEST_CASE("attention_backward_sm90: bytes, products and exponentials are those o
       const test::BackwardRun run = problem.run(number_of_case);
       REQUIRE(run.error == "");
       check_work(problem.placed(), run.counters, one.layout.mask.kind != Mask::Kind::window);
+      if (problem.plans().gradients.expression.find(".padded = true") != std::string::npos) continue;
       // S, dK and dQ contract or make d columns, dP and dV those of V.
       const auto scores = static_cast<std::int64_t>(run.counters.products) / (3 * s.d + 2 * s.dv);
       CHECK(static_cast<std::int64_t>(run.counters.exponentials) == scores);
