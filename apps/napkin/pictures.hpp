@@ -18,7 +18,7 @@ namespace napkin::cli {
 /// The columns of the tile that the question asks about or select selects.
 [[nodiscard]] report::ColumnDiagram columns_of(const Ask& ask);
 
-/// What --picture asks for; no placed diagram: columns alone can be drawn.
+/// Draws the picture that --picture names; without a placed diagram, columns alone can be drawn.
 [[nodiscard]] report::Drawing picture_of(const std::string& which, const report::ColumnDiagram& columns,
                                          const PlacedDiagram* placed);
 

@@ -12,7 +12,7 @@ namespace napkin {
 
 class TimedLaunch {
  public:
-  /// Of a tile that has an event graph (has_event_graph). `placed` and `plan` outlive it.
+  /// Times a tile that has an event graph (has_event_graph). `placed` and `plan` outlive it.
   TimedLaunch(const PlacedDiagram& placed, const Plan& plan);
   ~TimedLaunch();
   TimedLaunch(TimedLaunch&&) noexcept;

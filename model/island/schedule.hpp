@@ -26,8 +26,8 @@ struct Transport {
 /// The calls of a division in order, those of one kind together. (eq. 20.6)
 [[nodiscard]] std::vector<Transport> transports_of(const Division& division, const Island& island);
 
-/// One call that carries an array of so many bytes, of an all-gather the whole one, by all GPUs that take part. (eq.
-/// 20.6)
+/// Returns the transport of a call that carries `array` bytes, of an all-gather the whole array's, by all GPUs that
+/// take part. (eq. 20.6)
 [[nodiscard]] Transport transport_of(const Island& island, std::int64_t gpus, Carrier by, Bytes array);
 
 /// What a GPU does in one step, in seconds.

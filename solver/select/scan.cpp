@@ -246,8 +246,8 @@ std::pair<BlockClocks, bool> clocks_or_least(const TileRow& row, double mean, co
 
 }  // namespace
 
-/// Of a packed batch the mean over all blocks. Where blocks persist, `first` is no later
-/// behind `next` than any part's.
+/// Returns a block's clocks, of a packed batch their mean. Where blocks persist, `first` is no later behind `next` than
+/// any part's.
 Scan::MeanClocks Scan::block_of(const TablePart& part, const TileRow& row, const LaunchShape& launch) const {
   const TileTrait& trait = part.traits[row.trait];
   const auto of = [&](const auto& one) { return clocks_or_least(row, one.mean, trait.cuts ? one.block : one.uncut); };

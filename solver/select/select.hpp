@@ -42,7 +42,7 @@ class Tables {
   Tables& operator=(const Tables&) = delete;
 
   [[nodiscard]] std::shared_ptr<Table> of(const Question& question);
-  /// Where it was met before; else nullptr.
+  /// Returns the table of the question's kind; nullptr where none was met before.
   [[nodiscard]] std::shared_ptr<Table> find(const Question& question);
   /// A table whose making ended in an error is not kept: the next question of its kind makes it anew.
   void forget(const Table& table);

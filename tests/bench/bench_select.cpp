@@ -1,4 +1,4 @@
-// How long the solver takes for one question: making a table, the first answer, a further length, its reason and
+// Times of the solver for one question: making a table, the first answer, a further length, its reason and
 // counts. One core; medians of repetitions. What a user waits for through napkin::select is in bench_session.cpp.
 #include <benchmark/benchmark.h>
 
@@ -54,7 +54,7 @@ void making_of_a_table(benchmark::State& state) {
   state.counters["rows"] = static_cast<double>(rows);
 }
 
-/// Of a kind that was not met before: the table and the runs of its graphs that the answer needs.
+/// Answers a question of a new kind: the table, and the runs of its graphs that the answer needs.
 void first_answer(benchmark::State& state) {
   const Case c = attention(state.range(0), state.range(1));
   const Question question = c.question();

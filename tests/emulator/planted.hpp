@@ -15,7 +15,7 @@
 
 namespace napkin::test {
 
-/// Whether a kernel pads the heads of that question.
+/// Returns true where a kernel pads the heads of that question.
 inline bool pads(const std::string& kernel, std::int64_t d, std::int64_t dv) {
   const Mapping& mapping = built_in_mapping(kernel);
   return mapping.size_for("d", d) != d || mapping.size_for("dv", dv) != dv;

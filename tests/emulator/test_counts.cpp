@@ -80,7 +80,7 @@ TEST_CASE("bytes, products and exponentials are those of the model") {
     const std::int64_t products = static_cast<std::int64_t>(counted.products);
     CHECK(2 * products == expected.executed_flops.value.get());
     ++products_compared;
-    // Of padded heads attention_sm80 asks for what is there alone, and scores are not products over own widths.
+    // attention_sm80 asks for own widths of padded heads alone, and scores are not products over own widths.
     const bool padded = test::correctness::variant_of(one).expression.find(".padded = true") != std::string::npos;
     if (!sees_nothing(one) && !padded) {
       CHECK(static_cast<std::int64_t>(counted.delivered) == at_shared(problem.placed()).delivered.value.get());

@@ -63,7 +63,8 @@ TEST_CASE("the text answers first; what does not fit exits 1 and says by how muc
   CHECK(run.out.find("left out   the host's own work, sampling, scheduling") != std::string::npos);
   const auto large = napkin("step llama3-70b --gpu h100-sxm --shape q=128");
   CHECK(large.code == 1);
-  CHECK(large.err.find("a GPU would hold 141.2 GB, and h100-sxm has 80.0") != std::string::npos);
+  // 2 B of 80 (855.6 M) + 2 x 1.051 G weights, and 128 keys of 320 KiB
+  CHECK(large.err.find("a GPU would hold 141.1 GB, and h100-sxm has 80.0") != std::string::npos);
   CHECK(large.out.find("predicted") != std::string::npos);
 }
 

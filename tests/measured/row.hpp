@@ -2,6 +2,8 @@
 // A recorded row is one JSON object of a file in this folder, and predicted() asks the program for the row's question
 // anew: "measured 349,668 cycles, predicted 346,312".
 
+#include <doctest/doctest.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
@@ -68,6 +70,15 @@ inline double median(std::vector<double> of) {
   std::sort(of.begin(), of.end());
   const std::size_t n = of.size();
   return n % 2 == 1 ? of[n / 2] : (of[n / 2 - 1] + of[n / 2]) / 2;
+}
+
+/// Checks a row of run_correctness: near the reference's own error, every value written, no guard band changed.
+inline void check_right(const Json& row) {
+  CHECK(row["good"].get<bool>());
+  CHECK(row["max_error"].get<double>() <= 2 * row["reference_error"].get<double>() + 1e-5);
+  CHECK(row["lse_error"].get<double>() <= 1e-3);
+  CHECK(row["unwritten"] == 0);
+  CHECK(row["strayed"] == 0);
 }
 
 }  // namespace measured

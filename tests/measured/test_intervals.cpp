@@ -1,5 +1,5 @@
-// The errors that bands are made of are today's model's, and bands hold as many rows as they say, each row's source left
-// out. docs/intervals.md has the tables.
+// The errors that bands are made of are today's model's, and bands hold as many rows as they say, each row's source
+// left out. docs/intervals.md has the tables.
 
 #include <doctest/doctest.h>
 
@@ -26,7 +26,7 @@ TEST_CASE("eight of ten rows lie within the bands that were made without their s
   CHECK(judged.all.share() < 0.90);
   CHECK(judged.published.share() > 0.75);
   CHECK(judged.published.share() < 0.85);
-  // What is reached. 75 to 85 % is aimed at: decoding is below, many waves above.
+  // Bounds at what is reached. 75 to 85 % is the aim: decoding is below, many waves above.
   const std::map<std::string, std::pair<double, double>> bounds{{"few rows", {0.75, 0.85}},
                                                                 {"decode", {0.68, 0.85}},
                                                                 {"short calls", {0.75, 0.87}},

@@ -85,7 +85,7 @@ bool nearer(const Shared& a, const Shared& b) {
   return std::tuple(a.count(), a.all()) > std::tuple(b.count(), b.all());
 }
 
-/// What rows weigh for one question, by group.
+/// Weights of the rows for one question, and what they come to by group.
 struct Weights {
   std::vector<double> of_row;
   double sum = 0;
@@ -136,7 +136,8 @@ std::string text_of(const PredictionKind& kind, const Shared& near) {
   return text;
 }
 
-/// What of the question nobody compared; "" where its very kind was, if on other products of the architecture.
+/// Names the facts of the question that no row shares; "" where its very kind was compared, if on other products of the
+/// architecture.
 std::string why_wide(const PredictionKind& kind, const Shared& near) {
   std::vector<std::string> why;
   if (kind.own_mapping) {

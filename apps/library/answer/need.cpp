@@ -75,12 +75,12 @@ Machine scaled(Machine machine, const Varied& number, double factor) {
   return machine;
 }
 
-/// Whether what the card takes with nothing running is below its limit.
+/// Returns true where the card's idle power is below its limit.
 bool can_run(const Machine& machine) {
   return !machine.power.limit || !machine.power.idle || machine.power.idle->value < machine.power.limit->value;
 }
 
-/// What a target asks of a prediction.
+/// A target, and the number of a prediction that is held to it.
 struct Goal {
   std::string name;
   double target = 0;
@@ -186,7 +186,7 @@ class Along {
   }
 
  private:
-  /// Whether more of it is better, by the tiles known so far; where they do not say, it is.
+  /// Returns true where more of it is better, by the tiles known so far; also where these do not tell.
   [[nodiscard]] bool rises(double low, double high) const {
     const auto least = at(low), most = at(high);
     return !least || (most && !kernel_.goal().better(kernel_.goal().of(*least), kernel_.goal().of(*most)));

@@ -44,7 +44,7 @@ struct PlacedQuestion {
         launch(placement.placed, placement.plan) {}
 };
 
-/// One entry on its way to an answer.
+/// An entry of a step, timed but for the step's clock.
 struct StepLaunch {
   StepEntryAnswer answer;
   std::unique_ptr<PlacedQuestion> question;  ///< of an entry that the event graph predicts
@@ -53,7 +53,7 @@ struct StepLaunch {
   std::string why;                     ///< it cannot run: why
 };
 
-/// What all launches of a step share.
+/// The facts that all launches of a step share.
 struct StepSetting {
   const Session& session;
   const Machine& machine;
@@ -78,7 +78,7 @@ StepSetting setting_of(const Session& session, const StepAsk& ask, const Machine
           floor};
 }
 
-/// Whether the tile of a question can be timed at any clock.
+/// Returns true where the question's tile can be timed at any clock.
 bool may_be_timed(const Request& request, const SelectedTile& selected) {
   if (!selected.fits || selected.layout->ideal) return false;
   const Placement placement = place(placer_of(request, *selected.layout), selected.tile);

@@ -42,7 +42,7 @@ struct ModelStep {
 /// Names of the bundled steps, sorted.
 [[nodiscard]] std::vector<std::string> builtin_steps();
 
-/// What a bundled step says about itself, and its symbols with their defaults: "b=1 q x=q".
+/// The description of a bundled step, and its symbols with their defaults: "b=1 q x=q".
 struct StepNotes {
   std::string about;
   std::vector<std::string> symbols;

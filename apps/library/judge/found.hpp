@@ -16,7 +16,7 @@ class FoundErrors {
   void add(const PredictionKind& kind, bool recorded, const std::string& source, double found_over_predicted);
   /// The rows that were asked, but for calls of two passes: their errors are of neither kernel.
   void add(const std::vector<PublishedAnswer>& answers);
-  /// Of rows that were replayed the newest with right results which are held out, near the best of their question.
+  /// Adds replayed rows: the newest, held out, with right results, near the best of their question.
   void add(const std::vector<ScoredRow>& rows, const std::string& source);
 
   [[nodiscard]] const std::vector<KnownErrors>& all() const { return all_; }

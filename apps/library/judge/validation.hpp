@@ -86,7 +86,7 @@ struct ErrorSummary {
   double mean = 0, median = 0, worst = 0;  ///< of |predicted / measured - 1|
 };
 
-/// Of the rows of one question those within 1.5x of its best, or all where it has no sweep.
+/// Returns the rows of a question within 1.5x of its best, or all where it has no sweep.
 [[nodiscard]] std::vector<ScoredRow> near_the_best(const std::vector<ScoredRow>& question);
 
 /// Hertz that the SMs ran at: cycles over the wall time of the launches that were timed, where a row has cycles; else

@@ -75,14 +75,13 @@ void keep_comparable(std::vector<Ranking>& rankings) {
   if (!std::all_of(rankings.begin(), rankings.end(), optimistic)) std::erase_if(rankings, optimistic);
 }
 
-/// What calls of the best tile are known to take.
+/// Returns the band of the best tile.
 Band band_of(const Request& request, const Ranking& ranking) {
   const Placement placement = place(placer_of(request, ranking.layout()), ranking.best().tile);
   return band_of(kind_of(request, ranking.layout(), placement.placed, ranking.best().prediction));
 }
 
-/// Whether one is ahead of another beyond doubt: eight of ten of its calls, the late ones among them, end before eight
-/// of ten of the other's.
+/// Returns true where the one's band ends before the other's begins.
 bool ahead_beyond_doubt(const Request& request, const Ranking& one, const Ranking& other) {
   const auto time = [](const Ranking& ranking) { return ranking.best().prediction.time.value; };
   return time(one) < time(other) && band_of(request, one).high * time(one) < band_of(request, other).low * time(other);

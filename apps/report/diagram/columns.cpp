@@ -117,7 +117,7 @@ class Columns {
   }
   void use(int id) { bundle(id).last = std::max(bundle(id).last, here()); }
 
-  /// What a table is for, in place of a function that its lines would lead to: "rows of K, V".
+  /// Says which arrays a table's entries pick rows of, since no function reads it: "rows of K, V".
   [[nodiscard]] std::string rows_named_by(ArrayId table) const {
     std::vector<std::string> named;
     for (const Array& array : d_.arrays) {
@@ -282,7 +282,7 @@ class Columns {
     return -1;
   }
 
-  /// Whether an array is there after that operation has read it.
+  /// Returns true where the array is used again after that operation has read it.
   [[nodiscard]] bool stays(ArrayId array, OpId reader) const {
     const auto in = [&](const std::vector<ArrayId>& list) {
       return std::find(list.begin(), list.end(), array) != list.end();
@@ -422,7 +422,7 @@ class Columns {
     put(std::move(made));
   }
 
-  /// What is read or added to in every iteration is there up to the bracket.
+  /// Keeps arrays that every iteration reads or adds to up to the bracket.
   void end_of_loop() {
     data();
     for (const ArrayId id : s_.persistent) use(bundle_of_[at(id)]);

@@ -40,7 +40,7 @@ struct Bundle {
   std::vector<Joined> joined;
 };
 
-/// Where a bundle gets a new label: it lies at a level, in a variable.
+/// A stretch of a bundle's lines at one level, in one variable; it begins with a label.
 struct Stretch {
   int bundle = 0;
   LevelId level = 0;
@@ -101,7 +101,7 @@ struct DiagramColumn {
   std::vector<std::string> values;  ///< held there in axis names, a term an array; without a machine
 };
 
-/// What the picture says of a level beside its columns.
+/// A memory level of the picture: its name, bytes and limit.
 struct DiagramLevel {
   LevelId level = 0;
   std::string name;
@@ -111,7 +111,7 @@ struct DiagramLevel {
   std::optional<std::int64_t> limit = {};
 };
 
-/// What moves in no column: a part of a result that goes to and fro within an iteration.
+/// A move that no column shows: a part of a result that goes to and fro within an iteration.
 struct UndrawnMove {
   std::string name;
   LevelId into = 0;

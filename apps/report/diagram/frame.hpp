@@ -12,7 +12,7 @@ namespace napkin::report {
 constexpr double wire_gap = 22, name_size = 12, axis_size = 11, small_size = 10;
 constexpr const char *grey = "#666666", *pale = "#bbbbbb", *dark = "#222222";
 
-/// What is written where a bundle gets a new label, and where: from the left end of its column.
+/// An event of a bundle with its place, from the left end of its column, and the labels that are written there.
 struct PlacedEvent {
   double from = 0, to = 0;
   bool named = false;          ///< a stretch whose name is written
@@ -51,7 +51,7 @@ struct Frame {
 [[nodiscard]] std::string size_text(const AxisTag& tag);
 /// "g_q s_x" word by word, each with what stands below its line.
 [[nodiscard]] std::vector<Span> product_spans(const std::string& words);
-/// How far the lines that an input's dimensions fork into are from its left end.
+/// Returns the distance from an input's left end to the lines that its dimensions fork into.
 [[nodiscard]] double fork_of(const Bundle& bundle);
 [[nodiscard]] double box_width(const ColumnFunction& function);
 

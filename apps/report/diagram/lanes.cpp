@@ -6,7 +6,7 @@
 namespace napkin::report {
 namespace {
 
-/// What a function touches, in the lanes before they are ordered.
+/// The bundles that a function touches, before lanes are ordered.
 struct Reach {
   int column = 0;
   std::vector<int> bundles;
@@ -60,7 +60,7 @@ std::vector<int> shared_lanes(const ColumnDiagram& diagram) {
   return lane_of;
 }
 
-/// How far functions reach, and over how many bundles that they do not touch.
+/// Adds up how far functions reach, and over how many bundles that they do not touch.
 int cost_of(const ColumnDiagram& diagram, const std::vector<Reach>& reaches, const std::vector<int>& lane_of,
             const std::vector<int>& place_of) {
   int cost = 0;

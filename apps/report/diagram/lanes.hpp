@@ -8,7 +8,7 @@
 
 namespace napkin::report {
 
-/// By bundle, from 0 at the top. Bundles of one lane are never there together.
+/// Returns each bundle's lane, from 0 at the top. Bundles of a lane are never live together.
 [[nodiscard]] std::vector<int> lanes_of(const ColumnDiagram& diagram);
 
 }  // namespace napkin::report

@@ -133,7 +133,7 @@ class Painter {
     for (const auto& [id, x] : reached) lines(id, x, f_.left[column + 1], colour_[at(id)]);
   }
 
-  /// One line of an input's dimension becomes the lines of the axes that read it.
+  /// Draws the fork of an input's dimension into the lines of the axes that read it.
   void fork(int id) {
     const Bundle& b = d_.bundles[at(id)];
     const std::vector<double>& wires = f_.bundles[at(id)].wires;

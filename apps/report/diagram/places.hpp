@@ -33,10 +33,10 @@ class Places {
   [[nodiscard]] const std::vector<DiagramLevel>& levels() const { return levels_; }
   std::vector<Trip>& trips() { return trips_; }
 
-  /// Whether the picture has a line for the axis: its size, or a group's part of it, is not known to be 1.
+  /// Returns true where the picture has a line for the axis: its size, or a group's part of it, is not known to be 1.
   [[nodiscard]] bool drawn(AxisId axis) const;
   [[nodiscard]] std::vector<AxisId> drawn(const std::vector<AxisId>& axes) const;
-  /// Where a result is made.
+  /// Returns the level at which a result is made.
   [[nodiscard]] LevelId made_at(ArrayId array) const;
   [[nodiscard]] LevelId deepest() const;
   /// The variable that holds the array at a level, by its index; -1: none.

@@ -94,7 +94,7 @@ class Tiling {
     }
   }
 
-  /// One group's part of a side: the second of several, so that one sees that there are others.
+  /// Returns the part of a side that is drawn as a group: the second of several, so that others are seen beside it.
   [[nodiscard]] static std::pair<double, double> part(const Cut& c) {
     const double size = length(c.group, c.whole);
     const double from = c.group < c.whole && 2 * size <= matrix_side ? size : 0;
@@ -126,7 +126,7 @@ class Tiling {
 
   [[nodiscard]] bool smaller() const { return row_.agent < row_.group || column_.agent < column_.group; }
 
-  /// One group's tile by itself, cut into the parts of its agents: the paper's tiles of tiles.
+  /// Draws a group's tile by itself, cut into the parts of its agents: the paper's tiles of tiles.
   void agents(const std::string& name) {
     const double wide = std::min(1.0, column_.group / row_.group), high = std::min(1.0, row_.group / column_.group);
     const Rectangle tile{corner_x, corner_y, corner_x + matrix_side * wide, corner_y + matrix_side * high};

@@ -8,7 +8,7 @@
 namespace napkin::report {
 namespace {
 
-/// What the target is about: "600.0 us", "700.0 TFLOP/s", "0.4 J".
+/// Writes the target: "600.0 us", "700.0 TFLOP/s", "0.4 J".
 std::string goal_text(const NeedAnswer& answer, double value) {
   if (answer.goal == "time") return time_text(value);
   if (answer.goal == "flops") return tflops_text(1e-12 * value);

@@ -166,7 +166,7 @@ class Chart {
                        colour(s).ink(), escaped(text));
   }
 
-  /// Whether a bar of the node says what it is.
+  /// Returns true where a bar of the node has room for its name.
   [[nodiscard]] bool named(std::size_t node) const {
     return std::any_of(r_.run.spans.begin(), r_.run.spans.end(), [&](const TimelineSpan& s) {
       return static_cast<std::size_t>(s.node) == node && !shown(s, width(s)).empty();

@@ -21,7 +21,7 @@ struct SharedPipe {
 [[nodiscard]] SharedPipe shared_pipe(const Machine& machine, LevelId into, Hertz clock);
 /// The one that device memory's bytes pass.
 [[nodiscard]] SharedPipe device_pipe(const PlacedDiagram& placed, Hertz clock);
-/// Of no placement: the first that has a rate. Throws Error where none has.
+/// Returns device memory's pipe by the machine alone: the first that has a rate. Throws Error where none has.
 [[nodiscard]] SharedPipe device_pipe(const Machine& machine);
 
 }  // namespace napkin

@@ -162,7 +162,7 @@ struct PredictedAnswer {
   Later<std::optional<StandingAnswer>> standing = {};
   /// The event graph's; else a bound.
   [[nodiscard]] bool by_graph() const { return standing.get() && standing.get()->by_graph; }
-  /// What such calls took, in seconds: in the mean, and eight of ten of them. Never less than a bound.
+  /// Seconds that such calls took: in the mean, and eight of ten of them. Never less than a bound.
   struct Likely {
     double mean = 0, low = 0, high = 0;
   };

@@ -13,7 +13,7 @@
 
 namespace napkin {
 
-/// What limits a call, and how much of it are starts and ends.
+/// The regime of a call: which resource limits it, or whether its starts and ends do.
 enum class Regime {
   few_rows,    ///< of products: device memory alone takes twice as long as they do, as with 16 rows of activations
   decode,      ///< attention whose device memory alone takes twice as long: few queries read many keys
@@ -62,7 +62,7 @@ struct Band {
 /// The band of a prediction, from what was found of kinds like it, the nearest weighing most; `without` leaves out one
 /// source. (model/README.md, Bands)
 [[nodiscard]] Band band_of(const PredictionKind& kind, std::string_view without = {});
-/// Of whatever the event graph has predicted on that product or architecture; nothing where that is nothing.
+/// Returns the band of all that the event graph has predicted on that product or architecture; nothing without a row.
 [[nodiscard]] std::optional<Band> band_of(const Machine& machine);
 
 /// How far off predictions of one class were: one mapping's on one architecture or product, by one clock.

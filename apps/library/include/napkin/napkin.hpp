@@ -91,7 +91,7 @@ class Session {
   /// what limits next. Throws Error on the abstract machine, which has no clock.
   [[nodiscard]] SensitivityAnswer sensitivity(const Ask& ask) const;
 
-  /// What a step of a model costs, all its launches at one clock. (docs/steps.md)
+  /// Predicts a step of a model, all its launches at one clock. (docs/steps.md)
   [[nodiscard]] StepAnswer step(const StepAsk& ask) const;
 
   /// The least of each number of the machine that reaches a target, alone and along a line. (docs/command-line.md)

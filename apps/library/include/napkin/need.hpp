@@ -22,7 +22,7 @@ struct NeedAsk {
   std::optional<std::pair<std::string, std::string>> line;  ///< the least of the first beside values of the second
 };
 
-/// One number of the machine, or several that are one thing, the others as they are.
+/// The need of a number of the machine, or of several that change together; all others keep today's values.
 struct NeedRow {
   std::string name, unit;  ///< as sensitivity has them
   double value = 0;        ///< today's, in that unit
@@ -34,7 +34,7 @@ struct NeedRow {
   std::string why;     ///< not reached, or not monotone: what was found
 };
 
-/// What is needed of one number beside some values of another.
+/// The need of a number at several values of another.
 struct NeedLine {
   std::string name, unit, along, along_unit;
   struct Point {

@@ -11,7 +11,7 @@
 
 namespace napkin {
 
-/// How the launches of a step are issued.
+/// The way in which the launches of a step are issued.
 enum class Issue {
   stream,  ///< one by one: none begins sooner behind the one before than the profile's launch_overhead
   graph    ///< as one CUDA graph: the gap between two launches alone

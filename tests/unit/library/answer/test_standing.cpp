@@ -1,4 +1,4 @@
-// How sure a prediction is: a band's ends, which rows it is made of, and when it is wide.
+// Bands of predictions: their ends, which rows they are made of, and when they are wide.
 
 #include <doctest/doctest.h>
 

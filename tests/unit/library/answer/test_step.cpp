@@ -65,7 +65,7 @@ TEST_CASE("a prefill: one clock between its launches', power at the limit, FLOP 
   // 2 FLOP a weight and token but for embedding and head, of the head for one token, and the attention's causal pairs.
   const double weights = 32 * 218103808.0, pairs = 2048.0 * 2049 / 2;
   CHECK(answer.flops == doctest::Approx(2 * weights * 2048 + 2 * 128256.0 * 4096 + 32 * 32 * 4 * 128 * pairs));
-  // What binds a launch by itself at another clock takes another time here, in proportion to its cycles.
+  // A launch bound by cycles takes another time at another clock, in proportion to them.
   const StepEntryAnswer& product = entry(answer, "layer.down");
   Ask alone;
   alone.algorithm = product.algorithm;

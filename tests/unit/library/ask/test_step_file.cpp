@@ -1,4 +1,4 @@
-// What a step's file says at given symbols, and every mistake in it with its place.
+// A step's file at given symbols, and every mistake in it with its place.
 #include <doctest/doctest.h>
 
 #include <unistd.h>
