@@ -20,7 +20,7 @@ using test::Findings;
 namespace {
 
 constexpr double most_seconds =
-    5;  // of one question, of this process or of the clock: other processes may have the cores
+    6;  // of one question, of this process or of the clock: other processes may have the cores
 constexpr long most_memory = 2L << 20;  // KiB
 
 struct Outcome {
@@ -90,7 +90,7 @@ Ask asked(const char* algorithm, const char* gpu, const char* dtype, NamedSizes 
 
 TEST_CASE("questions that random ones found to take long, to give two times or to hold more than there is") {
   const Mask causal{Mask::Kind::causal, 0, 0};
-  constexpr double most = 2;  // seconds of a core that other processes share
+  constexpr double most = 3;  // seconds of a core that other processes share
   Outcome outcome;
   for (const Ask& ask :
        {asked("attention", "mi300x", "bf16", {{"b", 1}, {"h", 1}, {"g", 1}, {"q", 80}, {"x", 12978}, {"d", 256}}),
