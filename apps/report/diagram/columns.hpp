@@ -89,13 +89,16 @@ struct LevelHeld {
   std::int64_t bytes = 0;
 };
 
+/// Part of a column of data: a stretch of a bundle's lines, or a move between levels.
+using ColumnEvent = std::variant<Stretch, Move>;
+
 /// Data, functions beside each other, or the bracket of a loop.
 struct DiagramColumn {
   enum class Kind { data, functions, open, close } kind = Kind::data;
   Phase phase = Phase::head;
   bool inner = false;  ///< of a bracket: a loop over a part of a chunk or group
   std::string title;   ///< of a bracket
-  std::vector<std::variant<Stretch, Move>> events;
+  std::vector<ColumnEvent> events;
   std::vector<ColumnFunction> functions;
   std::vector<LevelHeld> held;      ///< the largest of the columns that this one stands for, by the rule as drawn
   std::vector<std::string> values;  ///< held there in axis names, a term an array; without a machine

@@ -172,61 +172,75 @@ void Frame::rows() {
   }
 }
 
+/// Finds the stretch of a bundle that is drawn last before an event of a column; null where none is.
+const Stretch* Frame::stretch_before(int bundle, std::size_t column, const ColumnEvent* event) const {
+  const Stretch* before = nullptr;
+  for (std::size_t c = 0; c <= column; ++c) {
+    for (const ColumnEvent& other : d.columns[c].events) {
+      if (&other == event) break;
+      const auto* one = std::get_if<Stretch>(&other);
+      if (one != nullptr && one->bundle == bundle) before = one;
+    }
+  }
+  return before;
+}
+
+/// Gives the width of a stretch, and notes which of its names and sizes are new behind the stretch before.
+double Frame::label_stretch(const Stretch& stretch, const Stretch* before, PlacedEvent& placed) const {
+  const std::string& own = d.bundles[at(stretch.bundle)].name;
+  const std::string name = stretch.name.empty() ? own : stretch.name;
+  const std::string old = before == nullptr ? "" : before->name.empty() ? own : before->name;
+  const std::string tagged = tag_of(stretch);
+  placed.named = before == nullptr || name != old || (!tagged.empty() && tagged != tag_of(*before)) || stretch.cached ||
+                 stretch.level == 0;
+  double width = 0;
+  if (placed.named)
+    width =
+        width_of(plain(name + (stretch.cached ? "*" : "")), name_size, true) + 6 + width_of(plain(tagged), small_size);
+  for (std::size_t axis = 0; axis < stretch.axes.size(); ++axis) {
+    const AxisTag& tag = stretch.axes[axis];
+    const bool same = before != nullptr && before->axes[axis].label == tag.label &&
+                      before->axes[axis].size == tag.size &&
+                      (tag.divisor == 1 || before->axes[axis].divisor == tag.divisor);
+    placed.labelled.push_back(!same);
+    if (!same)
+      width = std::max(width, width_of(axis_spans(tag), axis_size) + 8 + width_of(plain(size_text(tag)), small_size));
+  }
+  return std::max(width + 10, 22.0);
+}
+
+/// Moves the branches of a column to its right end, since they lead straight to the functions behind.
+void Frame::align_branches(std::size_t column, double right) {
+  std::map<int, double> taken;
+  for (std::size_t i = events[column].size(); i-- > 0;) {
+    const auto* move = std::get_if<Move>(&d.columns[column].events[i]);
+    if (move == nullptr || !move->branch) continue;
+    PlacedEvent& placed = events[column][i];
+    const double width = placed.to - placed.from;
+    placed.to = right - taken[move->bundle];
+    placed.from = placed.to - width;
+    taken[move->bundle] += width;
+  }
+}
+
 /// Places the events of a column of data one behind the other, those of each bundle for themselves.
 double Frame::place_events(std::size_t column) {
   std::map<int, double> reached;
-  for (const auto& event : d.columns[column].events) {
+  for (const ColumnEvent& event : d.columns[column].events) {
     PlacedEvent placed;
     const int id = std::visit([](const auto& e) { return e.bundle; }, event);
     placed.from = reached[id];
-    double width = 0;
-    if (const auto* stretch = std::get_if<Stretch>(&event)) {
-      const Stretch* before = nullptr;
-      for (std::size_t c = 0; c <= column; ++c) {
-        for (const auto& other : d.columns[c].events) {
-          if (&other == &event) break;
-          const auto* one = std::get_if<Stretch>(&other);
-          if (one != nullptr && one->bundle == id) before = one;
-        }
-      }
-      const std::string name = stretch->name.empty() ? d.bundles[at(id)].name : stretch->name;
-      const std::string old = before == nullptr ? "" : before->name.empty() ? d.bundles[at(id)].name : before->name;
-      const std::string tagged = tag_of(*stretch);
-      placed.named = before == nullptr || name != old || (!tagged.empty() && tagged != tag_of(*before)) ||
-                     stretch->cached || stretch->level == 0;
-      if (placed.named)
-        width = width_of(plain(name + (stretch->cached ? "*" : "")), name_size, true) + 6 +
-                width_of(plain(tag_of(*stretch)), small_size);
-      for (std::size_t axis = 0; axis < stretch->axes.size(); ++axis) {
-        const AxisTag& tag = stretch->axes[axis];
-        const bool same = before != nullptr && before->axes[axis].label == tag.label &&
-                          before->axes[axis].size == tag.size &&
-                          (tag.divisor == 1 || before->axes[axis].divisor == tag.divisor);
-        placed.labelled.push_back(!same);
-        if (!same)
-          width =
-              std::max(width, width_of(axis_spans(tag), axis_size) + 8 + width_of(plain(size_text(tag)), small_size));
-      }
-      width = std::max(width + 10, 22.0);
-    } else {
-      width = std::max(18.0, width_of(moved_spans(d, std::get<Move>(event)), small_size) + 10);
-    }
+    const auto* stretch = std::get_if<Stretch>(&event);
+    const double width = stretch != nullptr
+                             ? label_stretch(*stretch, stretch_before(id, column, &event), placed)
+                             : std::max(18.0, width_of(moved_spans(d, std::get<Move>(event)), small_size) + 10);
     if (column == 0) placed.from = reached[id] = std::max(placed.from, fork_of(d.bundles[at(id)]));
     placed.to = reached[id] = placed.from + width;
     events[column].push_back(placed);
   }
   double out = 0;
   for (const auto& [id, to] : reached) out = std::max(out, to);
-  std::map<int, double> taken;  // branches lead straight to the functions behind
-  for (std::size_t i = events[column].size(); i-- > 0;) {
-    const auto* move = std::get_if<Move>(&d.columns[column].events[i]);
-    if (move == nullptr || !move->branch) continue;
-    PlacedEvent& placed = events[column][i];
-    const double width = placed.to - placed.from;
-    placed.to = out - taken[move->bundle];
-    placed.from = placed.to - width;
-    taken[move->bundle] += width;
-  }
+  align_branches(column, out);
   return out;
 }
 

@@ -43,6 +43,9 @@ struct Frame {
   void rows();
   void widths();
   double place_events(std::size_t column);
+  void align_branches(std::size_t column, double right);
+  [[nodiscard]] const Stretch* stretch_before(int bundle, std::size_t column, const ColumnEvent* event) const;
+  [[nodiscard]] double label_stretch(const Stretch& stretch, const Stretch* before, PlacedEvent& placed) const;
 };
 
 [[nodiscard]] std::string tag_of(const Stretch& stretch);
