@@ -30,6 +30,9 @@ struct BlockPieces {
   double bytes = 0;
 };
 
+/// Columns of the streamed axis that a block takes in a step: a whole number of chunks; 1 where nothing is streamed.
+[[nodiscard]] std::int64_t segment_width(const PlacedDiagram& placed);
+
 class BlockTouches {
  public:
   /// `partitions`: of the cache; `running`: blocks at a time.
