@@ -16,11 +16,13 @@ double Best::second_time() const {
   return second_.row == nullptr ? forever : second_.time;
 }
 
-double Best::enough() const { return best_.size() < most_ ? forever : std::max(best_.back().time, second_time()); }
+double Best::enough() const {
+  return best_.size() < most_ ? limit_ : std::min(limit_, std::max(best_.back().time, second_time()));
+}
 
 double Best::enough(std::int64_t size) const {
   const auto of_size = std::find_if(best_.begin(), best_.end(), [&](const Found& one) { return one.size == size; });
-  return of_size == best_.end() ? enough() : std::max(of_size->time, second_time());
+  return of_size == best_.end() ? enough() : std::min(limit_, std::max(of_size->time, second_time()));
 }
 
 Count Best::moved(const Found& found) const {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -23,9 +24,10 @@ class Best {
     mutable std::optional<Count> into_blocks = {};  ///< bytes_into_blocks(), where another tile takes that time too
   };
   using BytesOf = std::function<Count(const TileRow&)>;
-  /// `runner_up`: whether the second is wanted.
-  Best(std::size_t most, BytesOf bytes_of, bool runner_up = true)
-      : most_(most), bytes_of_(std::move(bytes_of)), runner_up_(runner_up) {}
+  /// `runner_up`: whether the second is wanted. `limit`: seconds; a tile that takes longer need not be found.
+  Best(std::size_t most, BytesOf bytes_of, bool runner_up = true,
+       double limit = std::numeric_limits<double>::infinity())
+      : most_(most), bytes_of_(std::move(bytes_of)), runner_up_(runner_up), limit_(limit) {}
   /// No tile of that size that takes longer changes anything.
   [[nodiscard]] double enough(std::int64_t size) const;
   /// No tile of any further size that takes longer changes anything.
@@ -43,6 +45,7 @@ class Best {
   std::size_t most_;
   BytesOf bytes_of_;
   bool runner_up_;
+  double limit_;
   std::vector<Found> best_;
   Found second_;
 };

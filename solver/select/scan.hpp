@@ -28,7 +28,9 @@ class Scan {
   [[nodiscard]] const Question& question() const { return question_; }
   [[nodiscard]] std::uint64_t number() const { return number_; }  ///< of all scans its own
   [[nodiscard]] const Space& space() const { return table_->candidates().space(); }
-  [[nodiscard]] Selection rank(int top, bool runner_up = true);
+  [[nodiscard]] Selection rank(int top);
+  /// The best tile alone; perhaps none where every tile takes longer than `limit` seconds.
+  [[nodiscard]] Selection best(double limit);
   /// The best tile with that value of a knob, and its time; nothing where no such tile is legal.
   struct TileTime {
     Tile tile;
@@ -53,6 +55,7 @@ class Scan {
   [[nodiscard]] std::optional<Larger> next_larger(const Tile& tile, KnobId knob);
 
  private:
+  [[nodiscard]] Selection selection_of(const Best& best, int top);
   /// A part at the question's lengths.
   struct Shape {
     LaunchShape launch;

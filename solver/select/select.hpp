@@ -63,8 +63,9 @@ class Selector {
   ~Selector();
 
   [[nodiscard]] Selection rank(int top) const;
-  /// Ranks the best tile alone, which takes fewer tiles to time; without a runner-up.
-  [[nodiscard]] Selection best() const;
+  /// Ranks the best tile alone, without a runner-up, which takes fewer tiles to time; perhaps none where every tile
+  /// takes longer than the limit.
+  [[nodiscard]] Selection best(Seconds limit) const;
   /// Why this tile, in one sentence: what binds, what stops the next larger sizes with all other knobs free, what the
   /// runner-up loses on. Empty where nothing is ranked.
   [[nodiscard]] std::string explain(const Selection& selection) const;

@@ -13,12 +13,12 @@
 
 namespace napkin {
 
-Ranking::Ranking(const Request& request, const Layout& layout)
+Ranking::Ranking(const Request& request, const Layout& layout, Seconds limit)
     : request_(&request),
       layout_(&layout),
       question_(std::make_unique<const Question>(request.question(layout))),
       selector_(std::make_unique<Selector>(*question_, request.known->tables)),
-      selection_(selector_->best()) {}
+      selection_(selector_->best(limit)) {}
 
 std::string Ranking::explain() const { return selector_->explain(selection_); }
 
@@ -68,11 +68,12 @@ Prediction predicted(const Request& request, const Layout& layout, const Placeme
 
 namespace {
 
-/// Leaves the kernels whose times can be compared: the roofline's time is one that no kernel reaches, so where the
-/// event graph predicts some kernels, the others drop out.
+/// Whether the best tile's time is the roofline's, which no kernel reaches.
+bool is_optimistic(const Ranking& ranking) { return ranking.best().prediction.iteration.empty(); }
+
+/// Leaves the kernels whose times can be compared: where the event graph predicts some, the others drop out.
 void keep_comparable(std::vector<Ranking>& rankings) {
-  const auto optimistic = [](const Ranking& ranking) { return ranking.best().prediction.iteration.empty(); };
-  if (!std::all_of(rankings.begin(), rankings.end(), optimistic)) std::erase_if(rankings, optimistic);
+  if (!std::all_of(rankings.begin(), rankings.end(), is_optimistic)) std::erase_if(rankings, is_optimistic);
 }
 
 /// Returns the band of the best tile.
@@ -87,41 +88,77 @@ bool ahead_beyond_doubt(const Request& request, const Ranking& one, const Rankin
   return time(one) < time(other) && band_of(request, one).high * time(one) < band_of(request, other).low * time(other);
 }
 
-/// The fastest; of those within a hundredth of each other the first, which is a bundled one where there is one. A
-/// kernel that multiplies by an older instruction of the machine is that only where it is ahead of all others by more
-/// than its predictions are off: at problems of a few blocks those of Ampere's kernels on Hopper are closer to it than
-/// their errors (tests/measured/small).
-std::size_t fastest(const Request& request, const std::vector<Ranking>& rankings) {
-  constexpr double tie = 0.01;
-  const auto time = [&](std::size_t i) { return rankings[i].best().prediction.time.value; };
-  std::optional<std::size_t> newest, older;
-  for (std::size_t i = 0; i < rankings.size(); ++i) {
-    std::optional<std::size_t>& best = by_fastest_instruction(request, rankings[i].layout()) ? newest : older;
-    if (!best || time(i) < (1 - tie) * time(*best)) best = i;
+/// The rankings of one question by kernel, and the fastest: of those within a hundredth of each other the first, which
+/// is a bundled one where there is one. A kernel that multiplies by an older instruction of the machine is that only
+/// where it is ahead of all others by more than its predictions are off: at problems of a few blocks those of Ampere's
+/// kernels on Hopper are closer to it than their errors (tests/measured/small).
+class Contest {
+ public:
+  explicit Contest(const Request& request) : request_(request) {}
+
+  /// Ranks the kernel, but where another one is ahead of all its tiles: false where none of its tiles is legal.
+  bool enter(const Layout& layout) {
+    Ranking ranking(request_, layout, Seconds(limit(by_fastest_instruction(request_, layout))));
+    if (!ranking.empty()) {
+      rankings_.push_back(std::move(ranking));
+      return true;
+    }
+    return !rankings_.empty() && fits(request_, layout);
   }
-  if (!newest) return *older;
-  return older && ahead_beyond_doubt(request, rankings[*older], rankings[*newest]) ? *older : *newest;
-}
+
+  [[nodiscard]] bool empty() const { return rankings_.empty(); }
+
+  [[nodiscard]] Ranking& fastest() {
+    keep_comparable(rankings_);
+    const auto newest = first_of(true), older = first_of(false);
+    if (!newest) return rankings_[*older];
+    return rankings_[older && ahead_beyond_doubt(request_, rankings_[*older], rankings_[*newest]) ? *older : *newest];
+  }
+
+ private:
+  static constexpr double tie = 0.01;
+
+  [[nodiscard]] double time(std::size_t i) const { return rankings_[i].best().prediction.time.value; }
+
+  [[nodiscard]] std::optional<std::size_t> first_of(bool newest) const {
+    std::optional<std::size_t> best;
+    for (std::size_t i = 0; i < rankings_.size(); ++i) {
+      if (by_fastest_instruction(request_, rankings_[i].layout()) == newest &&
+          (!best || time(i) < (1 - tie) * time(*best)))
+        best = i;
+    }
+    return best;
+  }
+
+  /// Seconds that a further kernel must stay below to be the fastest: the roofline's times limit nobody.
+  [[nodiscard]] double limit(bool newest) const {
+    double out = INFINITY;
+    for (std::size_t i = 0; i < rankings_.size(); ++i) {
+      const bool binds = !newest || by_fastest_instruction(request_, rankings_[i].layout());
+      if (binds && !is_optimistic(rankings_[i])) out = std::min(out, (1 - tie) * time(i));
+    }
+    return out;
+  }
+
+  const Request& request_;
+  std::vector<Ranking> rankings_;
+};
 
 }  // namespace
 
 Ranking select_kernel(const Request& request, int top) {
   std::vector<std::string> left_out = request.left_out;
-  std::vector<Ranking> fitting;
+  Contest contest(request);
   std::optional<Ranking> none;  // the first in which nothing fits
   for (const Layout& layout : request.layouts) {
+    if (contest.enter(layout)) continue;
     Ranking ranking(request, layout);
-    if (!ranking.empty()) {
-      fitting.push_back(std::move(ranking));
-      continue;
-    }
     if (lists(layout.mapping->runs_on, request.machine->architecture))
       left_out.push_back(layout.mapping->name + ": " + ranking.nothing_fits());
     if (!none) none = std::move(ranking);
   }
-  if (fitting.empty()) return std::move(*none);
-  keep_comparable(fitting);
-  Ranking& picked = fitting[fastest(request, fitting)];
+  if (contest.empty()) return std::move(*none);
+  Ranking& picked = contest.fastest();
   picked.left_out = std::move(left_out);
   picked.rank(top);
   return std::move(picked);

@@ -2,6 +2,7 @@
 // select_kernel ranks the tiles of each kernel that can answer a request, and returns the kernel whose best tile is the
 // fastest: attention_sm90 on an H200. select_kernel.cpp alone asks the solver to select. Internal to apps/.
 
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,8 +19,8 @@ struct Placement;
 /// The ranking of one layout's tiles, which can explain itself. Points into the request.
 class Ranking {
  public:
-  /// Finds the best tile alone.
-  Ranking(const Request& request, const Layout& layout);
+  /// Finds the best tile alone; perhaps none where every tile takes longer than the limit.
+  Ranking(const Request& request, const Layout& layout, Seconds limit = Seconds(INFINITY));
   /// Ranks so many tiles, and finds the runner-up.
   void rank(int top) { selection_ = selector_->rank(top); }
 
