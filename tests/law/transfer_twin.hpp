@@ -44,6 +44,7 @@ struct Kernel {
   std::vector<std::pair<std::string, i64>> group;   ///< block: grouped axes
   std::pair<std::string, i64> cluster{"", 1};       ///< blocks side by side
   std::vector<std::pair<std::string, i64>> divide;  ///< instances along an axis
+  bool rounds_up = false;                           ///< the last cluster is whole, blocks without rows among its own
 };
 
 enum class Where { l2, cluster, block, agent };
@@ -86,7 +87,8 @@ class Actor {
     for (const auto& [divided, instances] : k_.divide) {
       if (where_ == Where::agent && divided == name) parts = instances;
     }
-    for (i64 begin = 0; begin < size(a); begin += step) {
+    const i64 unit = k_.rounds_up && where_ != Where::l2 && name == k_.cluster.first ? group * k_.cluster.second : 1;
+    for (i64 begin = 0; begin < (size(a) + unit - 1) / unit * unit; begin += step) {
       block[a] = {begin, begin + step};
       const i64 piece = (step + parts - 1) / parts;
       for (i64 i = 0; i < parts; ++i) {

@@ -86,7 +86,7 @@ bool read_by_others(const PlacedDiagram& placed, const Crossing& crossing) {
   const std::vector<AxisId>& axes = placed.axes_of(crossing);
   for (std::size_t a = 0; a < placed.block().groups_of.size(); ++a) {
     const bool has = std::find(axes.begin(), axes.end(), static_cast<AxisId>(a)) != axes.end();
-    if (!has && placed.block().groups_of[a] > Count(1)) return true;
+    if (!has && placed.problem->sizes[a] > placed.block().extent[a]) return true;
   }
   return false;
 }
@@ -117,10 +117,11 @@ AskedCopy asked_copy(const PlacedDiagram& placed, const Crossing& crossing) {
 
 namespace {
 
-/// Elements of the last block that lie beyond the array.
+/// Elements of the last block that lie beyond the array: all of a block without rows.
 Count beyond_array(const PlacedDiagram& placed, AxisId axis) {
   const auto a = static_cast<std::size_t>(axis);
-  return placed.block().groups_of[a] * placed.block().extent[a] - placed.problem->sizes[a];
+  const Count beyond = placed.block().groups_of[a] * placed.block().extent[a] - placed.problem->sizes[a];
+  return std::min(beyond, placed.block().extent[a]);
 }
 
 bool is_boxes_of_loop(const PlacedDiagram& placed, const Crossing& c) {
