@@ -45,8 +45,7 @@ double device_rate(const PlacedDiagram& placed) {
   const Pipe* pipe = machine.pipe_into(top_cache(placed));
   const Hertz clock = assumed_clock(machine).frequency;
   const double rate = pipe != nullptr ? bytes_per_second(machine, *pipe, clock) : 0;
-  const Count few = few_nodes(machine, placed.blocks), all = std::max(machine.compute_nodes(), Count(1));
-  return rate > 0 ? rate / clock.value / real(few > Count(0) ? few : all) : INFINITY;
+  return rate > 0 ? rate / clock.value / real(nodes_at_work(machine, placed.blocks)) : INFINITY;
 }
 
 /// Until a load's first bytes are there, from device memory (`far`) or the L2; of threads that ask and do not wait,
