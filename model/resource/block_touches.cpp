@@ -99,6 +99,7 @@ void BlockTouches::add(const Crossing& c, int partitions, double running) {
   if (c.into != p_.block().level || c.auxiliary >= 0 || p_.in_parts(c)) return;
   TouchedArray t;
   t.stored = c.store;
+  t.left_out = c.skips && c.phase != Phase::loop;
   const auto& axes = p_.axes_of(c);
   const auto has = [&](AxisId axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); };
   // A streamed axis that is split too goes by its segments, whoever walks them.
@@ -137,7 +138,7 @@ bool BlockTouches::find(std::int64_t number, Block& block) {
   block.first = sees ? seen.first / segment_ : 0;
   block.last = sees ? (seen.last + segment_ - 1) / segment_ : 1;
   for (std::size_t a = 0; a < arrays_.size(); ++a) {
-    const bool touches = lengths.blank ? arrays_[a].stored : sees || !arrays_[a].streams;
+    const bool touches = lengths.blank ? arrays_[a].stored : sees || !(arrays_[a].streams || arrays_[a].left_out);
     double bytes = touches ? arrays_[a].fixed_bytes[block.lengths] : 0;
     std::uint64_t key = 0;
     for (const AxisId axis : arrays_[a].grouped) {

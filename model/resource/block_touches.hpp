@@ -19,6 +19,7 @@ struct TouchedArray {
   std::vector<double> copies;       ///< by lengths: partitions of the cache that keep it, over all
   bool streams = false;  ///< a segment at a step; else once, at the block's first step, or stored at its last
   bool stored = false;
+  bool left_out = false;  ///< by blocks that see nothing
   bool alone = false;     ///< each block has a piece of its own, which no other one touches
   std::size_t as = 0;     ///< the first of the arrays that have their pieces by the same axes
   std::size_t index = 0;  ///< among them

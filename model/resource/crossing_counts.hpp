@@ -11,6 +11,7 @@
 #include "model/mapping/placed.hpp"
 #include "model/resource/boxes.hpp"
 #include "model/resource/order.hpp"
+#include "model/resource/seeing.hpp"
 
 namespace napkin {
 
@@ -41,6 +42,7 @@ class CrossingCounts {
     streams_ = s_.stream && has(*s_.stream);
     walks_ = c_.phase == Phase::loop && s_.stream && (streams_ || c_.reread);
     masked_ = walks_ && c_.skips && p_.across.has_value();
+    seeing_ = !walks_ && c_.skips && p_.across.has_value() && !axes_.empty() && axes_.back() != *p_.across;
   }
 
   /// Clipped to the array.
@@ -124,19 +126,32 @@ class CrossingCounts {
 
   /// Everything but the streamed axis and, where the mask skips chunks, the axis across; `but` is left out too.
   [[nodiscard]] Count rows(Ragged ragged, std::optional<AxisId> but) const {
-    Count out = 1;
+    Count out = seeing_ ? of_seeing(ragged) : Count(1);
     for (const AxisId axis : axes_) {
-      if (in_walk(axis) || axis == but || is_shifted(axis)) continue;
+      if (in_walk(axis) || axis == but || is_shifted(axis) || (seeing_ && axis == *p_.across)) continue;
       const bool tiled = ragged == Ragged::whole && l_.groups_of[at(axis)] > Count(1);
       const bool padded = ragged == Ragged::whole && l_.extent[at(axis)] > size_of(axis);
       out *= tiled || padded ? l_.groups_of[at(axis)] * l_.extent[at(axis)] : size_of(axis);
     }
     for (std::size_t i = 0; i < l_.groups_of.size(); ++i) {
       const auto axis = static_cast<AxisId>(i);
-      if (in_walk(axis) || has(axis)) continue;
+      if (in_walk(axis) || has(axis) || (seeing_ && (axis == *p_.across || axis == *s_.stream))) continue;
       out *= l_.groups_of[i];
     }
     return out;
+  }
+
+  /// The axis across, and the parts of the streamed one, of groups whose blocks see anything: elements, or groups where
+  /// the array lacks it. What is above the blocks gets what they ask for.
+  [[nodiscard]] Count of_seeing(Ragged ragged) const {
+    const auto across = at(*p_.across), stream = at(*s_.stream);
+    const PlacedLevel &block = p_.block(), &parts = &l_ > &block ? block : l_,
+                      &groups = has(*p_.across) ? block : parts;
+    const SeeingBlocks seeing = seeing_blocks(p_, groups.extent[across], parts.extent[stream]);
+    if (!has(*p_.across)) return seeing.groups * (l_.groups_of[across] / parts.groups_of[across]);
+    const bool whole =
+        ragged == Ragged::whole && (l_.groups_of[across] > Count(1) || groups.extent[across] > size_of(*p_.across));
+    return whole ? seeing.groups * groups.extent[across] : seeing.members;
   }
 
   [[nodiscard]] bool in_walk(AxisId axis) const {
@@ -182,6 +197,7 @@ class CrossingCounts {
   const Array* array_ = nullptr;  // with shifted dimensions
   std::uint64_t has_ = 0;
   bool streams_ = false, walks_ = false, masked_ = false;
+  bool seeing_ = false;  // once a block, of those alone that see anything
 };
 
 /// The groups that a crossing is counted for: at a cluster, only what is multicast crosses once a cluster; parts of a

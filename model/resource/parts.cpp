@@ -3,22 +3,10 @@
 #include <algorithm>
 
 namespace napkin {
-namespace {
-
-/// Blocks of the launch, whole clusters of them.
-Count launched(const PlacedDiagram& placed) {
-  Count groups = 1;
-  const PlacedLevel* cluster = placed.block_level > 0 ? &placed.levels[at(placed.block_level - 1)] : nullptr;
-  if (cluster == nullptr || placed.cluster <= Count(1)) cluster = &placed.block();
-  for (const Count axis : cluster->groups_of) groups *= axis;
-  return cluster == &placed.block() ? groups : groups * placed.cluster;
-}
-
-}  // namespace
 
 PartsMemory parts_memory(const PlacedDiagram& placed) {
-  PartsMemory out{launched(placed), placed.parts(), {}};
-  out.tiles = ceil_div(out.tiles, out.parts);
+  PartsMemory out{1, placed.parts(), {}};
+  out.tiles = ceil_div(placed.blocks, out.parts);
   if (out.parts <= Count(1) || !CombineMapping::keeps_apart(placed.combine->by)) return {out.tiles, 1, {}};
   for (const Combine& combine : placed.streamed->combines) {
     const auto same = [&](const OutputParts& there) { return there.output == combine.array; };

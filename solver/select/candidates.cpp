@@ -86,6 +86,13 @@ KnobSet knobs_of_divided_axes(const Question& question) {
   return set;
 }
 
+/// Knobs that make a grid whole: how many blocks a length takes depends on them.
+KnobSet knobs_of_whole_grids(const Mapping& mapping) {
+  KnobSet set = 0;
+  for (const LevelMapping& level : mapping.levels) set |= level.rounds_up ? knobs_of(*level.nodes) : 0;
+  return set;
+}
+
 }  // namespace
 
 KnobSet size_knobs(const Question& question) {
@@ -100,7 +107,8 @@ Candidates::Candidates(const Question& like, const Placer& placer) : space_(spac
     throw Error(like.mapping->name, "a space of " + std::to_string(space_.candidates.get()) + " tiles is too large",
                 "at most 2^26: fix some knobs");
   const Rules rules(*like.streamed, *like.mapping, *like.machine, like.problem);
-  length_knobs_ = size_knobs(like) | knobs_of_rules(rules) | knobs_of_divided_axes(like);
+  length_knobs_ =
+      size_knobs(like) | knobs_of_rules(rules) | knobs_of_divided_axes(like) | knobs_of_whole_grids(*like.mapping);
   judge(rules, placer);
 }
 

@@ -47,7 +47,7 @@ class Candidates {
   };
   [[nodiscard]] const std::vector<Misfit>& misfits() const { return misfits_; }
 
-  /// The knobs that rules of lengths read, or whose domains lengths cut.
+  /// The knobs that rules of lengths read, whose domains lengths cut, or that round a grid up.
   [[nodiscard]] KnobSet length_knobs() const { return length_knobs_; }
 
   /// Counts for a question whose fixed knobs are all length knobs (Allowed::can_count).

@@ -103,18 +103,15 @@ void Table::find_shared(const Question& like, const PlacedDiagram& placed) {
 }
 
 /// What graphs of a size depend on beside the table's kind: by crossing whether other blocks read what a block copies,
-/// whether arrays come from device memory, whether blocks wait for it, and how many nodes work where that is few.
+/// whether arrays come from device memory, whether blocks wait for it, and how many nodes work where that is not all.
 class Table::Facts {
  public:
   Facts(const Table& table, const Question& question)
       : table_(table),
         question_(question),
         device_((comes_from_device(*question.machine, *question.streamed, question.problem) ? 1U : 0U) |
-                (waits_for_device(*question.machine, *question.streamed, question.problem) ? 2U : 0U)) {
-    if (few_nodes(*question.machine, 1) > Count(0))
-      placer_.emplace(*question.streamed, *question.mapping, *question.machine, question.problem);
-  }
-  [[nodiscard]] std::uint64_t of(const TileSizes& sizes) const {
+                (waits_for_device(*question.machine, *question.streamed, question.problem) ? 2U : 0U)) {}
+  [[nodiscard]] std::uint64_t of(const TileSizes& sizes) {
     std::uint64_t facts = 0;
     for (const std::vector<AxisId>& axes : table_.shared_along_) {
       const bool shared = std::any_of(axes.begin(), axes.end(), [&](AxisId axis) {
@@ -123,9 +120,7 @@ class Table::Facts {
       facts = facts << 1U | (shared ? 1U : 0U);
     }
     facts = facts << 2U | device_;
-    if (!placer_) return facts;
-    const Count blocks = placer_->place(table_.candidates_.space().tile(sizes.rank)).blocks;
-    return facts << 16U | static_cast<std::uint64_t>(few_nodes(*question_.machine, blocks).get());
+    return facts << 16U | static_cast<std::uint64_t>(nodes_at_work(*question_.machine, blocks_of(sizes)).get());
   }
   [[nodiscard]] TablePart* find(TileSizes& sizes, std::uint64_t facts) const {
     const auto found =
@@ -134,10 +129,24 @@ class Table::Facts {
   }
 
  private:
+  /// Placed only where their rows alone, not cut into parts, leave nodes idle.
+  [[nodiscard]] Count blocks_of(const TileSizes& sizes) {
+    Count least = 1;
+    for (std::size_t a = 0; a < sizes.extent.size(); ++a) {
+      if (question_.streamed->grouped(static_cast<AxisId>(a)))
+        least *= ceil_div(question_.problem.sizes[a], std::max(sizes.extent[a], Count(1)));
+    }
+    if (least >= question_.machine->compute_nodes()) return least;
+    if (!placer_) placer_.emplace(*question_.streamed, *question_.mapping, *question_.machine, question_.problem);
+    placer_->place(table_.candidates_.space().tile(sizes.rank), placed_);
+    return placed_.blocks;
+  }
+
   const Table& table_;
   const Question& question_;
   std::uint64_t device_;
-  std::optional<Placer> placer_;  // where the number of blocks is a fact too
+  std::optional<Placer> placer_;
+  PlacedDiagram placed_;
 };
 
 /// No run of a block, first or behind others, takes less than its iterations at the cycle of waits: from the first
@@ -238,7 +247,7 @@ class PartMaker {
 
 std::vector<TablePart*> Table::parts_for(const Question& question, const Allowed& allowed) {
   const std::lock_guard lock(mutex_);
-  const Facts facts(*this, question);
+  Facts facts(*this, question);
   std::optional<PartMaker> maker;
   std::vector<TablePart*> out;
   Tile tile;
@@ -281,7 +290,7 @@ std::optional<std::uint32_t> Table::legal_of(const Tile& tile) const {
 std::optional<Table::Found> Table::find(const Question& question, const Tile& tile) {
   const auto legal = legal_of(tile);
   if (!legal) return std::nullopt;
-  const Facts facts(*this, question);
+  Facts facts(*this, question);
   TileSizes& sizes = sizes_[sizes_of_[*legal]];
   TablePart* part = facts.find(sizes, facts.of(sizes));
   if (part == nullptr) return std::nullopt;

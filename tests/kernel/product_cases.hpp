@@ -44,7 +44,7 @@ inline std::vector<MatmulSizes> product_sizes() {
           {130, 136, 65}, {300, 200, 200}, {64, 2048, 24},  {65, 72, 1001}, {128, 640, 33}, {257, 520, 17}};
 }
 
-/// Each configuration on all sizes, rows of tiles in whole clusters.
+/// Each configuration on all sizes, odd numbers of tiles in clusters of two among them.
 inline std::vector<CorrectnessCase> split_cases() {
   std::vector<CorrectnessCase> out;
   std::size_t next = 0;
@@ -53,9 +53,6 @@ inline std::vector<CorrectnessCase> split_cases() {
       CorrectnessCase one{"matmul_sm90", configuration.type, {}, {}, configuration.tile, {}, {}};
       one.shape = {{"a", sizes.a}, {"b", sizes.b}, {"c", sizes.c}};
       one.matmul = {sizes, configuration.type, next % 3 == 1 ? 16 : 0, 1, ++next};
-      const std::int64_t a = std::stoll(one.tile[0].second);
-      if (one.tile[5].second == "2" && (sizes.a + a - 1) / a % 2 == 1) one.matmul.sizes.a += a;  // whole clusters
-      one.shape[0].second = one.matmul.sizes.a;
       out.push_back(std::move(one));
     }
   }
@@ -84,15 +81,13 @@ inline std::vector<ProductConfiguration> fp8_product_configurations() {
           {DType::e4m3, tile("128", "224", "64", "2", "4", "1", "4", "running", "grid")}};
 }
 
-/// Each configuration on all sizes, rows of tiles in whole clusters, b a multiple of 16.
+/// Each configuration on all sizes, b a multiple of 16.
 inline std::vector<CorrectnessCase> fp8_product_cases() {
   std::vector<CorrectnessCase> out;
   std::size_t next = 0;
   for (const ProductConfiguration& configuration : fp8_product_configurations()) {
     for (MatmulSizes sizes : product_sizes()) {
-      const std::int64_t a = std::stoll(configuration.tile[0].second);
       sizes.b = (sizes.b + 15) / 16 * 16;
-      if (configuration.tile[5].second == "2" && (sizes.a + a - 1) / a % 2 == 1) sizes.a += a;
       CorrectnessCase one{"matmul_fp8_sm90", DType::e4m3, {}, {}, configuration.tile, {}, {}};
       one.shape = {{"a", sizes.a}, {"b", sizes.b}, {"c", sizes.c}};
       one.matmul = {sizes, DType::e4m3, next % 3 == 1 ? 16 : 0, 1, ++next};

@@ -14,6 +14,7 @@
 #include "model/clock/prediction.hpp"
 #include "model/clock/roofline/assumed_clock.hpp"
 #include "model/clock/run/period.hpp"
+#include "model/resource/order.hpp"
 #include "model/resource/plan.hpp"
 #include "solver/space/constraints.hpp"
 #include "tests/support/case_count.hpp"
@@ -222,6 +223,36 @@ TEST_CASE("more work never takes less time at a fixed tile") {
   }
   CHECK(laws.broken == 0);
   CHECK(laws.looked_at > test::rounds(1000));
+}
+
+// But for shares of iterations that are cut anew for more nodes.
+TEST_CASE("nodes that have no work make a launch no slower: 2 and 8 times as many") {
+  Draw draw(20261129);
+  const auto where = kernels_on_gpus();
+  int looked_at = 0;
+  for (int round = 0; round < test::rounds(600); ++round) {
+    const Asked asked = any(draw, draw.of(where));
+    double before = 0;
+    for (const std::int64_t times : {1, 2, 8}) {
+      try {
+        const auto laid = asked.laid_out();
+        const LevelId block = laid->placer->place(asked.tile).block().level;
+        laid->machine.levels[static_cast<std::size_t>(block)].per_parent *= Count(times);
+        const PlacedDiagram placed = laid->placer->place(asked.tile);
+        const Plan needs = plan(placed);
+        if (placed.blocks > laid->machine.compute_nodes() || cut_tiles(placed) > Count(0)) break;
+        if (!violations(placed, needs).empty()) break;
+        Periods periods;
+        const double cycles = predict(placed, needs, periods).cycles.value;
+        if (before > 0) CHECK_MESSAGE(cycles <= before * 1.000001, asked.text() << ", nodes times " << times);
+        if (before > 0) ++looked_at;
+        before = cycles;
+      } catch (const Error&) {  // a level that the machine does not have
+        break;
+      }
+    }
+  }
+  CHECK(looked_at > test::rounds(100));
 }
 
 TEST_CASE("a further sequence of a packed batch never makes it faster") {

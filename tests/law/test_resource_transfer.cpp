@@ -155,7 +155,8 @@ TEST_CASE("matmul_sm90: no array of the product is special") {
     CAPTURE(round);
     const Counted boxes = cluster == 1 ? Counted::boxes : Counted::shared_boxes;
     const Kernel k{
-        &d, m.problem.sizes, {}, "a", "b", "b", tile_b, {{"a", tile_a}, {"c", tile_c}}, {"a", cluster}, {{"a", 2}}};
+        &d,  m.problem.sizes, {}, "a", "b", "b", tile_b, {{"a", tile_a}, {"c", tile_c}}, {"a", cluster}, {{"a", 2}},
+        true};
     agree(p, "cluster", k, Where::cluster,
           {{"A", false, When::chunk, 2, true, true, Counted::boxes},
            {"B", false, When::chunk, 2, cluster == 1, true, boxes},

@@ -44,6 +44,7 @@ struct Kernel {
   std::vector<std::pair<std::string, i64>> group;   ///< block: grouped axes
   std::pair<std::string, i64> cluster{"", 1};       ///< blocks side by side
   std::vector<std::pair<std::string, i64>> divide;  ///< instances along an axis
+  bool rounds_up = false;                           ///< the last cluster is whole, blocks without rows among its own
 };
 
 enum class Where { l2, cluster, block, agent };
@@ -86,7 +87,8 @@ class Actor {
     for (const auto& [divided, instances] : k_.divide) {
       if (where_ == Where::agent && divided == name) parts = instances;
     }
-    for (i64 begin = 0; begin < size(a); begin += step) {
+    const i64 unit = k_.rounds_up && where_ != Where::l2 && name == k_.cluster.first ? group * k_.cluster.second : 1;
+    for (i64 begin = 0; begin < (size(a) + unit - 1) / unit * unit; begin += step) {
       block[a] = {begin, begin + step};
       const i64 piece = (step + parts - 1) / parts;
       for (i64 i = 0; i < parts; ++i) {
@@ -109,11 +111,34 @@ class Actor {
     return false;
   }
 
+  [[nodiscard]] bool is_split() const {
+    return std::any_of(k_.group.begin(), k_.group.end(), [&](const auto& g) { return g.first == k_.stream; });
+  }
+
+  /// A block that sees nothing loads nothing; above it is what blocks ask for.
+  void once(const Move& move, std::vector<Range> tile, std::vector<Range> block, Moved& out) const {
+    if (k_.mask.kind == Mask::Kind::none || move.store || !move.skips) return count(move, tile, out);
+    const std::size_t s = axis(k_.stream), across = axis(k_.stream == k_.row ? k_.column : k_.row);
+    const Range part = is_split() ? Range{block[s].begin, std::min(block[s].end, size(s))} : Range{0, size(s)};
+    const auto& axes = d_.arrays[static_cast<std::size_t>(d_.array(move.array))].axes;
+    const bool has =
+        std::any_of(axes.begin(), axes.end(), [&](AxisId a) { return static_cast<std::size_t>(a) == across; });
+    if (where_ != Where::l2 || !has) {
+      if (visited(block, part)) count(move, tile, out);
+      return;
+    }
+    i64 step = size(across);
+    for (const auto& [name, group] : k_.group) step = axis(name) == across ? group : step;
+    for (i64 begin = 0; begin < size(across); begin += step) {
+      block[across] = tile[across] = {begin, begin + step};
+      if (visited(block, part)) count(move, tile, out);
+    }
+  }
+
   void walk(const Move& move, std::vector<Range> tile, const std::vector<Range>& block, Moved& out) const {
-    if (move.when == Move::When::once) return count(move, tile, out);
+    if (move.when == Move::When::once) return once(move, tile, block, out);
     const std::size_t s = axis(k_.stream);
-    const bool split =
-        std::any_of(k_.group.begin(), k_.group.end(), [&](const auto& g) { return g.first == k_.stream; });
+    const bool split = is_split();
     const i64 first = split ? block[s].begin : 0, last = split ? std::min(block[s].end, size(s)) : size(s);
     for (i64 begin = first; begin < last; begin += k_.chunk) {
       const Range chunk{begin, std::min(begin + k_.chunk, split ? block[s].end : begin + k_.chunk)};

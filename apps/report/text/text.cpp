@@ -193,7 +193,7 @@ std::string launches_table(const std::vector<LaunchAnswer>& launches, const Styl
                launch.predicted ? time_text(launch.predicted->time) : "-", text_of(launch.tile)});
   }
   return "\n" +
-         entry("launches", fmt::format("{}, which take at least {} together", launches.size(), time_text(seconds)),
+         entry("launches", fmt::format("{}, whose own bounds add up to {}", launches.size(), time_text(seconds)),
                style) +
          "\n" + table.text(style, "  ");
 }

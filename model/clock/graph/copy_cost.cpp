@@ -45,8 +45,7 @@ double device_rate(const PlacedDiagram& placed) {
   const Pipe* pipe = machine.pipe_into(top_cache(placed));
   const Hertz clock = assumed_clock(machine).frequency;
   const double rate = pipe != nullptr ? bytes_per_second(machine, *pipe, clock) : 0;
-  const Count few = few_nodes(machine, placed.blocks), all = std::max(machine.compute_nodes(), Count(1));
-  return rate > 0 ? rate / clock.value / real(few > Count(0) ? few : all) : INFINITY;
+  return rate > 0 ? rate / clock.value / real(nodes_at_work(machine, placed.blocks)) : INFINITY;
 }
 
 /// Until a load's first bytes are there, from device memory (`far`) or the L2; of threads that ask and do not wait,
@@ -86,7 +85,7 @@ bool read_by_others(const PlacedDiagram& placed, const Crossing& crossing) {
   const std::vector<AxisId>& axes = placed.axes_of(crossing);
   for (std::size_t a = 0; a < placed.block().groups_of.size(); ++a) {
     const bool has = std::find(axes.begin(), axes.end(), static_cast<AxisId>(a)) != axes.end();
-    if (!has && placed.block().groups_of[a] > Count(1)) return true;
+    if (!has && placed.problem->sizes[a] > placed.block().extent[a]) return true;
   }
   return false;
 }
@@ -117,10 +116,11 @@ AskedCopy asked_copy(const PlacedDiagram& placed, const Crossing& crossing) {
 
 namespace {
 
-/// Elements of the last block that lie beyond the array.
+/// Elements of the last block that lie beyond the array: all of a block without rows.
 Count beyond_array(const PlacedDiagram& placed, AxisId axis) {
   const auto a = static_cast<std::size_t>(axis);
-  return placed.block().groups_of[a] * placed.block().extent[a] - placed.problem->sizes[a];
+  const Count beyond = placed.block().groups_of[a] * placed.block().extent[a] - placed.problem->sizes[a];
+  return std::min(beyond, placed.block().extent[a]);
 }
 
 bool is_boxes_of_loop(const PlacedDiagram& placed, const Crossing& c) {

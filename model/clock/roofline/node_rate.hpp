@@ -10,6 +10,10 @@ namespace napkin {
 /// 148 SMs 120 get 89 bytes a clock each, where all get 72.
 [[nodiscard]] Count few_nodes(const Machine& machine, Count blocks);
 
+/// Nodes at work on so many blocks, which share device memory: all, or where there are fewer blocks few_nodes(), else
+/// as many as blocks to three binary digits, 96 for 100, so that graphs of few kinds stand for all numbers.
+[[nodiscard]] Count nodes_at_work(const Machine& machine, Count blocks);
+
 /// Bytes a clock and node over the pipe into the block's level while so many blocks move: few nodes get more each,
 /// where the machine says how much there is for all. Infinite where no pipe says.
 [[nodiscard]] double node_rate(const PlacedDiagram& placed, Count blocks);

@@ -187,7 +187,7 @@ Schedule schedule(const PlacedDiagram& placed) {
 
 namespace {
 
-/// Columns of a mask of which no row sees all.
+/// Columns of a mask that no row sees, or rows that see none.
 struct HiddenColumns {
   std::array<AxisId, 2> mask;
   AxisId axis = 0;
@@ -202,7 +202,10 @@ std::vector<HiddenColumns> hidden_columns(const PlacedDiagram& placed) {
   for (const auto& mask : mask_axes(placed.streamed->diagram)) {
     const std::int64_t rows = sizes[index(mask[0])].get(), columns = sizes[index(mask[1])].get();
     const auto seen = static_cast<double>(visible(placed.problem->mask, 0, rows, rows, columns).size());
-    out.push_back({mask, mask[1], seen, placed.across && placed.streamed->skips == mask});
+    const bool chunks = placed.across && placed.streamed->skips == mask;
+    out.push_back({mask, mask[1], seen, chunks});
+    const auto seeing = static_cast<double>(visible_rows(placed.problem->mask, 0, columns, rows, columns).size());
+    if (chunks) out.push_back({mask, mask[0], seeing});
   }
   return out;
 }

@@ -119,6 +119,7 @@ void Placer::Compiled::compile_level(LevelId id) {
   if (out.cluster) {
     out.nodes = number(*level->nodes);
     out.along = streamed_->diagram.axis(level->group[0]);
+    out.rounds_up = level->rounds_up;
     return;
   }
   for (std::size_t i = 0; i < streamed_->diagram.axes.size(); ++i) {

@@ -69,6 +69,7 @@ struct CompiledLevel {
   std::optional<Number64> parts;                   ///< into which it is cut, in whole chunks
   Number64 nodes;
   AxisId along = 0;
+  bool rounds_up = false;  ///< the last cluster along it may have blocks without rows
 };
 
 struct CompiledAgent {

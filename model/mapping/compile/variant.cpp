@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "model/diagram/seen.hpp"
 #include "model/mapping/compile/compiled.hpp"
 #include "model/mapping/compile/ways.hpp"
 
@@ -142,6 +143,12 @@ class VariantMaker {
     return d_.is_input(array) || c_.machine_->tensor.empty() ? c_.problem_->dtype : DType::f32;
   }
 
+  // Whether a kernel's block that sees nothing leaves the input alone, too: the abstract machine's programs load it.
+  [[nodiscard]] bool left_out(ArrayId array) const {
+    return array >= 0 && d_.is_input(array) && !c_.machine_->tensor.empty() &&
+           read_at_seen_pairs(d_, array, *c_.streamed_->skips);
+  }
+
   Crossing& add(ArrayId array, int where, bool store, Phase phase, DType type) {
     Crossing out;
     out.array = array;
@@ -149,7 +156,7 @@ class VariantMaker {
     out.store = store;
     out.phase = phase;
     out.type = type;
-    out.skips = c_.across_.has_value() && phase == Phase::loop;
+    out.skips = c_.across_.has_value() && (phase == Phase::loop || (phase == Phase::head && !store && left_out(array)));
     v_.crossings.push_back(out);
     return v_.crossings.back();
   }

@@ -41,14 +41,19 @@ void Placer::Compiled::place_level(std::size_t position, const Tile& tile, Place
   level.groups = product(level.groups_of);
 }
 
-// A cluster is `nodes` blocks side by side: together they are one larger group.
+// A cluster is `nodes` blocks side by side: together they are one larger group. Blocks without rows that make the last
+// one whole are blocks like any other: they copy what they share, take their turns, and have no part of what has rows.
 void Placer::Compiled::place_cluster(const Tile& tile, PlacedDiagram& into) const {
   const CompiledLevel& c = levels_[at(cluster_)];
-  const PlacedLevel& block = into.block();
+  PlacedLevel& block = into.levels[at(block_)];
   PlacedLevel& level = into.levels[at(cluster_)];
   level.extent.assign(block.extent.begin(), block.extent.end());
   level.groups_of.assign(block.groups_of.begin(), block.groups_of.end());
   into.cluster = c.nodes.of(tile);
+  if (c.rounds_up) {
+    block.groups_of[at(c.along)] = round_up(block.groups_of[at(c.along)], into.cluster);
+    block.groups = product(block.groups_of);
+  }
   level.extent[at(c.along)] *= into.cluster;
   level.groups_of[at(c.along)] = ceil_div(problem_->sizes[at(c.along)], level.extent[at(c.along)]);
   level.groups = product(level.groups_of);
@@ -59,9 +64,9 @@ void Placer::Compiled::place_levels(const Tile& tile, PlacedDiagram& into) const
   for (int i = 0; i < block_; ++i) {
     if (i != cluster_) place_level(at(i), tile, into);
   }
-  into.blocks = into.block().groups;
   into.cluster = 1;
   if (cluster_ >= 0) place_cluster(tile, into);
+  into.blocks = into.block().groups;
   place_chunks(tile, into);
   place_agents(tile, into);
   place_below(tile, into);

@@ -10,7 +10,8 @@ namespace napkin::mapping_text {
 namespace {
 
 constexpr std::int64_t most_section_bytes = std::int64_t{1} << 40;
-constexpr std::int64_t most_barriers = 1024;  // far above what any kernel waits on
+constexpr std::int64_t most_barriers = 1024;      // far above what any kernel waits on
+constexpr std::string_view whole_axis = "axis.";  // an axis that a knob has the name of
 
 bool lists_sizes_of(const Mapping& mapping, const std::string& axis) {
   return std::any_of(mapping.head_sizes.begin(), mapping.head_sizes.end(),
@@ -149,10 +150,11 @@ Value Reader::value(const yaml::Node& node, std::int64_t least) {
     return out;
   }
   if (more != 0) node.fail("unknown knob '" + text + "'", one_of(text, knob_names(m_)));
-  if (!is_name(text)) node.fail("not a number, knob or axis", "such as 64, stages or dv");
+  const bool whole = text.starts_with(whole_axis);
+  out.axis = whole ? text.substr(whole_axis.size()) : text;
+  if (!is_name(out.axis)) node.fail("not a number, knob or axis", "such as 64, stages, dv or axis.q");
   out.kind = Value::Kind::axis;
-  out.axis = text;
-  refer(Reference::Kind::value, text, node);
+  refer(whole ? Reference::Kind::axis : Reference::Kind::value, out.axis, node);
   return out;
 }
 

@@ -300,7 +300,8 @@ TEST_CASE(
     const Period* first = nullptr;
     for (const int s : {1000, 4096, 16384}) {
       for (const Mask& mask : {Mask{}, Mask{Mask::Kind::causal, 0, 0}, Mask{Mask::Kind::window, 512, 0}}) {
-        const LaidOut l("attention_sm90", "h200-sxm", {{"h", 4}, {"q", s}, {"x", s}, {"d", 64}}, DType::bf16, mask);
+        const std::int64_t heads = std::max(4, 132 / (s / 128) + 1);  // blocks for all nodes
+        const LaidOut l("attention_sm90", "h200-sxm", {{"h", heads}, {"q", s}, {"x", s}, {"d", 64}}, DType::bf16, mask);
         const EventGraph graph = event_graph(l.place(tile));
         REQUIRE(graph.has_cut_work());
         const Period& here = periods.of(graph);

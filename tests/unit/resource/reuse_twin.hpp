@@ -111,7 +111,7 @@ class ReuseTwin {
   bool advance(Block& block) {
     const std::string tile = std::to_string(block.plane) + "/" + std::to_string(block.row);
     const std::int64_t rows = std::min(c_.tile_q, block.lengths.q - block.row * c_.tile_q);
-    if (block.done == 0 && block.lengths.x > 0) touch("Q" + tile, rows, true);
+    if (block.done == 0 && !block.chunks.empty()) touch("Q" + tile, rows, true);
     if (block.done < block.chunks.size()) {
       const std::int64_t chunk = block.chunks[block.done],
                          columns = std::min(c_.tile_x, block.lengths.x - chunk * c_.tile_x);

@@ -80,9 +80,23 @@ TEST_CASE("each constraint says its name, what is needed and what there is") {
     CHECK(find(all, "cluster")->available == 3);
   }
   SUBCASE("a kernel that rounds its grid up launches blocks without rows") {
-    const Case odd("vendor_matmul_sm90", "h200-sxm", {{"a", 128 * 3}, {"b", 256}, {"c", 256}}, {}, DType::bf16);
+    const Case odd("matmul_sm90", "h200-sxm", {{"a", 128 * 3}, {"b", 256}, {"c", 256}}, {}, DType::bf16);
     const Shape tile{{"a", 128}, {"c", 128}, {"cluster", 2}};
     CHECK(broken(odd, tile).empty());
+    CHECK(Placer(odd.streamed, odd.mapping, odd.machine, odd.problem).place(odd.tile(tile)).blocks == Count(4 * 2));
+  }
+  SUBCASE("FlashAttention-4 takes two SMs for more than two tiles of heads of 128") {
+    const auto pairs = [](std::int64_t q, std::int64_t d, std::int64_t dv) {
+      const Case asked("flash_attention_4", "b200", {{"b", 1}, {"h", 1}, {"q", q}, {"x", 512}, {"d", d}, {"dv", dv}},
+                       {}, DType::bf16);
+      return broken(asked, {{"warpgroups", 2}, {"q", 256}, {"x", 128}, {"sms", 2}, {"k_stages", 2}, {"v_stages", 1}});
+    };
+    CHECK(pairs(3 * 256, 128, 128).empty());  // one SM of the last two has no rows
+    REQUIRE(find(pairs(256, 128, 128), "rows of two SMs"));
+    CHECK_FALSE(find(pairs(257, 128, 128), "rows of two SMs"));
+    CHECK(find(pairs(512, 64, 128), "heads of two SMs"));
+    CHECK(find(pairs(512, 128, 64), "results of two SMs"));
+    CHECK(pairs(512, 192, 128).empty());
   }
   SUBCASE("blocks that share keys by multicast visit the same ones") {
     const Shape even{{"b", 1}, {"h", 1}, {"q", 512}, {"x", 256}, {"d", 128}};

@@ -131,6 +131,8 @@ TEST_CASE("every mistake is found, with its line") {
       {"threads: 32", "threads: 32, overhead: [{when: {mask: [none, causal, window]}, value: 2}]", "m.yaml:13",
        "no alternative"},
       {"multiple_of: [16, stages]", "multiple_of: [16, stagess]", "m.yaml:11", "neither a knob nor an axis: 'stagess'"},
+      {"multiple_of: [16, stages]", "multiple_of: [16, axis.z]", "m.yaml:11", "unknown axis 'z'"},
+      {"multiple_of: [16, stages]", "multiple_of: [16, axis.]", "m.yaml:11", "not a number, knob or axis"},
       {"multiple_of: [16, stages]", "multiple_of: []", "m.yaml:11", "an empty product"},
       {"multiple_of: [16, stages]", "multiple_of: [out]", "m.yaml:11", "a knob of words"},
       {"multiple_of: [16, stages]", "multiple_of: [16], equal: [2]", "m.yaml:11", "exactly one comparison"},
