@@ -29,7 +29,7 @@ TEST_CASE("errors blame the right thing") {
                   "did you mean 'q'");
   check_refused(napkin("query attention --gpu h200-sxm --shape q=64,x=64,head_dim=64"), "did you mean 'd'");
   const std::string sizes = " --shape q=64,x=64,d=64";
-  check_refused(napkin("query attention --gpu h100" + sizes), "did you mean 'h100-pcie' or 'h100-sxm'?");
+  check_refused(napkin("query attention --gpu h100" + sizes), "did you mean 'h100-nvl' or 'h100-pcie' or 'h100-sxm'?");
   check_refused(napkin("query attention --gpu hgx-h100" + sizes), "did you mean 'hgx-h100-8'");
   check_refused(napkin("query attention --gpu h200-sxm" + sizes + ",kv=8"),
                 "did you mean 'h' or 'x'? (one of b, h, g, q, x, d, dv) of Q[b,h,g,q,d], K[b,h,x,d], V[b,h,x,dv]: O = "

@@ -296,6 +296,20 @@ TEST_CASE("what has no legal tile is not asked, and counted with the constraint"
   CHECK(row["detail"].get<std::string>().size() > 0);
 }
 
+TEST_CASE("the kernel of an architecture stands for a library's there, and another architecture's never does") {
+  const Folder folder;
+  const auto asked = [&](const std::string& gpu, int d) {
+    const std::string row = R"([{"gpu": ")" + gpu + R"(", "kernel": "cuDNN 9.27", "direction": "fwd", "dtype": "bf16",
+      "b": 1, "h": 16, "s": 4096, "d": )" +
+                            std::to_string(d) + R"(, "causal": true, "tflops": 500, "source": "mine"}])";
+    return cli::napkin({"validate", "--published", folder.file("mine.json", row), "--json"}).json()["rows"][0];
+  };
+  CHECK(asked("gb200", 128)["asked"]["kernel"] == "flash_attention_4");
+  CHECK(asked("h200-sxm", 128)["asked"]["kernel"] == "flash_attention_3");
+  CHECK(asked("a100-sxm-80", 128)["asked"]["kernel"] == "flash_attention_2");
+  CHECK(asked("gb200", 512)["not_asked"] == "its mapping does not take a size");  // FlashAttention-2's runs there too
+}
+
 TEST_CASE("two threads ask at once, and get what one gets") {
   const std::vector<PublishedRow> some(rows().begin(), rows().begin() + 40);
   std::vector<std::vector<PublishedAnswer>> asked(2);

@@ -155,7 +155,6 @@ class Fastest {
       if (!refused_) refused_ = {"the model refuses", error.what()};
     }
   }
-  [[nodiscard]] bool empty() const { return !best_; }
   /// Throws the refusal, or else `none`, where no answer was given.
   [[nodiscard]] PublishedAnswer take(const Refusal& none) {
     if (!best_) throw refused_.value_or(none);
@@ -179,15 +178,20 @@ void ask_mapping(const PublishedKernel& kernel, Parts& parts, PublishedAnswer& a
   answer = fastest.take({"its tile is not in the mapping's words", answer.row().tile});
 }
 
-/// The mappings in turn: until one can be asked, or all, of which the fastest counts.
+/// The mappings in turn: until one runs there and takes the type, or all, of which the fastest counts.
 void ask_mappings(const PublishedKernel& kernel, Parts& parts, PublishedAnswer& answer) {
   Fastest fastest;
+  const std::shared_ptr<const Machine> machine = parts.machine(answer.question.ask.gpu);
   for (const std::string& mapping : kernel.mappings) {
-    if (!parts.is_mapping(mapping) || (!fastest.empty() && !kernel.fastest)) continue;
+    if (!parts.is_mapping(mapping)) continue;
     fastest.offer(answer, [&](PublishedAnswer& one) {
       one.question.ask.kernel = mapping;
       ask_mapping(kernel, parts, one);
     });
+    const Mapping& asked = *parts.mapping(mapping);
+    const bool fits =
+        runs_on(asked, *machine) && std::count(asked.dtypes.begin(), asked.dtypes.end(), answer.question.ask.dtype) > 0;
+    if (fits && !kernel.fastest) break;
   }
   answer = fastest.take({"no mapping of the kernel", ""});
 }

@@ -15,12 +15,20 @@ using namespace napkin;
 
 namespace {
 
-const std::vector<std::string> expected = {
-    "a100-pcie-40", "a100-pcie-80", "a100-sxm-40", "a100-sxm-80", "a40",      "ascend-910b2", "ascend-950pr",
-    "b200",         "b300",         "gb200",       "gb300",       "gh200",    "h100-pcie",    "h100-sxm",
-    "h20",          "h200-sxm",     "h800-pcie",   "h800-sxm",    "l20",      "l4",           "l40s",
-    "mi300x",       "mi325x",       "mi355x",      "paper-h100",  "rtx-3090", "rtx-4090",     "rtx-5090",
-    "rtx-a5000",    "rtx-a6000",    "v100-sxm2"};
+const std::vector<std::string> expected = {"a10",         "a100-pcie-40", "a100-pcie-80",
+                                           "a100-sxm-40", "a100-sxm-80",  "a10g",
+                                           "a40",         "ascend-910b2", "ascend-950pr",
+                                           "b200",        "b300",         "gb10",
+                                           "gb200",       "gb300",        "gh200",
+                                           "h100-nvl",    "h100-pcie",    "h100-sxm",
+                                           "h20",         "h200-sxm",     "h800-pcie",
+                                           "h800-sxm",    "l20",          "l4",
+                                           "l40",         "l40s",         "mi300x",
+                                           "mi325x",      "mi350x",       "mi355x",
+                                           "paper-h100",  "rtx-3090",     "rtx-4090",
+                                           "rtx-5090",    "rtx-6000-ada", "rtx-a5000",
+                                           "rtx-a6000",   "rtx-pro-6000", "rtx-pro-6000-server",
+                                           "v100-sxm2"};
 
 double tensor_peak(const Machine& machine, DType type, double clock) {
   const TensorInstruction* instruction = machine.tensor_for(type);
@@ -56,22 +64,60 @@ TEST_CASE("nodes x FLOP a clock x clock is the claimed peak") {
     DType type;
     double teraflops;  // as the datasheet or the identity of its own numbers says
   };
-  for (const Claim& claim : std::vector<Claim>{
-           {"v100-sxm2", DType::f16, 125.3},  {"a100-sxm-80", DType::bf16, 311.9}, {"a100-sxm-80", DType::tf32, 155.9},
-           {"a100-sxm-80", DType::i8, 623.7}, {"rtx-3090", DType::f16, 71.2},      {"rtx-4090", DType::f16, 165.2},
-           {"rtx-4090", DType::e4m3, 330.3},  {"rtx-4090", DType::i8, 660.6},      {"l40s", DType::bf16, 366.4},
-           {"h100-sxm", DType::bf16, 989.4},  {"h100-sxm", DType::e4m3, 1978.9},   {"h100-sxm", DType::tf32, 494.7},
-           {"h100-pcie", DType::bf16, 756.4}, {"h800-pcie", DType::bf16, 756.4},   {"h200-sxm", DType::bf16, 989.4},
-           {"h200-sxm", DType::e4m3, 1978.9}, {"b200", DType::bf16, 2243.0},       {"b200", DType::e4m3, 4485.9},
-           {"b200", DType::e2m1, 8971.9},     {"mi300x", DType::bf16, 1307.4},     {"mi300x", DType::e4m3, 2614.9},
-           {"mi300x", DType::f32, 163.4},     {"ascend-910b2", DType::f16, 353.9}, {"ascend-950pr", DType::f16, 432.5},
-           {"paper-h100", DType::f16, 989.4}, {"paper-h100", DType::e4m3, 1978.9}, {"a100-pcie-40", DType::bf16, 311.9},
-           {"h800-sxm", DType::bf16, 989.4},  {"h20", DType::bf16, 148.0},         {"h20", DType::e4m3, 296.0},
-           {"gh200", DType::bf16, 989.4},     {"a40", DType::bf16, 149.7},         {"rtx-a6000", DType::bf16, 154.8},
-           {"rtx-a5000", DType::bf16, 111.1}, {"l20", DType::bf16, 118.7},         {"l4", DType::bf16, 121.2},
-           {"l4", DType::e4m3, 242.3},        {"rtx-5090", DType::bf16, 209.5},    {"rtx-5090", DType::e4m3, 419.0},
-           {"rtx-5090", DType::e2m1, 1676.0}, {"gb200", DType::bf16, 2500.0},      {"gb300", DType::bf16, 2500.0},
-           {"mi325x", DType::bf16, 1307.4},   {"mi355x", DType::bf16, 2516.6},     {"mi355x", DType::e2m1, 10066.3}}) {
+  for (const Claim& claim : std::vector<Claim>{{"v100-sxm2", DType::f16, 125.3},
+                                               {"a100-sxm-80", DType::bf16, 311.9},
+                                               {"a100-sxm-80", DType::tf32, 155.9},
+                                               {"a100-sxm-80", DType::i8, 623.7},
+                                               {"rtx-3090", DType::f16, 71.2},
+                                               {"rtx-4090", DType::f16, 165.2},
+                                               {"rtx-4090", DType::e4m3, 330.3},
+                                               {"rtx-4090", DType::i8, 660.6},
+                                               {"l40s", DType::bf16, 366.4},
+                                               {"h100-sxm", DType::bf16, 989.4},
+                                               {"h100-sxm", DType::e4m3, 1978.9},
+                                               {"h100-sxm", DType::tf32, 494.7},
+                                               {"h100-pcie", DType::bf16, 756.4},
+                                               {"h800-pcie", DType::bf16, 756.4},
+                                               {"h200-sxm", DType::bf16, 989.4},
+                                               {"h200-sxm", DType::e4m3, 1978.9},
+                                               {"b200", DType::bf16, 2243.0},
+                                               {"b200", DType::e4m3, 4485.9},
+                                               {"b200", DType::e2m1, 8971.9},
+                                               {"mi300x", DType::bf16, 1307.4},
+                                               {"mi300x", DType::e4m3, 2614.9},
+                                               {"mi300x", DType::f32, 163.4},
+                                               {"ascend-910b2", DType::f16, 353.9},
+                                               {"ascend-950pr", DType::f16, 432.5},
+                                               {"paper-h100", DType::f16, 989.4},
+                                               {"paper-h100", DType::e4m3, 1978.9},
+                                               {"a100-pcie-40", DType::bf16, 311.9},
+                                               {"h800-sxm", DType::bf16, 989.4},
+                                               {"h20", DType::bf16, 148.0},
+                                               {"h20", DType::e4m3, 296.0},
+                                               {"gh200", DType::bf16, 989.4},
+                                               {"a40", DType::bf16, 149.7},
+                                               {"rtx-a6000", DType::bf16, 154.8},
+                                               {"rtx-a5000", DType::bf16, 111.1},
+                                               {"l20", DType::bf16, 118.7},
+                                               {"l4", DType::bf16, 121.2},
+                                               {"l4", DType::e4m3, 242.3},
+                                               {"rtx-5090", DType::bf16, 209.5},
+                                               {"rtx-5090", DType::e4m3, 419.0},
+                                               {"rtx-5090", DType::e2m1, 1676.0},
+                                               {"gb200", DType::bf16, 2500.0},
+                                               {"gb300", DType::bf16, 2500.0},
+                                               {"mi325x", DType::bf16, 1307.4},
+                                               {"mi355x", DType::bf16, 2516.6},
+                                               {"mi355x", DType::e2m1, 10066.3},
+                                               {"a10", DType::bf16, 125.0},
+                                               {"a10g", DType::bf16, 70.0},
+                                               {"l40", DType::bf16, 362.1},
+                                               {"rtx-6000-ada", DType::bf16, 364.2},
+                                               {"rtx-pro-6000", DType::bf16, 500.5},
+                                               {"rtx-pro-6000-server", DType::bf16, 467.8},
+                                               {"gb10", DType::e2m1, 475.4},
+                                               {"h100-nvl", DType::bf16, 835.4},
+                                               {"mi350x", DType::bf16, 2306.9}}) {
     CAPTURE(claim.gpu);
     const Machine machine = load_machine(claim.gpu, "--gpu");
     REQUIRE(machine.clocks.tensor.has_value());
