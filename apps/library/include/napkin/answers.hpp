@@ -37,9 +37,9 @@ struct Head {
   std::optional<std::string> kernel;  ///< none: the ideal mapping
   std::string dtype;
   Mask mask;
-  CardConditions conditions;             ///< of the GPU
+  CardConditions conditions;             ///< load and clock of the GPU
   NamedSizes shape;                      ///< every axis
-  std::vector<SequenceLengths> lengths;  ///< of a packed batch; else empty
+  std::vector<SequenceLengths> lengths;  ///< sequences of a packed batch; else empty
   TileValues tile;                       ///< every knob; empty where nothing fits
   bool bundled = false;                  ///< the kernel is one of this repository's, not a peer's
   Vocabulary terms;                      ///< the machine's own words
@@ -49,10 +49,10 @@ struct ViolationAnswer {
   std::string constraint;
   double needed = 0;
   double available = 0;
-  std::string text;  ///< in words: "takes bf16 and f16 only", "needs 288,896 B of shared memory, there are 232,448"
+  std::string text;  ///< explanation: "takes bf16 and f16 only", "needs 288,896 B of shared memory, there are 232,448"
 };
 
-/// How many of the machine's compute nodes get work.
+/// The number of the machine's compute nodes that get work.
 struct NodesAnswer {
   std::int64_t busy = 1, all = 1;
 };
@@ -89,19 +89,20 @@ class Later {
   std::shared_ptr<Found> later_;
 };
 
-/// One level below device memory.
+/// A memory level below device memory.
 struct LevelAnswer {
   std::string name;
   std::int64_t groups = 0;
-  std::int64_t load = 0, store = 0, transfer = 0;  ///< over the pipe from its parent, all groups
-  Later<std::int64_t> delivered;                   ///< into a cache below device memory with what is read again
+  std::int64_t load = 0, store = 0, transfer = 0;  ///< bytes over the pipe from the level's parent, all groups
+  Later<std::int64_t> delivered;                   ///< bytes into a cache below device memory, re-reads after evictions
+                                                   ///< included
   std::int64_t transfer_per_group = 0;
   std::int64_t memory_lower_bound = 0, memory_live = 0, memory = 0;
   std::optional<std::int64_t> memory_limit;
   std::optional<double> bandwidth;  ///< bytes a second, whole machine
   std::optional<double> time;       ///< transfer over bandwidth
-  /// Of the cache below device memory, where its size is known: the part of what it is asked for that it has, with
-  /// blocks in step, and with blocks that walk out of step.
+  /// Hit rates of the cache below device memory, if its size is known: with blocks in step, and with blocks that drift
+  /// apart.
   Later<std::optional<double>> hit_rate = {}, hit_rate_apart = {};
 };
 
@@ -121,20 +122,21 @@ struct OptimumAnswer {
   double transfer = 0;
   std::vector<std::pair<std::string, double>> group;
   Later<std::optional<Integer>> integer;
-  std::string formula;  ///< of the closed form, "2 q d + 4 q x d^2 / M"; the numbers are `terms`
+  std::string formula;  ///< text of the closed form, "2 q d + 4 q x d^2 / M"; the numbers are `terms`
   bool exact = true;    ///< `terms` give `transfer`; else an axis is too short for them, and they only bound it
 };
 
-/// How sure a prediction is: which clock made it, on which numbers it rests, and how far such predictions were off.
+/// The confidence in a prediction: the clock that made it, the numbers on which it rests, and the errors of such
+/// predictions.
 struct StandingAnswer {
   bool by_graph = false;  ///< the event graph's; else a bound: the fullest pipe's
   std::string basis;      ///< the weakest among the numbers that matter: measured, fitted, published, derived, assumed
-  std::vector<std::string> numbers;   ///< those of that basis, the weightiest first
-  std::vector<std::string> missing;   ///< of a bound: the numbers that would make it a prediction
+  std::vector<std::string> numbers;   ///< names of the numbers of that basis, the weightiest first
+  std::vector<std::string> missing;   ///< numbers that would turn a bound into a prediction
   std::vector<std::string> left_out;  ///< numbers that the machine lacks, whose effect the time is without
-  std::string why;                    ///< of a bound: what else than numbers it lacks; "": nothing
-  std::optional<Band> band;           ///< how far off such predictions were
-  std::string unsure;                 ///< without a band: why none is known
+  std::string why;                    ///< the reason, beside missing numbers, why this is a bound; "": none
+  std::optional<Band> band;           ///< error band of such predictions
+  std::string unsure;                 ///< the reason why no band is known
   std::optional<double> least;        ///< seconds that no mapping goes below
 };
 
@@ -156,17 +158,17 @@ struct PredictedAnswer {
   std::string bound;
   std::vector<std::pair<std::string, double>> pipes;  ///< busy fractions
   NodesAnswer nodes;
-  std::optional<LoadAnswer> other_load;  ///< where asked for (Session::other_load)
+  std::optional<LoadAnswer> other_load;  ///< the other load's answer, if asked for (Session::other_load)
   bool at_least = false;  ///< a bound: the fullest pipe's time; without a kernel what no mapping goes below
-  /// Of a tile that was asked about or chosen: found when it is first read, which takes some milliseconds.
+  /// The standing of a tile that was asked about or chosen; found at first read, which takes some milliseconds.
   Later<std::optional<StandingAnswer>> standing = {};
-  /// The event graph's; else a bound.
+  /// Returns true if the event graph made the prediction; false for a bound.
   [[nodiscard]] bool by_graph() const { return standing.get() && standing.get()->by_graph; }
   /// Seconds that such calls took: in the mean, and eight of ten of them. Never less than a bound.
   struct Likely {
     double mean = 0, low = 0, high = 0;
   };
-  /// Nothing where no band is known.
+  /// Returns the likely times; nothing if no band is known.
   [[nodiscard]] std::optional<Likely> likely() const;
 };
 
@@ -186,20 +188,20 @@ struct CheckAnswer {
   bool equal = false;       ///< counts are equal and the outputs agree to 1e-12
 };
 
-/// What results in parts cost: the split of an axis that is summed over, and how its groups' parts become one.
+/// The cost of results in parts: the split of a summed axis, and the combining of its groups' parts.
 struct CombineAnswer {
   std::string by;              ///< "launch", "adds", "turns", "barriers", "last"
   std::string at;              ///< the level in which the parts meet
-  std::int64_t parts = 1;      ///< of one result
+  std::int64_t parts = 1;      ///< parts of one result
   std::int64_t steps = 0;      ///< launches, turns of a chain, barriers; 0 where nobody waits
   std::int64_t load = 0;       ///< bytes out of that level: what groups read back; by launch: by the second launch
   std::int64_t store = 0;      ///< bytes into it: parts and what goes with them; by launch the second's results too
-  std::optional<double> time;  ///< what the waiting adds to the prediction, of one wave; none: latencies unknown
+  std::optional<double> time;  ///< seconds that waiting adds to the prediction of a wave; none: latencies unknown
 };
 
-/// What one block takes: the compiler's numbers, or the plan's.
+/// The resources of a block: the compiler's numbers, or the plan's.
 struct BlockAnswer {
-  std::int64_t registers_per_thread = 0;  ///< at launch
+  std::int64_t registers_per_thread = 0;  ///< registers of a thread at launch
   std::int64_t shared_memory = 0;
   std::int64_t blocks_per_sm = 0;
   std::string limited_by;
@@ -213,7 +215,7 @@ struct CompiledAnswer {
   std::string objection;  ///< spills, or instructions that the compiler serialised; empty: none
 };
 
-/// One launch of an algorithm that is cut into several: some of its operations, with the ideal mapping.
+/// A launch of an algorithm that is cut into several: some of its operations, under the ideal mapping.
 struct LaunchAnswer {
   std::vector<std::string> inputs, outputs;  ///< arrays that it loads and stores
   TileValues tile;
@@ -221,7 +223,7 @@ struct LaunchAnswer {
   std::optional<PredictedAnswer> predicted;  ///< a bound
 };
 
-/// What one block takes of its node.
+/// The resources of its node that one block takes.
 struct OccupancyAnswer {
   std::int64_t registers_per_thread = 0, registers_limit = 0;
   std::int64_t shared_memory = 0, shared_memory_limit = 0;
@@ -237,14 +239,16 @@ struct QueryAnswer {
   std::vector<LevelAnswer> levels;
   Later<FormulaAnswer> formula;
   Later<std::optional<OptimumAnswer>> optimum;  ///< none of packed sequences
-  Later<std::optional<Laws>> laws;              ///< nor there where the profile lacks a bandwidth that they need
+  Later<std::optional<Laws>> laws;              ///< laws; none also if the profile lacks a bandwidth that they need
   std::optional<PredictedAnswer> predicted;     ///< none on the abstract machine
-  std::optional<OccupancyAnswer> occupancy;     ///< nor there, nor where one launch does not hold it
-  std::optional<CombineAnswer> combine;         ///< where results have parts
-  std::optional<CheckAnswer> check;             ///< where it was asked for
-  std::optional<CompiledAnswer> compiled;       ///< where it was asked for
-  std::vector<std::string> notes;               ///< what is unusual about the question: a knob outside its domain
-  std::vector<LaunchAnswer> launches;           ///< where the algorithm does not fit one launch; `levels` is their sum
+  std::optional<OccupancyAnswer> occupancy;     ///< resources of a block; none also if the algorithm does not fit a
+                                                ///< single launch
+  std::optional<CombineAnswer> combine;         ///< cost of combining, if results have parts
+  std::optional<CheckAnswer> check;             ///< check, if asked for
+  std::optional<CompiledAnswer> compiled;       ///< compiled kernel, if asked for
+  std::vector<std::string> notes;               ///< remarks on the question: a knob outside its domain
+  std::vector<LaunchAnswer> launches;           ///< launches of an algorithm that does not fit a single launch;
+                                                ///< `levels` is their sum
 };
 
 struct AlternativeAnswer {
@@ -259,7 +263,7 @@ struct KernelAnswer {
   TileValues tile;  ///< empty: nothing fits
   std::optional<PredictedAnswer> predicted;
   bool by_graph = false;  ///< predicted by the event graph; else by the roofline, which no kernel reaches
-  std::string why;        ///< nothing fits: why
+  std::string why;        ///< the reason why nothing fits
 };
 
 struct SelectAnswer {
@@ -269,43 +273,46 @@ struct SelectAnswer {
   std::vector<LevelAnswer> levels;
   std::optional<CombineAnswer> combine;
   OccupancyAnswer occupancy;
-  std::vector<AlternativeAnswer> alternatives;  ///< of other sizes, best first
+  std::vector<AlternativeAnswer> alternatives;  ///< runners-up of other sizes, best first
   std::int64_t candidates = 0;
-  Later<std::int64_t> legal;  ///< of the candidates
+  Later<std::int64_t> legal;  ///< legal candidates
   Later<std::vector<std::pair<std::string, std::int64_t>>> rejected;
   Later<std::string> because;
   std::vector<std::string> notes;
-  std::vector<LaunchAnswer> launches;  ///< where the algorithm does not fit one launch; `levels` is their sum
+  std::vector<LaunchAnswer> launches;  ///< launches of an algorithm that does not fit a single launch; `levels` is
+                                       ///< their sum
   /// All kernels that run there, bundled and peers', the fastest first; empty: not asked for (Session::kernels).
   std::vector<KernelAnswer> kernels;
 };
 
 /// Neighbouring sizes of a family that one kernel and tile serves within 1 % of the best.
 struct FamilyPick {
-  std::int64_t from = 0, to = 0;  ///< of the sizes that were asked for, both included
-  bool found = false;             ///< as SelectAnswer::found
+  std::int64_t from = 0, to = 0;  ///< first and last size among those asked for
+  bool found = false;             ///< true if a legal tile exists, as SelectAnswer::found
   std::optional<std::string> kernel;
   TileValues tile;  ///< empty where nothing fits
   std::optional<PredictedAnswer> predicted_from, predicted_to;
-  double loss = 0;  ///< how much longer than the best at most, over these sizes, as a fraction
+  double loss = 0;  ///< largest excess over the best time in these sizes, as a fraction
 };
 
-/// One kernel and tile for the whole range.
+/// A kernel and tile for the whole range.
 struct FamilyDefault {
   FamilyPick pick;
-  double mean = 0;            ///< of its losses
+  double mean = 0;            ///< mean of its losses
   std::int64_t worst_at = 0;  ///< the size at which it loses the most
 };
 
-/// What to use along a family of shapes, in as few pieces as one tile within 1 % of the best everywhere allows. Every
-/// size of the range is selected for; of sizes between two neighbours nothing is said.
+/// The best tiles along a family of shapes, in as few pieces as a tile within 1 % of the best allows. Only the sizes of
+/// the range are judged, not those between two neighbours.
 struct FamilyAnswer {
-  Head head;  ///< of the first shape
+  Head head;  ///< head of the first shape
   ShapeFamily family;
   std::int64_t points = 0;                             ///< sizes that were selected for
-  std::vector<FamilyPick> picks;                       ///< by size: each begins where another tile is needed
-  std::vector<std::pair<double, std::int64_t>> wider;  ///< how few pieces suffice within 2, 5 and 10 %
-  std::optional<FamilyDefault> whole;                  ///< nothing where no tile fits everywhere
+  std::vector<FamilyPick> picks;                       ///< pieces by size; a new one begins where another tile is
+                                                       ///< needed
+  std::vector<std::pair<double, std::int64_t>> wider;  ///< number of pieces that suffice within 2, 5 and 10 %
+  std::optional<FamilyDefault> whole;                  ///< single choice for the whole range; none if no tile fits
+                                                       ///< everywhere
 };
 
 }  // namespace napkin

@@ -27,12 +27,12 @@ struct Ask {
   Mask mask;
   std::string kernel;  ///< a mapping's name or path; empty: the fastest that exists there, bundled or not
   TileText tile;       ///< knobs that are fixed; the others are selected
-  /// Of an island of GPUs: how it divides the algorithm, "ring_attention,order=zigzag,gpus=8"; empty: the fastest way.
+  /// The division of the algorithm over an island of GPUs: "ring_attention,order=zigzag,gpus=8"; empty: the fastest.
   std::string split = {};
   CardConditions conditions = {};  ///< the load and the clock under which the GPU runs it
   bool bundled = false;            ///< no kernel named: of this project's kernels alone, which can be launched
   bool check = false;              ///< query: also run the streamed program at a scaled-down shape and count
-  /// Of that run, groups done of so many; of a family of shapes, sizes.
+  /// A callback with groups done and their total during a check, or sizes done during a family of shapes.
   std::function<void(std::int64_t done, std::int64_t total)> progress;
   bool compile = false;  ///< query: also compile the kernel with that tile; needs NVRTC and no GPU
 };

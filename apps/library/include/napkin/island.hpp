@@ -19,8 +19,8 @@ struct MovedAnswer {
   std::string array;
   std::string by;                      ///< "none", "ring", "all_to_all", "all_gather", "reduce_scatter", "all_reduce"
   bool after = false;                  ///< the work
-  std::int64_t at_home = 0;            ///< of a GPU
-  std::int64_t received = 0, all = 0;  ///< into each GPU, into all
+  std::int64_t at_home = 0;            ///< bytes that a GPU holds from the start
+  std::int64_t received = 0, all = 0;  ///< bytes into each GPU, and into all
 };
 
 /// A call of the library that carries arrays.
@@ -30,15 +30,15 @@ struct TransportAnswer {
   bool after = false;
   std::int64_t calls = 1;
   std::int64_t received = 0;  ///< bytes into each GPU, by all calls
-  double time = 0;            ///< of one call, seconds
-  std::string level;          ///< whose links limit it
+  double time = 0;            ///< seconds of a call
+  std::string level;          ///< the level whose links limit the call
 };
 
 /// Launches of one shape; every GPU's.
 struct DeviceLaunchAnswer {
   NamedSizes shape;
   Mask mask;
-  std::int64_t launches = 0;  ///< by all GPUs
+  std::int64_t launches = 0;  ///< launches of all GPUs
   std::optional<std::string> kernel;
   TileValues tile;
   PredictedAnswer predicted;
@@ -49,27 +49,27 @@ struct DeviceLaunchAnswer {
 struct DevicesCheck {
   NamedSizes shape;
   std::vector<std::pair<std::string, std::pair<std::int64_t, std::int64_t>>> counted;  ///< array: counted, predicted
-  double output_error = 0;  ///< against the algorithm in one piece, over the largest output
+  double output_error = 0;  ///< largest difference from the undivided algorithm, over the largest output
   bool equal = false;
 };
 
-/// One way to divide the algorithm.
+/// A way to divide the algorithm.
 struct DividedAnswer {
   std::string split, order;  ///< order: "contiguous", "zigzag"
   std::int64_t gpus = 1;
   std::vector<MovedAnswer> moved;
-  std::int64_t received = 0;  ///< into each GPU, bytes: H of the level above device memory
+  std::int64_t received = 0;  ///< bytes into each GPU: H of the level above device memory
   std::vector<TransportAnswer> transports;
   std::vector<DeviceLaunchAnswer> launches;
-  std::int64_t memory = 0;  ///< of a GPU, bytes
+  std::int64_t memory = 0;  ///< bytes that a GPU holds
   std::optional<std::int64_t> memory_limit;
   double time = 0;     ///< seconds, from the first call or launch to the last GPU's end
-  double work = 0;     ///< of that, launches and adding on the GPU with most
-  double exposed = 0;  ///< and copies that nothing hides
+  double work = 0;     ///< seconds of `time` that the GPU with most work spends on launches and adding
+  double exposed = 0;  ///< seconds of copies that nothing hides
   bool ring = false, hidden = true;
   std::string bound;      ///< "work" or the name of the limiting link
   double imbalance = 1;   ///< work of the GPU with most over the mean
-  double tflops = 0;      ///< of all GPUs together, 1e12 FLOP/s
+  double tflops = 0;      ///< speed of all GPUs together, 1e12 FLOP/s
   bool at_least = false;  ///< a launch's time is a bound
   StandingAnswer standing;
   /// The least length of the sequence from which on the ring is hidden; nothing: not asked for, or none up to 4 M.
@@ -90,14 +90,14 @@ struct IslandAnswer {
 class Session;
 struct Emission;
 
-/// Whether the question is about an island of GPUs.
+/// Returns true if the question is about an island of GPUs.
 [[nodiscard]] bool asks_island(const Ask& ask);
 
-/// The way that the question names, or the fastest.
+/// Answers for the way that the question names, or the fastest.
 [[nodiscard]] IslandAnswer query_island(const Session& session, const Ask& ask);
-/// Every way to divide the algorithm, the fastest first, `top` of them; rings with the length that hides them.
+/// Answers with the `top` fastest ways to divide the algorithm; for rings with the sequence length that hides them.
 [[nodiscard]] IslandAnswer select_island(const Session& session, const Ask& ask, int top = 5);
-/// The calls of NCCL and the launches of the fastest way, in the order in which each rank makes them.
+/// Emits the NCCL calls and launches of the fastest way, in the order in which each rank makes them.
 [[nodiscard]] Emission nccl_calls(const Session& session, const Ask& ask);
 
 }  // namespace napkin

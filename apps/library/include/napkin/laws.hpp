@@ -11,7 +11,7 @@
 
 namespace napkin {
 
-/// What one level costs at best: the least transfer into it with its memory, and the time over its pipe.
+/// The ideal cost of a level: the least transfer into its memory, and the time of that transfer over its pipe.
 struct LevelLaw {
   std::string name;
   double memory = 0;    ///< effective, bytes of one node (a cache: of its children together)
@@ -20,8 +20,8 @@ struct LevelLaw {
   double needed = 0;    ///< bytes a second at which moving H* takes as long as the tensor units compute; 0: not known
 };
 
-/// What a cross-transfer level changes, of clusters of so many nodes (eq. 7.4): a cluster brings what N M would need
-/// from the level above, its nodes hand each other the rest.
+/// The effect of clusters of several nodes (eq. 7.4): a cluster loads from the level above as a node of memory N M
+/// would, and its nodes exchange the rest.
 struct CrossLaw {
   std::string level;
   std::int64_t nodes = 1;
@@ -31,7 +31,7 @@ struct CrossLaw {
   double weighted = 0;  ///< seconds: the sum over all levels then
 };
 
-/// What a cluster of that many blocks saves over the pipe that feeds its members, seconds of one call.
+/// The time that clusters save over the pipe that feeds their members, seconds of one call.
 struct ClusterLaw {
   std::string from;       ///< the level at the pipe's upper end; device memory: as if there were no cache
   bool measured = false;  ///< the pipe's rate is a measured one, else the datasheet's
@@ -46,7 +46,7 @@ struct MinimaLaw {
   std::vector<std::pair<std::string, double>> least;
 };
 
-/// How the compute nodes below a cache would share its tile: nodes along each axis, and the transfers against the
+/// The division of a cache's tile among the compute nodes below it: nodes along each axis, and transfers over the
 /// ideal.
 struct CachingLaw {
   std::string level;
@@ -54,7 +54,7 @@ struct CachingLaw {
   double ratio = 1;
 };
 
-/// Of all pairs, whatever a mask hides.
+/// The laws of an algorithm on a machine. They count all pairs, masked or not.
 struct Laws {
   std::vector<LevelLaw> levels;
   std::string bound;     ///< the slowest of the levels' pipes

@@ -17,28 +17,28 @@ struct NeedAsk {
   Ask ask;
   std::optional<double> time;    ///< seconds at most
   std::optional<double> flops;   ///< FLOP/s at least, of visible pairs
-  std::optional<double> joules;  ///< at most, of one call
+  std::optional<double> joules;  ///< joules of a call, at most
   std::vector<std::string> of;   ///< numbers by name; empty: the levels', the pipes', the clocks' and the power's
   std::optional<std::pair<std::string, std::string>> line;  ///< the least of the first beside values of the second
 };
 
 /// The need of a number of the machine, or of several that change together; all others keep today's values.
 struct NeedRow {
-  std::string name, unit;  ///< as sensitivity has them
+  std::string name, unit;  ///< name and unit, as sensitivity gives them
   double value = 0;        ///< today's, in that unit
   bool reached = false;
   bool upward = true;  ///< reached: from `needed` upwards; false: from there downwards
   double needed = 0;   ///< reached: the value nearest to the target, in that unit
   double got = 0;      ///< time, FLOP/s or joules with it; not reached: with the best value that was tried
-  std::string bound;   ///< what limits then
-  std::string why;     ///< not reached, or not monotone: what was found
+  std::string bound;   ///< the resource that limits with `needed`
+  std::string why;     ///< the reason why the target was not reached, or a remark that the effect is not monotone
 };
 
 /// The need of a number at several values of another.
 struct NeedLine {
   std::string name, unit, along, along_unit;
   struct Point {
-    double along = 0;  ///< in its unit
+    double along = 0;  ///< value of the second number, in its unit
     NeedRow row;
   };
   std::vector<Point> points;
@@ -49,7 +49,7 @@ struct NeedAnswer {
   PredictedAnswer predicted;  ///< today's
   std::string goal;           ///< "time", "flops" or "joules"
   double target = 0;
-  double today = 0;           ///< what the target is about, today
+  double today = 0;           ///< today's value of the target's quantity
   bool met = false;           ///< today
   std::vector<NeedRow> rows;  ///< the least change first; those not reached last; without those that change nothing
   std::optional<NeedLine> line;
