@@ -18,7 +18,8 @@ namespace napkin {
 class Session;
 struct Island;
 
-/// `machine`: one of the GPUs under the question's conditions; `island`: what joins them, or nullptr of one GPU.
+/// Predicts a model's step. `machine` is one GPU under the question's conditions; `island` joins several, nullptr for a
+/// single GPU.
 [[nodiscard]] StepAnswer step_answer(const Session& session, const StepAsk& ask, const Machine& machine,
                                      const Island* island);
 

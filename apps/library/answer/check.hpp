@@ -9,7 +9,7 @@
 
 namespace napkin {
 
-/// The block's sizes as the streamed program knows them: groups no larger than their axis.
+/// Returns the block's sizes as the streamed program knows them: groups no larger than their axis.
 [[nodiscard]] Partition partition_of(const PlacedDiagram& placed);
 
 /// Runs the request's diagram at a scaled-down shape with the request's tile and mask, all arrays at one level, and

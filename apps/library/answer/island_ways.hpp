@@ -17,10 +17,10 @@ namespace napkin {
 struct IslandQuestion {
   Ask ask;
   Island island;
-  std::shared_ptr<const Machine> machine;  ///< one of its GPUs
-  std::vector<Split> splits;               ///< those to try
-  std::vector<PartOrder> orders;           ///< those asked for
-  std::int64_t gpus = 1;                   ///< that take part
+  std::shared_ptr<const Machine> machine;  ///< a GPU of the island
+  std::vector<Split> splits;               ///< candidate splits
+  std::vector<PartOrder> orders;           ///< orders that the user asked for
+  std::int64_t gpus = 1;                   ///< GPUs that take part
   Problem problem;
   NamedSizes shape;  ///< every axis
 };
@@ -39,16 +39,16 @@ struct Way {
   Division division;
   std::vector<Transport> transports;
   std::vector<AskedLaunch> launches;
-  std::vector<std::vector<StepTime>> steps;  ///< by GPU, by step
+  std::vector<std::vector<StepTime>> steps;  ///< times by GPU, then by step
   double finishing = 0;                      ///< seconds
   IslandTime time;
-  double flops = 0;      ///< of all GPUs
+  double flops = 0;      ///< FLOP of all GPUs together
   double imbalance = 1;  ///< work of the GPU with most over the mean
   std::optional<std::int64_t> memory_limit;
 
-  /// The launch that takes most.
+  /// Returns the launch that takes most.
   [[nodiscard]] const AskedLaunch& heaviest() const;
-  /// Seconds, were the links these.
+  /// Returns the seconds that the way takes over the links of another island.
   [[nodiscard]] double time_on(const Island& island) const;
 };
 
@@ -59,8 +59,8 @@ struct IslandWays {
 /// Throws Error where the question names a split that cannot be.
 [[nodiscard]] IslandWays ways_of(const Session& session, const IslandQuestion& question);
 
-/// The least length of the sequence, in steps of 64 for each part, from which on the way's ring is hidden; nothing:
-/// none up to 4 M, or rows and columns of different lengths.
+/// Returns the least length of the sequence, in steps of 64 for each part, from which on the way's ring is hidden;
+/// nothing: none up to 4 M, or rows and columns of different lengths.
 [[nodiscard]] std::optional<std::int64_t> hidden_from(const Session& session, const IslandQuestion& question,
                                                       const Way& from);
 

@@ -24,7 +24,7 @@ struct LandscapeCell {
 struct LandscapeAnswer {
   std::string down, across;              ///< knobs, the one with more values down
   std::string down_unit, across_unit;    ///< "rows", "copies"; empty for words
-  std::vector<KnobValue> rows, columns;  ///< their values in order of size; of words in order of preference
+  std::vector<KnobValue> rows, columns;  ///< the two knobs' values: numbers ascending, words by preference
   std::vector<LandscapeCell> cells;      ///< row by row
 
   [[nodiscard]] const LandscapeCell& at(std::size_t row, std::size_t column) const {
@@ -32,9 +32,8 @@ struct LandscapeAnswer {
   }
 };
 
-/// The pairs of the knobs that matter the most, at most so many pairs: those whose values change the time the most when
-/// all others follow. The first pair has the two that matter the most; later ones
-/// with more cells than can be ranked in half a second are left out. `chosen` is marked; it need not be legal.
+/// Returns tables of times for the pairs of knobs that change the time most, `most` pairs at most. Pairs with more
+/// cells than can be ranked in half a second are left out. `chosen` is marked; it need not be legal.
 [[nodiscard]] std::vector<LandscapeAnswer> landscapes_of(const Request& request, const Layout& layout,
                                                          const Tile& chosen, std::size_t most);
 

@@ -37,7 +37,7 @@ struct Varied {
   std::string name, unit;
   double value = 0;
   bool whole = false;
-  std::vector<std::size_t> places;  ///< in numbers_of()
+  std::vector<std::size_t> places;  ///< indices into numbers_of()
 };
 
 std::string level_of(const std::string& name) { return name.substr(0, name.rfind('.')); }
@@ -109,7 +109,7 @@ class Kernel {
   Kernel(const Request& request, const Layout& layout, const Goal& goal)
       : request_(request), layout_(layout), goal_(goal) {}
 
-  /// The fastest of the tiles known so far; nothing where none is legal there.
+  /// Returns the fastest of the tiles known so far; nothing where none is legal there.
   [[nodiscard]] std::optional<Prediction> on(const Machine& machine) {
     std::optional<Prediction> best;
     if (!can_run(machine)) return best;
@@ -158,7 +158,7 @@ class Along {
   Along(Kernel& kernel, const Machine& machine, const Varied& number)
       : kernel_(kernel), machine_(machine), number_(number) {}
 
-  /// Nothing where the number changes nothing.
+  /// Searches along the number; nothing if the number has no effect.
   std::optional<NeedRow> row() {
     NeedRow out;
     out.name = number_.name;
@@ -191,7 +191,7 @@ class Along {
     const auto least = at(low), most = at(high);
     return !least || (most && !kernel_.goal().better(kernel_.goal().of(*least), kernel_.goal().of(*most)));
   }
-  /// The factor of a whole number's nearest value.
+  /// Rounds a factor to that of the nearest whole value, if the number is whole.
   [[nodiscard]] double grid(double factor) const {
     return number_.whole ? std::max(std::round(number_.value * factor), 1.0) / number_.value : factor;
   }
@@ -202,7 +202,8 @@ class Along {
     const auto found = at(factor);
     return found && kernel_.goal().met(kernel_.goal().of(*found));
   }
-  /// Bytes may let in other tiles, and nodes give each other work; else today's tiles say.
+  /// Returns true if the number matters: bytes and counts may admit other tiles, all others are judged by today's
+  /// tiles.
   [[nodiscard]] bool has_effect(double low, double high) const {
     if (number_.whole || profile::dimension_of(number_.unit) == profile::Dimension::bytes) return true;
     const auto today = at(1);
@@ -213,12 +214,12 @@ class Along {
     }
     return false;
   }
-  /// A hundredth, of a count one, to the far side.
+  /// Returns the next factor outwards: a hundredth farther, for a count one farther.
   [[nodiscard]] double next_beyond(double factor, bool upward) const {
     if (number_.whole) return factor + (upward ? -1 : 1) / number_.value;
     return upward ? factor / beyond : factor * beyond;
   }
-  /// The factor next to `out` of those that reach the target, which `in` does; `out` does not.
+  /// Finds, by bisection, the factor nearest to `out` that reaches the target. `in` reaches it, `out` does not.
   [[nodiscard]] double between(double out, double in) const {
     const double least = number_.whole ? 1.5 / number_.value : 0;
     while (number_.whole ? std::abs(in - out) > least : std::abs(std::log(in / out)) > resolution) {
@@ -242,7 +243,7 @@ class Along {
     out.got = kernel_.goal().of(*found);
     out.bound = found->bound;
   }
-  /// Both ends reach the target, or neither does: a value between them may.
+  /// Fills the row if both ends reach the target or neither does: a value between them may behave otherwise.
   std::optional<NeedRow> level_row(NeedRow out, double low, bool both, bool here) {
     const Goal& goal = kernel_.goal();
     const auto today = at(1);
@@ -313,7 +314,7 @@ const Varied& number_of(const std::vector<Varied>& all, const std::string& name,
   throw Error("--line", in_quotes(name) + " is no number of " + machine.name, one_of(name, names));
 }
 
-/// Half to twice as much of the second number, in steps of the root of two.
+/// Tabulates the need for half to twice the second number, in steps of the root of two.
 NeedLine line_of(const Request& request, const Layout& layout, const Goal& goal, const NeedAsk& ask,
                  const std::vector<Tile>& tiles) {
   const Machine& machine = *request.machine;
@@ -342,7 +343,7 @@ NeedLine line_of(const Request& request, const Layout& layout, const Goal& goal,
   return out;
 }
 
-/// The least change first.
+/// Sorts rows by the size of the change, least first.
 void sort_rows(std::vector<NeedRow>& rows) {
   const auto change = [](const NeedRow& row) { return row.reached ? std::abs(std::log(row.needed / row.value)) : 1e9; };
   std::stable_sort(rows.begin(), rows.end(), [&](const NeedRow& a, const NeedRow& b) { return change(a) < change(b); });

@@ -15,10 +15,10 @@
 
 namespace napkin {
 
-/// Of one call, in the order in which they go into its stream.
+/// The launches of a call, in stream order.
 using Launches = std::vector<LaunchPlan>;
 
-/// Throw Error where memory is missing, or arguments contradict each other.
+/// Throws Error if memory is missing or arguments contradict each other.
 void check(const AttentionArgs& args);
 void check(const AttentionBackwardArgs& args);
 void check(const MatmulArgs& args);
@@ -27,24 +27,24 @@ void check(const MatmulArgs& args);
 [[nodiscard]] Ask ask_of(const AttentionBackwardArgs& args, const std::string& gpu);
 [[nodiscard]] Ask ask_of(const MatmulArgs& args, const std::string& gpu);
 
-/// Knobs that the call sets, where a kernel has them.
+/// Returns the knobs that the call sets, if the kernel has them.
 [[nodiscard]] TileText knobs_of(const AttentionArgs& args);
 [[nodiscard]] TileText knobs_of(const AttentionBackwardArgs& args);
 [[nodiscard]] inline TileText knobs_of(const MatmulArgs&) { return {}; }
 
 /// Two zeroed i32 that tiles are drawn from; 0: the call has none.
 using Ticket = std::uint64_t;
-/// What launches that follow each other have to themselves, from call to call.
+/// Memory that launches of one stream keep from call to call.
 struct OwnMemory {
   Ticket ticket = 0;
-  std::uint64_t counters = 0, scratch = 0;  ///< as much as LaunchPlan::counters and scratch say
+  std::uint64_t counters = 0, scratch = 0;  ///< addresses of as much as LaunchPlan::counters and scratch say
 };
 template <class Args>
 constexpr bool draws_tickets = false;
 template <>
 inline constexpr bool draws_tickets<AttentionArgs> = true;
 
-/// What the launches of that tile need of it.
+/// Returns the scratch memory that the launches of that tile need.
 template <class Args>
 [[nodiscard]] MatmulScratch scratch_of(const PlacedDiagram&, const Args&) {
   return {};
@@ -53,7 +53,8 @@ template <class Args>
   return matmul_scratch(placed);
 }
 
-/// Throw Error where the tile or an array is none that the kernel takes, Overflow for sizes beyond its integers.
+/// Makes the launches. Throws Error if the kernel does not take the tile or an array, Overflow for sizes beyond its
+/// integers.
 [[nodiscard]] Launches launches_of(const PlacedDiagram& placed, const AttentionArgs& args, const OwnMemory& own,
                                    const LaunchDevice& device);
 [[nodiscard]] Launches launches_of(const PlacedDiagram& placed, const AttentionBackwardArgs& args, const OwnMemory& own,

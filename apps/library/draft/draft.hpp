@@ -13,7 +13,7 @@ struct DraftAsk {
   std::string cubin;        ///< path of a compiled file; empty: `disassembly` is given
   std::string disassembly;  ///< path of what nvdisasm -c or cuobjdump -sass printed
   std::string function;     ///< the kernel's name or a part of it that no other has; empty: the only one
-  std::string name;         ///< of the mapping; empty: the function's
+  std::string name;         ///< name of the mapping; empty: the function's
   TileText tile;            ///< sizes that the machine code leaves open
 };
 

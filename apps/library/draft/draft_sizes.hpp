@@ -12,9 +12,9 @@ namespace napkin {
 struct DraftSizes {
   struct Size {
     std::int64_t value = 0;
-    std::string open;  ///< why it has to be checked; empty: it follows from the code
+    std::string open;  ///< the reason why the size has to be checked; empty: it follows from the code
   };
-  std::map<std::string, Size> of;  ///< by axis
+  std::map<std::string, Size> of;  ///< sizes by axis
   int agents = 1, copy_threads = 0;
   std::string open_agents;
 };

@@ -20,11 +20,11 @@ struct IntervalJudgement {
   /// recorded: this project's rows; published: others'.
   IntervalGroup all, recorded, published;
   std::vector<IntervalGroup> regimes;  ///< the four, and bursts
-  std::vector<IntervalGroup> gpus;     ///< with ten rows or more
+  std::vector<IntervalGroup> gpus;     ///< GPUs with ten rows or more
 };
 [[nodiscard]] IntervalJudgement judge_intervals();
 
-/// As lines of tables in Markdown.
+/// Writes the judgement as tables in Markdown.
 [[nodiscard]] std::string table_of(const IntervalJudgement& judged);
 
 }  // namespace napkin

@@ -73,7 +73,7 @@ std::string profile_of(const PublishedRow& row, Parts& parts) {
   return names_file(name) ? name : machine->name;
 }
 
-/// A kernel of the table; else one that the row calls by a mapping's name or path.
+/// Finds a kernel of the table, or one that the row calls by a mapping's name or path.
 PublishedKernel kernel_of(const PublishedRow& row, const std::string& algorithm, Parts& parts) {
   const PublishedNames& names = published_names();
   if (const auto* no = names.no_judge(row.kernel)) throw Refusal{"no judge: " + no->why, no->named};
@@ -111,8 +111,8 @@ CardConditions conditions_of(const PublishedQuestion& question, const Machine& m
   return conditions;
 }
 
-/// What the source's timer saw of a call: the host's time too where calls begin on an idle stream, and never less than
-/// that where they stand behind one another.
+/// Returns the time that the source's timer saw: the host's time is added if each call begins on an idle stream, and is
+/// the least time if calls are queued.
 double timed(const PublishedQuestion& question, Seconds launch) {
   return question.one_by_one ? question.host + launch.value : std::max(question.host, launch.value);
 }
@@ -179,7 +179,7 @@ void ask_mapping(const PublishedKernel& kernel, Parts& parts, PublishedAnswer& a
   answer = fastest.take({"its tile is not in the mapping's words", answer.row().tile});
 }
 
-/// The mappings in turn: until one can be asked, or all, of which the fastest counts.
+/// Asks the kernel's mappings in turn until one can be asked; a kernel that is the fastest of several asks them all.
 void ask_mappings(const PublishedKernel& kernel, Parts& parts, PublishedAnswer& answer) {
   Fastest fastest;
   for (const std::string& mapping : kernel.mappings) {
@@ -192,7 +192,7 @@ void ask_mappings(const PublishedKernel& kernel, Parts& parts, PublishedAnswer& 
   answer = fastest.take({"no mapping of the kernel", ""});
 }
 
-/// All passes of a row, one behind the other.
+/// Asks all passes of a row in order.
 void ask_passes(const std::vector<PublishedKernel>& passes, Parts& parts, PublishedAnswer& answer) {
   const double flops = counted_flops(answer.row());
   std::string kernels;

@@ -11,7 +11,7 @@
 
 namespace napkin {
 
-/// What one level's pipe allows: bandwidth times FLOP a byte.
+/// The speed that one level's pipe allows: bandwidth times FLOP a byte.
 struct RooflineSlope {
   std::string level;
   double bandwidth = 0;  ///< bytes a second, whole machine, at the tile's clock
@@ -30,14 +30,14 @@ struct RooflineTile {
 };
 
 struct RooflineAnswer {
-  std::string instruction;     ///< of the peak, such as "wgmma"
+  std::string instruction;     ///< instruction of the peak, such as "wgmma"
   std::optional<double> peak;  ///< FLOP/s of all tensor units at that clock; none: the profile has no such instruction
-  double clock = 0;            ///< that the tile runs at
+  double clock = 0;            ///< clock at which the tile runs
   std::vector<RooflineSlope> slopes;
   std::vector<RooflineTile> tiles;  ///< the tile of the report first, then the runners-up
 };
 
-/// Of an answer that has a prediction.
+/// Makes the roofline of an answer that has a prediction.
 [[nodiscard]] RooflineAnswer roofline_of(const Request& request, const Layout& layout, const QueryAnswer& answer,
                                          const std::vector<AlternativeAnswer>& runners);
 

@@ -98,7 +98,7 @@ SplitSummary summarise_split(const std::map<std::string, ScoredRows>& questions)
   return out;
 }
 
-/// The rows of the question's latest sweep: tiles of an older one were measured on another day.
+/// Returns the rows of the question's latest sweep: tiles of an older one were measured on another day.
 ScoredRows latest_sweep(const ScoredRows& question) {
   const ScoredRow* last = nullptr;
   for (const ScoredRow& row : question) {

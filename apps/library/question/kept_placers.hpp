@@ -15,7 +15,7 @@ namespace napkin {
 /// Safe from several threads.
 class KeptPlacers {
  public:
-  /// What a placer cannot be bound to another of. The first three by their addresses.
+  /// The key of a kept placer: fields that it cannot be rebound over. The first three are compared by address.
   struct Key {
     const Streamed* streamed = nullptr;
     const Mapping* mapping = nullptr;
@@ -28,7 +28,7 @@ class KeptPlacers {
     Problem problem;
     std::optional<Placer> placer;
   };
-  /// nullptr where none is there.
+  /// Takes a placer of that key out; nullptr if there is none.
   [[nodiscard]] std::unique_ptr<Bound> take(const Key& key);
   void give_back(const Key& key, std::unique_ptr<Bound> bound);
 

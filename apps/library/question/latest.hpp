@@ -16,7 +16,7 @@ class Latest {
  public:
   explicit Latest(std::size_t most) : most_(most) {}
 
-  /// nullptr: not kept. Valid until the next put().
+  /// Finds the value of a key; nullptr if it is not kept. Valid until the next put().
   template <class Like>
   [[nodiscard]] Value* find(const Like& like) {
     const auto known = position(like);
@@ -24,7 +24,7 @@ class Latest {
     values_.splice(values_.begin(), values_, known->second);
     return &known->second->second;
   }
-  /// In the place of the key's value, or of the one used longest ago.
+  /// Puts a value in place of the key's, or of the one used longest ago.
   Value& put(Key key, Value value) {
     if (Value* known = find(key)) return *known = std::move(value);
     const std::size_t hash = Hash{}(key);
@@ -36,7 +36,7 @@ class Latest {
     }
     return values_.front().second;
   }
-  /// True where a further key would take another one's place.
+  /// Returns true if another key would replace a kept one.
   [[nodiscard]] bool full() const { return values_.size() >= most_; }
 
  private:

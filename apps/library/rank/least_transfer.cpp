@@ -18,7 +18,7 @@ struct AxisKnob {
   std::string axis;
 };
 
-/// The chunk of the stream matters only where a mask leaves chunks out.
+/// Returns the knobs that transfers depend on. The chunk of the stream is among them only if a mask leaves chunks out.
 std::vector<AxisKnob> axis_knobs(const Request& request, const Layout& layout) {
   const bool masked = request.problem.mask.kind != Mask::Kind::none;
   std::vector<AxisKnob> knobs;
@@ -47,7 +47,7 @@ Count moved_home(const PlacedDiagram& placed) {
   return 0;
 }
 
-/// Every combination of the axes' knobs, least transfer first.
+/// Returns every combination of the axes' knobs, least transfer first.
 std::vector<Combination> combinations(const Request& request, const Layout& layout,
                                       const std::vector<AxisKnob>& knobs) {
   const Placer placer(*layout.streamed, *layout.mapping, *request.machine, layout.problem);
@@ -101,8 +101,8 @@ class WholeTiles {
   bool all_given_;
 };
 
-/// Transfers depend on the axes' knobs alone, so the knobs' combinations are tried from the least transfer up until one
-/// has a legal tile.
+/// Finds the least transfer of a legal tile. Transfers depend on the axes' knobs alone: their combinations are tried in
+/// ascending order until one has a legal tile.
 std::optional<OptimumAnswer::Integer> find(const Request& request, const Layout& layout) {
   const std::vector<AxisKnob> knobs = axis_knobs(request, layout);
   Layout tried = layout;

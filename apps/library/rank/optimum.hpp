@@ -10,8 +10,8 @@ namespace napkin {
 /// Fills `formula` and `optimum` of a query's answer.
 void add_optimum(const Request& request, const Layout& layout, const PlacedDiagram& placed, QueryAnswer& answer);
 
-/// On the abstract machine: the exact optimum of all grouped and streamed axes' sizes with the given ones fixed
-/// (streams: 1 unless given). Where not even groups of 1 fit: those.
+/// Finds the exact optimum of all grouped and streamed axes' sizes on the abstract machine, with the given ones fixed
+/// (streams: 1 unless given); groups of 1 if not even these fit.
 [[nodiscard]] NamedSizes integer_groups(const Request& request, const Streamed& streamed, const NamedSizes& fixed);
 
 }  // namespace napkin

@@ -68,8 +68,8 @@ Prediction predicted(const Request& request, const Layout& layout, const Placeme
 
 namespace {
 
-/// Leaves the kernels whose times can be compared: the roofline's time is one that no kernel reaches, so where the
-/// event graph predicts some kernels, the others drop out.
+/// Keeps the kernels whose times can be compared: if the event graph predicts some, the others drop out, as no kernel
+/// reaches a roofline's time.
 void keep_comparable(std::vector<Ranking>& rankings) {
   const auto optimistic = [](const Ranking& ranking) { return ranking.best().prediction.iteration.empty(); };
   if (!std::all_of(rankings.begin(), rankings.end(), optimistic)) std::erase_if(rankings, optimistic);
@@ -87,10 +87,9 @@ bool ahead_beyond_doubt(const Request& request, const Ranking& one, const Rankin
   return time(one) < time(other) && band_of(request, one).high * time(one) < band_of(request, other).low * time(other);
 }
 
-/// The fastest; of those within a hundredth of each other the first, which is a bundled one where there is one. A
-/// kernel that multiplies by an older instruction of the machine is that only where it is ahead of all others by more
-/// than its predictions are off: at problems of a few blocks those of Ampere's kernels on Hopper are closer to it than
-/// their errors (tests/measured/small).
+/// Returns the fastest kernel; of those within a hundredth the first, a bundled one if there is one. A kernel with an
+/// older instruction wins only by more than its predictions' error: for a few blocks Ampere's kernels on Hopper come
+/// close (tests/measured/small).
 std::size_t fastest(const Request& request, const std::vector<Ranking>& rankings) {
   constexpr double tie = 0.01;
   const auto time = [&](std::size_t i) { return rankings[i].best().prediction.time.value; };

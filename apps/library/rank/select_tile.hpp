@@ -18,8 +18,8 @@ struct SelectedTile {
 };
 [[nodiscard]] SelectedTile select_tile(const Request& request);
 
-/// A tile with the user's knobs for a request that no legal tile answers: of the other knobs, values that violate the
-/// fewest constraints, found knob by knob from the preferred ones.
+/// Returns a tile with the user's knobs for a request without legal tiles: its other knobs, searched in turn from the
+/// preferred values, violate the fewest constraints.
 [[nodiscard]] Tile least_illegal(const Request& request, const Layout& layout);
 
 /// Another value of a knob that the user has not named, and what it violates.
@@ -33,8 +33,8 @@ struct OtherSetting {
 /// registers fit, and shared memory does not.
 [[nodiscard]] std::vector<OtherSetting> other_settings(const Request& request, const Layout& layout, const Tile& tile);
 
-/// On the abstract machine: the user's sizes; the stream has chunks of 1, and the other axes the exact optimum given
-/// the rest.
+/// Makes the tile on the abstract machine: the user's sizes, streams in chunks of 1, and the exact optimum of the other
+/// axes.
 [[nodiscard]] Tile abstract_tile(const Request& request, const Layout& layout);
 
 }  // namespace napkin
