@@ -37,20 +37,17 @@ struct IntegerProblem {
 
 struct IntegerOptimum {
   Count transfer;
-  std::vector<Count> group;  ///< by axis of the problem
+  std::vector<Count> group;  ///< group sizes by axis of the problem
   Count chunk = 1;
   Count memory;
   std::int64_t examined = 0;  ///< complete assignments evaluated
 };
 
-/// The minimum, or nothing where even the smallest groups do not fit. H is a step function of each g, so only the
-/// smallest multiple with a given number of groups is tried on all axes but one, which is as large as fits.
-/// Ties: the larger chunk; then the smaller group of the first axis, of the second, ...; the last axis that some array
-/// lacks is as large as fits (spare memory goes there); an axis that no array lacks has its smallest group.
-/// Throws Overflow where the minimum itself needs more than 64 bits, Error for sizes, multiples or chunks below 1.
+/// Finds the minimum; nothing if not even the smallest groups fit. Ties: see the definition. Throws Overflow if the
+/// minimum needs more than 64 bits, Error for sizes, multiples or chunks below 1.
 [[nodiscard]] std::optional<IntegerOptimum> integer_optimum(const IntegerProblem& problem);
 
-/// H of the given group sizes, exactly. Throws Overflow.
+/// Computes H of the given group sizes exactly. Throws Overflow.
 [[nodiscard]] Count transfer_of(const IntegerProblem& problem, std::span<const Count> group);
 
 }  // namespace napkin

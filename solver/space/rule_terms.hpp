@@ -33,7 +33,7 @@ class Resolver {
     lengths_ = lengths_ || streamed_.grouped(id) || streamed_.stream == id;
     return problem_.sizes[static_cast<std::size_t>(id)];
   }
-  /// Whether a size asked for since the last call is of an axis that blocks or chunks divide.
+  /// Returns true if a size asked for since the last call belongs to an axis that blocks or chunks divide.
   [[nodiscard]] bool read_lengths() const { return std::exchange(lengths_, false); }
   [[nodiscard]] Term term(const Value& value) const {
     if (value.kind == Value::Kind::knob) return {value.more, value.knob};
@@ -61,11 +61,11 @@ class Resolver {
 };
 
 [[nodiscard]] Count product(const std::vector<Term>& terms, const Tile& tile);
-/// The alternative whose guard the tile meets; 1 where it meets none.
+/// Returns the alternative whose guard the tile meets; 1 if it meets none.
 [[nodiscard]] Count chosen(const Guarded<Term>& alternatives, const Tile& tile);
 [[nodiscard]] KnobSet knobs_of(const std::vector<Value>& values);
 
-/// Nothing where `left` stands in that relation to `right`, else the two.
+/// Compares two counts: nothing if `left` is in the relation to `right`, else both.
 [[nodiscard]] std::optional<Excess> compare(Relation::Kind kind, Count left, Count right);
 
 }  // namespace napkin
