@@ -23,12 +23,12 @@ class Best {
     mutable std::optional<Count> into_blocks = {};  ///< bytes_into_blocks(), where another tile takes that time too
   };
   using BytesOf = std::function<Count(const TileRow&)>;
-  /// `runner_up`: whether the second is wanted.
+  /// Collects the `most` best sizes; `runner_up` tells whether the second best time is wanted too.
   Best(std::size_t most, BytesOf bytes_of, bool runner_up = true)
       : most_(most), bytes_of_(std::move(bytes_of)), runner_up_(runner_up) {}
-  /// No tile of that size that takes longer changes anything.
+  /// Returns the time beyond which no tile of that size changes the result.
   [[nodiscard]] double enough(std::int64_t size) const;
-  /// No tile of any further size that takes longer changes anything.
+  /// Returns the time beyond which no tile of any further size changes the result.
   [[nodiscard]] double enough() const;
   void take(const Found& found);
   [[nodiscard]] const std::vector<Found>& best() const { return best_; }

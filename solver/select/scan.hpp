@@ -1,10 +1,10 @@
 #pragma once
-// A Scan gives the best tiles of one question: they are timed in the order of what they take at least, until no
-// other can be better. Of 6,578 tiles of attention_sm90 some ten are timed.
+// A Scan finds the best tiles of one question: it times tiles in ascending order of their lower bounds and stops when
+// the next bound exceeds the worst of the best. Of 6,578 tiles of attention_sm90 some ten are timed.
 //
-// A part of the table waits with a bound of all its tiles until it comes first in line. Then its rows wait, each with
-// a bound of its own, and the part with the bound of the first of them. A row that comes first has its graph run, then
-// its blocks, and waits again where that says more of it; a row of which all is known is timed.
+// A priority queue holds parts of the table, smallest bound first. When a part is popped, its rows are pushed with
+// bounds of their own, which are tighter, and the part is pushed again with the least of them. A row that is popped has
+// its graph run, then its blocks, and is pushed again if that raises its bound; a row that is known in full is timed.
 
 #include <memory>
 #include <optional>
@@ -20,13 +20,13 @@ namespace napkin {
 
 class Scan {
  public:
-  /// The question must outlive it.
+  /// Prepares a search. The question must outlive the Scan.
   Scan(std::shared_ptr<Table> table, const Question& question);
 
   /// Makes the parts that the table lacks, where that is not done yet; all but noticed() begin with it.
   void find_parts();
   [[nodiscard]] const Question& question() const { return question_; }
-  [[nodiscard]] std::uint64_t number() const { return number_; }  ///< of all scans its own
+  [[nodiscard]] std::uint64_t number() const { return number_; }  ///< unique among all scans
   [[nodiscard]] const Space& space() const { return table_->candidates().space(); }
   [[nodiscard]] Selection rank(int top);
   /// The best tile with that value of a knob, and its time; nothing where no such tile is legal.
@@ -36,8 +36,8 @@ class Scan {
   };
   [[nodiscard]] std::optional<TileTime> best_with(KnobId knob, std::int64_t value);
   [[nodiscard]] Rejections count();
-  /// Of a tile that is legal at the question. Nothing where the table has no row of it, or its tiles are timed one by
-  /// one.
+  /// Predicts a tile that is legal at the question; nothing if the table has no row for it, or if its tiles are timed
+  /// one by one.
   [[nodiscard]] std::optional<Prediction> noticed(const Tile& tile);
 
   /// The next larger value of a knob that the rules of knobs allow, whatever values the others have.
@@ -47,7 +47,7 @@ class Scan {
     std::vector<std::pair<KnobId, std::int64_t>>
         implied;        ///< values that all its tiles have, and the given one has not
     bool fits = false;  ///< some tile is legal
-    std::string rule;   ///< where none is: what the tile that comes the closest to legal violates the most
+    std::string rule;   ///< most exceeded rule of the tile closest to legal, if none is legal
     Excess excess;
   };
   [[nodiscard]] std::optional<Larger> next_larger(const Tile& tile, KnobId knob);
@@ -62,16 +62,16 @@ class Scan {
     double least = 0;  ///< cycles
     const TileRow* row = nullptr;
   };
-  /// What is left of a part in one walk through the table.
+  /// The remainder of a part during a walk through the table.
   struct Walk {
     TablePart* part = nullptr;
-    double seconds = 0;  ///< that every tile left takes at least
+    double seconds = 0;  ///< lower bound of the time of every tile left
     bool open = false;
-    Shape* shape = nullptr;                        ///< of an open part whose tiles have bounds
+    Shape* shape = nullptr;                        ///< shape of an open part whose tiles have bounds
     std::size_t next = 0;                          ///< row: those before it wait, or are done with
     std::vector<Bound> waiting = {};               ///< the first one in front
-    [[nodiscard]] double least_from_next() const;  ///< cycles; infinite where no row is left
-    [[nodiscard]] double least_waiting() const;    ///< cycles; infinite where none waits
+    [[nodiscard]] double least_from_next() const;  ///< returns cycles; infinite if no row is left
+    [[nodiscard]] double least_waiting() const;    ///< returns cycles; infinite if no row waits
     void wait(double least, const TileRow& row);
     [[nodiscard]] Bound first();
     [[nodiscard]] static bool later(const Bound& a, const Bound& b) {
@@ -113,7 +113,7 @@ class Scan {
   [[nodiscard]] LaunchClocks clocks_of(const TablePart& part, const TileRow& row, const PlacedDiagram& placed,
                                        LaunchShape& launch);
   [[nodiscard]] Prediction full(TablePart& part, const TileRow& row);
-  /// By any of the part's rows.
+  /// Returns the part's shape, which any of its rows gives.
   [[nodiscard]] Shape& shape_of(const TablePart& part, const TileRow& any);
   [[nodiscard]] const TimeModel& model_of(const TileRow& row, const PlacedDiagram& placed);
   [[nodiscard]] const PlacedDiagram& place(const TileRow& row) { return table_->place(*this, row.legal); }
@@ -123,19 +123,19 @@ class Scan {
   std::shared_ptr<Table> table_;
   const Question& question_;
   double launch_;                   ///< seconds that every launch takes beside its kernel
-  std::optional<Allowed> allowed_;  ///< where parts_ have been found
-  std::vector<TablePart*> parts_;   ///< by sizes; nullptr: lengths rule it out
+  std::optional<Allowed> allowed_;  ///< allowed tiles, once parts_ are found
+  std::vector<TablePart*> parts_;   ///< parts by sizes; nullptr: lengths rule the size out
   std::unordered_map<const TablePart*, Shape> shapes_;
-  std::vector<std::unique_ptr<TimeModel>> models_;  ///< by variant
+  std::vector<std::unique_ptr<TimeModel>> models_;  ///< models by variant
   const TimeModel* model_ = nullptr;                ///< the model of any variant: for what all variants share
   std::unordered_map<const TileRow*, Timed> timed_;
   /// Launches acted out in a search, the tiles of least time first: acting one out takes a millisecond and more. Of
   /// tiles beyond them none is ranked whose rereads could cost time.
   static constexpr int most_acted_out = 192;
   KnownRereads rereads_{most_acted_out};
-  KnownRereads asked_;               ///< of tiles whose prediction is asked for
-  Periods periods_;                  ///< of tiles that are timed one by one
-  const TileRow* latest_ = nullptr;  ///< whose graph is graph_
+  KnownRereads asked_;               ///< re-reads of tiles whose prediction is asked for
+  Periods periods_;                  ///< periods of tiles that are timed one by one
+  const TileRow* latest_ = nullptr;  ///< row whose graph is graph_
   EventGraph graph_;
 };
 

@@ -7,7 +7,7 @@
 
 namespace napkin {
 
-/// Between the blocks' level and the one above, both ways, all blocks; clipped to the arrays.
+/// Returns the bytes between the blocks' level and the next above, both ways, all blocks; clipped to the arrays.
 [[nodiscard]] inline Count bytes_into_blocks(const PlacedDiagram& placed) {
   return transfer_into_blocks(placed).transfer().value;
 }
