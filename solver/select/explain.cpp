@@ -121,7 +121,7 @@ std::string difference(const Mapping& mapping, const Tile& a, const Tile& b) {
   return text;
 }
 
-/// Returns words the ratio of two times: "is 3.1 % slower", "takes as long", "takes 48 times as long".
+/// Words the ratio of two times: "is 3.1 % slower", "takes as long", "takes 48 times as long".
 std::string slower_text(double ratio) {
   constexpr double visible = 5e-4;
   if (ratio < 1 + visible) return "takes as long";
@@ -131,7 +131,7 @@ std::string slower_text(double ratio) {
   return fmt::format("takes {} times as long", ratio < 9.95 ? fmt::format("{:.1f}", ratio) : number(std::round(ratio)));
 }
 
-/// Returns words a larger size: "x=144 does not fit: 250 registers of 240", "q=192 with warpgroups=3 fits and is 2.1 %
+/// Words a larger size: "x=144 does not fit: 250 registers of 240", "q=192 with warpgroups=3 fits and is 2.1 %
 /// slower". The percentage belongs to the tile just named, with all its differences from the best.
 std::string text_of(const Scan::Larger& larger, const Ranked& best, Scan& scan) {
   const Mapping& mapping = *scan.question().mapping;
@@ -154,7 +154,7 @@ std::string text_of(const Scan::Larger& larger, const Ranked& best, Scan& scan) 
                             number(larger.excess.available));
 }
 
-/// Returns words what stops the next larger sizes, for the two knobs with the finest steps.
+/// Words what stops the next larger sizes, for the two knobs with the finest steps.
 std::string what_stops(Scan& scan, const Ranked& best) {
   std::string text;
   int clauses = 0;

@@ -292,7 +292,8 @@ const EventGraph& Scan::graph_of(const TileRow& row) {
   return graph_;
 }
 
-/// Of a launch of no less energy: at the fastest clock that the card may hold.
+/// Returns a lower bound of the seconds of a launch with at least that energy, at the fastest clock that the card may
+/// hold.
 double Scan::seconds_at_least(const Energy& least, double cycles) const {
   const Hertz clock = model_->rates.known ? clock_at_most(model_->power, least, cycles) : model_->clock.frequency;
   return rounding * cycles / clock.value + launch_;

@@ -90,7 +90,7 @@ struct Exhausted {
   std::vector<Timed> all;
   Rejections rejections;
 };
-/// Returns times every legal tile. Takes periods of known graphs from `periods`, if it is given.
+/// Times every legal tile. Takes periods of known graphs from `periods`, if it is given.
 [[nodiscard]] Exhausted select_exhaustively(const Question& question, Periods* periods = nullptr);
 /// Makes the Selection that Selector::rank() gives, from all tiles.
 [[nodiscard]] Selection selection_of(const Question& question, const Exhausted& exhausted, int top);
