@@ -44,7 +44,7 @@ struct Timing {
   std::optional<Energy> energy = {};
 };
 
-/// What the event graph says of a tile, and its launch at a question's lengths.
+/// The results of a tile's event graph, and of its launch at a question's lengths.
 struct KnownLaunch {
   const Period& period;
   const BlockEnergy& energy;
@@ -53,31 +53,31 @@ struct KnownLaunch {
   double device_bytes;  ///< device_bytes_in_order()
 };
 
-/// What tells the kinds of prediction apart: the event graph's and the roofline's.
+/// The method of a prediction.
 enum class ByClock { graph, roofline };
 
 /// The time model of one variant and problem.
 struct TimeModel {
-  /// By the graph only where has_event_graph(placed), which the caller has asked.
+  /// Prepares predictions. `wanted` may be the graph only if has_event_graph(placed), which the caller has checked.
   TimeModel(const PlacedDiagram& placed, ByClock wanted);
-  /// By the roofline, or by a graph and a launch that are known.
+  /// Times a placement by the roofline, or by a known graph and launch.
   [[nodiscard]] Timing of(const PlacedDiagram& placed, Count blocks_per_node, const KnownLaunch* known = nullptr) const;
-  /// By the tile's graph.
+  /// Times a placement by its graph.
   [[nodiscard]] Timing of(const PlacedDiagram& placed, Count blocks_per_node, const EventGraph& graph,
                           const Period& period) const;
-  /// With so many bytes that device memory sends a second time because the L2 no longer holds them. (resource/reuse)
+  /// Adds so many bytes that device memory sends again because the L2 has evicted them. (resource/reuse)
   void read_again(const PlacedDiagram& placed, double bytes, Timing& timing) const;
-  /// With those of this launch, where they cost more than a thousandth of the time: to count less takes longer than
-  /// all else. Infinite seconds where `known` acts out no further launch.
+  /// Adds re-reads if they cost more than 0.1 % of the time; counting smaller ones takes longer than all else. The
+  /// seconds are infinite if `known` may simulate no further launch.
   void notice_rereads(const PlacedDiagram& placed, Count blocks_per_node, Timing& timing, KnownRereads& known) const;
-  /// Whether device memory could take longest: if all that blocks load came from it.
+  /// Returns true if device memory could be the slowest pipe, were all loads to come from it.
   [[nodiscard]] bool may_bind(const Timing& timing) const;
-  /// The timing at that clock, whatever the power. What device memory sends again stays in it.
+  /// Returns the timing at that clock, whatever the power, with its re-reads.
   [[nodiscard]] Timing at(const PlacedDiagram& placed, Count blocks_per_node, Timing timing, Hertz clock) const;
   [[nodiscard]] Seconds with_launch(const Timing& timing) const {
     return Seconds(timing.seconds + timing.meeting / timing.clock.value) + launch;
   }
-  /// Prediction of a timing; `period`: explained, of a tile that has an event graph, else none.
+  /// Makes the prediction of a timing. `period` is explained, for a tile with an event graph, else nullptr.
   [[nodiscard]] Prediction explained(const PlacedDiagram& placed, const Timing& timing, const Period* period) const;
 
   AssumedClock clock;
@@ -101,7 +101,7 @@ struct TimeModel {
   [[nodiscard]] double exposed_clocks(const Timing& timing, Count blocks_per_node) const;
 };
 
-/// Clocks that a pipe of the busiest node works.
+/// Returns the clocks that a pipe of the busiest node works.
 [[nodiscard]] double busy_clocks(const PipeLoad& pipe, const Schedule& who);
 
 }  // namespace napkin

@@ -8,7 +8,7 @@
 
 namespace napkin {
 
-/// What every call takes beside its kernel; 0 where the profile does not have it.
+/// Returns the time that every call takes beside its kernel; 0 if the profile does not have it.
 [[nodiscard]] Seconds launch_overhead(const Machine& machine);
 
 /// The clock that predictions assume: the profile's tensor clock, else its maximum, else its base. 1 GHz where it has

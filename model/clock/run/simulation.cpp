@@ -15,8 +15,8 @@ constexpr double same_end = 1e-6;     // clocks
 
 Simulation::Simulation(const EventGraph& graph) { turn_to(graph); }
 
-/// The turn of the arc's target that waits for this turn of its source; -1: none. A negative shift does not reach out
-/// of its block; what runs once a block meets the loop at the block's first iteration or its last.
+/// Returns the target's turn that waits for this turn of the source; -1: none. A negative shift stays within its block;
+/// work done once a block meets the loop at the block's first or last iteration.
 int Simulation::target_turn(const Vertex& from, const Arc& arc, int turn) const {
   int to = turn + arc.shift;
   if (from.loop && arc.into_loop) {
@@ -121,7 +121,7 @@ void Simulation::count_waits() {
   }
 }
 
-/// What it does in that turn: index into nodes_.
+/// Returns the work of that vertex in that turn, as an index into nodes_.
 int Simulation::node_of(const Vertex& v, int turn) const {
   if (v.cut < 0) return v.id;
   const int iteration = turn % iterations_;
@@ -310,7 +310,7 @@ bool Simulation::has_ended(std::size_t vertex, int iteration) const {
   return !vertices_[vertex].loop || noted_[index({static_cast<int>(vertex), iteration})] > 0;
 }
 
-/// Clocks from the end of an iteration to that of a later one, of the first node that loops.
+/// Returns the clocks between the ends of two iterations of the first node that loops.
 double Simulation::shift_of(int iteration, int distance) const {
   for (int v = 0; v < static_cast<int>(vertices_.size()); ++v) {
     if (vertices_[at(v)].loop) return noted_[index({v, iteration})] - noted_[index({v, iteration - distance})];
@@ -318,7 +318,7 @@ double Simulation::shift_of(int iteration, int distance) const {
   return 0;
 }
 
-/// Whether every node of this iteration, and of the iterations before it that later ones wait for, ended equally many
+/// Returns true if every node of this iteration, and of earlier ones that later ones wait for, ended equally many
 /// clocks after it did `distance` iterations before.
 bool Simulation::repeats(int iteration, int distance) const {
   if (iteration < distance + window_) return false;

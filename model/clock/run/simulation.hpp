@@ -16,27 +16,27 @@ namespace napkin {
 
 class Simulation {
  public:
-  /// A graph must outlive its runs.
+  /// Prepares runs of a graph, which must outlive them.
   explicit Simulation(const EventGraph& graph);
-  Simulation() = default;  ///< to be turned to a graph
+  Simulation() = default;  ///< makes an empty simulation for turn_to()
   void turn_to(const EventGraph& graph);
 
-  /// So many blocks of so many iterations. Throws Error as napkin::run does.
+  /// Runs so many blocks of so many iterations. Throws Error as napkin::run does.
   [[nodiscard]] Timeline whole(int iterations, int blocks, bool keep_spans);
 
   struct FirstBlocks {
-    std::array<double, 3> clocks{};  ///< until the last result of one block, of two and of three in turn
-    std::array<double, 3> more{};    ///< for one iteration more of each block
+    std::array<double, 3> clocks{};  ///< clocks until the last result of one, two and three blocks in a row
+    std::array<double, 3> more{};    ///< clocks of another iteration in each block
     int least = 1, turn = 1;         ///< holds for blocks of `least` iterations or more that differ by whole turns
   };
-  /// One run, which goes on behind each block with what it was before the next one began. Of each block's iterations
-  /// the first and last so many are cut. Where a block repeats itself, the run goes on at its end; `in_full`: it does
-  /// not.
+  /// Simulates up to three blocks in a row, each starting from the state in which the previous left the pipes. `cut`
+  /// tells how many of a block's first and last iterations are partial. Unless `in_full`, repeated iterations are
+  /// skipped.
   [[nodiscard]] FirstBlocks first_blocks(int iterations, CutIterations cut = {}, bool in_full = false);
 
   struct Steady {
     double clocks = 0;   ///< an iteration; where it does not settle: all
-    int iterations = 0;  ///< from which on a block's goes on like that
+    int iterations = 0;  ///< length from which an iteration takes `clocks`
     int turn = 0;        ///< iterations after which it repeats itself; 0: it does not settle
   };
   /// Runs one block until it repeats itself: over twice as many iterations as an edge reaches, every node ends a
@@ -44,7 +44,7 @@ class Simulation {
   [[nodiscard]] Steady steady(int most_iterations);
 
  private:
-  /// Where a wait on an edge leads, from one instance.
+  /// An edge from one instance, with the wait that it causes.
   struct Arc {
     double wait = 0;  // clocks, the source's latency included
     int to = 0;       // vertex
@@ -55,7 +55,7 @@ class Simulation {
     int ahead = 0;
     bool in_order = false;
   };
-  /// One instance of a node.
+  /// An instance of a node.
   struct Vertex {
     NodeKind kind = NodeKind::thread;
     bool loop = true;
@@ -105,7 +105,7 @@ class Simulation {
     Job job;
     double time = 0;  // when it will be, as things stand
   };
-  /// When that will be: when so many of the unit's instructions have ended.
+  /// The condition of that moment: `must_end` of the unit's instructions have ended.
   struct Due {
     int must_end;
     std::size_t handing;  // index
@@ -122,7 +122,7 @@ class Simulation {
   static constexpr double never = std::numeric_limits<double>::infinity();
   static constexpr double tiny = 1e-9;  // of a clock or of a pipe: two times or rates are one
   enum : std::size_t { copies, stores, tensors, handed };
-  /// Where the end of a queue's job stands in State::ends.
+  /// Returns the index in State::ends of a queue's job.
   [[nodiscard]] static std::size_t end_of(std::size_t queue) { return queue < tensors ? queue : queue + 2; }
   /// Iterations that a run has left out.
   struct Skipped {
@@ -136,8 +136,8 @@ class Simulation {
     std::vector<Queue> queues = std::vector<Queue>(2);
     Tensors unit;
     std::vector<double> free_at;  // by queue: when its pipe can take the next job
-    /// Of the jobs that the first two queues serve, of the tensor unit's part, of the next `handing`, and of the jobs
-    /// of the further queues; or never.
+    /// The ends of running jobs, or never: the first two queues' jobs, the tensor unit's part, the next `handing`, the
+    /// further queues' jobs.
     std::vector<double> ends;
     int tensor = -1;  // the node that the tensor unit runs
     std::vector<Active> active;
@@ -159,7 +159,7 @@ class Simulation {
     std::array<double, 6> rates{};
   };
 
-  /// What a node asks of a pipe: `wanted` for each part of its weight.
+  /// The demand of a node on a pipe: `wanted` for each part of its weight.
   struct Demand {
     std::size_t pipe = 0;
     double clocks = 0, wanted = 0;
@@ -245,7 +245,8 @@ class Simulation {
   std::vector<std::size_t> growing_;
   std::vector<Job> let_in_;
   std::vector<Part> behind_;  // instructions of the tensor unit that wait outside its queue
-  /// What the run was like when the node that it is watched by ended, of the latest iterations.
+  /// A snapshot of the run's state at an end of the watched node, kept for the latest iterations to detect that the
+  /// state repeats.
   struct Said {
     double time = 0;
     std::vector<double> numbers;
