@@ -88,14 +88,14 @@ class Node {
   /// Returns true for a scalar in quotes or in a block, which is never a number.
   [[nodiscard]] bool is_quoted() const { return quoted_; }
 
-  [[nodiscard]] std::string text() const;                                           ///< returns a scalar that is not
-                                                                                    ///< empty
-  [[nodiscard]] std::int64_t integer(std::int64_t least, std::int64_t most) const;  ///< returns a number of decimal
-                                                                                    ///< digits only
-  [[nodiscard]] double number() const;                                              ///< returns a finite number, in
-                                                                                    ///< plain or 1e9 form
-  [[nodiscard]] bool boolean() const;                                               ///< returns true or false for
-                                                                                    ///< true/false/on/off/yes/no
+  /// Returns a scalar that is not empty.
+  [[nodiscard]] std::string text() const;
+  /// Returns a whole number, written in decimal digits.
+  [[nodiscard]] std::int64_t integer(std::int64_t least, std::int64_t most) const;
+  /// Returns a finite number, in plain or 1e9 form.
+  [[nodiscard]] double number() const;
+  /// Returns the truth of true/false/on/off/yes/no.
+  [[nodiscard]] bool boolean() const;
   [[nodiscard]] std::string choice(std::initializer_list<std::string_view> allowed) const;
   [[nodiscard]] std::string choice(const std::vector<std::string>& allowed) const;
   [[nodiscard]] Children<const Node&> items() const;  ///< returns a sequence's items

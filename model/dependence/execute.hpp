@@ -29,11 +29,11 @@ using Store = std::map<std::string, Cells>;
 /// The value of a given array's cell.
 using Given = std::function<double(const std::string& array, const std::vector<std::int64_t>& subscripts)>;
 
-/// A seeded function of the array's name and the cell, in [-2, 2): given values for comparisons.
+/// Returns a seeded function of the array's name and the cell, in [-2, 2), as input values for comparisons.
 [[nodiscard]] Given arbitrary_values(std::uint64_t seed);
 
-/// One read or write. `iteration` has a value for every loop of the nest; where the statement is outside a loop it is
-/// that of the iteration that runs the statement, the loop's first or last.
+/// A read or a write. `iteration` has a value for every loop of the nest; for a statement outside a loop it is the
+/// loop's first or last iteration, which runs the statement.
 struct Access {
   StatementId statement = 0;
   std::vector<std::int64_t> iteration;
@@ -51,7 +51,7 @@ struct Access {
 [[nodiscard]] Store execute(const Nest& nest, const Given& given, const std::vector<LoopId>& order,
                             const std::function<void(const Access&)>& observe = {});
 
-/// 0, 1, 2, ...: the nest's own order.
+/// Returns the nest's own order: 0, 1, 2, ...
 [[nodiscard]] std::vector<LoopId> own_order(const Nest& nest);
 
 }  // namespace napkin::dependence

@@ -49,7 +49,7 @@ class Slicer {
   }
 
  private:
-  /// Whether an operation of the slice computes it.
+  /// Returns whether an operation of the slice computes it.
   [[nodiscard]] bool made(ArrayId id) const {
     return std::any_of(operations_.begin(), operations_.end(),
                        [&](const Operation& op) { return has(op.outputs, id); });

@@ -14,7 +14,7 @@ struct Slice {
   Problem problem;  ///< the whole's, of the slice's axes; no mask where no operation of the slice has one
 };
 
-/// The operations from `first` to `last`, both included. Its name lists its outputs.
+/// Cuts out the operations from `first` to `last`, both included. The slice's name lists its outputs.
 [[nodiscard]] Slice slice_of(const Diagram& whole, const Problem& problem, OpId first, OpId last);
 
 }  // namespace napkin

@@ -12,7 +12,7 @@ namespace napkin {
 
 enum class AxisUse { stream, split };
 
-/// What an array is while the axis is walked.
+/// The state of an array while the axis is walked.
 struct ArrayStatus {
   enum class Kind {
     invariant,  ///< does not depend on the axis: there before the loop, equal in every group
@@ -28,9 +28,9 @@ struct ArrayStatus {
 
 /// The diagram as seen along one axis.
 struct AxisAnalysis {
-  std::vector<ArrayStatus> arrays;                           ///< by ArrayId
-  std::vector<Phase> phases;                                 ///< by OpId
-  std::vector<std::optional<AccumulatorKind>> accumulators;  ///< by OpId; loop operations
+  std::vector<ArrayStatus> arrays;                           ///< status by ArrayId
+  std::vector<Phase> phases;                                 ///< phase by OpId
+  std::vector<std::optional<AccumulatorKind>> accumulators;  ///< accumulator by OpId, for loop operations
   std::optional<OpId> blocker;                               ///< the operation that refuses, if one does
   std::string why;                                           ///< the refusal, for people; "" where the axis is legal
   [[nodiscard]] bool legal() const { return why.empty(); }
@@ -39,10 +39,10 @@ struct AxisAnalysis {
 /// Runs the table over the operations, in order, and stops at the first that refuses.
 [[nodiscard]] AxisAnalysis analyse(const Diagram& diagram, AxisId axis, AxisUse use);
 
-/// The axes of a softmax's state: those of its probabilities without its own.
+/// Returns the axes of a softmax's state: those of its probabilities without the softmax's own.
 [[nodiscard]] std::vector<AxisId> state_axes(const Diagram& diagram, OpId softmax);
 
-/// The mask by which chunks of `stream` may be left out, or nothing: see Streamed::skips.
+/// Returns the mask that lets chunks of `stream` be left out, or nothing: see Streamed::skips.
 [[nodiscard]] std::optional<std::array<AxisId, 2>> skippable(const Diagram& diagram, AxisId stream);
 
 }  // namespace napkin

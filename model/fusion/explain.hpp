@@ -6,7 +6,7 @@
 
 namespace napkin {
 
-/// "S chunk by chunk; P by the online softmax; O by a sum": what makes an axis streamable.
+/// Explains what makes an axis streamable: "S chunk by chunk; P by the online softmax; O by a sum".
 [[nodiscard]] std::string describe_accumulators(const Diagram& diagram, AxisId axis, const AxisAnalysis& analysis);
 
 /// Fills Streamed::steps: which rule applied to which operation.

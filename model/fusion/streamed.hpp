@@ -11,7 +11,7 @@
 
 namespace napkin {
 
-/// What happens to an axis when one kernel computes the diagram.
+/// The role of an axis when one kernel computes the diagram.
 enum class AxisRole {
   whole,   ///< held at full size
   group,   ///< split among independent groups (blocks); no operation consumes it
@@ -19,7 +19,7 @@ enum class AxisRole {
   split,   ///< grouped although consumed: outputs that lack it become partial results, combined afterwards
 };
 
-/// How an operation runs over the streamed axis.
+/// The way in which an operation runs over the streamed axis.
 enum class AccumulatorKind {
   concatenate,  ///< computed chunk by chunk; its output carries the streamed axis
   sum,          ///< contraction or sum over the streamed axis
@@ -37,7 +37,7 @@ struct Auxiliary {
   double initial = 0;  ///< -infinity for mu
 };
 
-/// One operation's part in the streamed program.
+/// An operation's part in the streamed program.
 struct StreamedOp {
   Phase phase = Phase::loop;
   std::optional<AccumulatorKind> accumulator;  ///< loop operations only
@@ -45,7 +45,7 @@ struct StreamedOp {
   bool normalised_in_tail = false;             ///< y /= z after the loop
 };
 
-/// One rule applied, for people: "fusion theorem 1 (input composition)", on which operation, and what it yields.
+/// An applied rule, for people: "fusion theorem 1 (input composition)", its operation and its result.
 struct DerivationStep {
   std::string rule;
   std::optional<OpId> operation;
@@ -66,7 +66,7 @@ struct Statement {
   std::optional<ArrayId> array;
 };
 
-/// How the partial results that the groups of a split axis store become one. (eq. 19.1)
+/// The combining of the partial results that the groups of a split axis store. (eq. 19.1)
 struct Combine {
   enum class Kind {
     sum,  ///< added
@@ -82,13 +82,13 @@ struct Combine {
 
 /// A diagram with the roles of its axes: the input of place(), of the closed-form optimum and of the interpreter.
 struct Streamed {
-  /// As given; a split softmax gets its log-sum-exp as a further array and output (at the end), as its combine needs
-  /// it.
+  /// The given diagram; a split softmax gets its log-sum-exp as a further array and output (at the end), which its
+  /// combine needs.
   Diagram diagram;
-  std::vector<AxisRole> roles;  ///< by AxisId
+  std::vector<AxisRole> roles;  ///< role by AxisId
   /// The one axis with AxisRole::stream; where none has that role, a split axis that streams within its groups.
   std::optional<AxisId> stream;
-  std::vector<StreamedOp> operations;  ///< by OpId
+  std::vector<StreamedOp> operations;  ///< operation by OpId
   std::vector<Auxiliary> auxiliaries;
   std::vector<ArrayId> maintained;  ///< arrays that the loop accumulates and carries (y of eq. 4.3)
   std::vector<ArrayId> persistent;  ///< inputs loaded once by the head and read by every iteration (Q)

@@ -6,11 +6,11 @@
 
 namespace napkin {
 
-/// How much a check may do.
+/// The limits of a check's work.
 struct CheckLimits {
   double work = 2e9;        ///< multiply-adds, each value of an array counted as 50: seconds on one core
   std::int64_t groups = 3;  ///< groups or chunks kept of an axis that has more
-  Progress progress = {};   ///< of the streamed run
+  Progress progress = {};   ///< progress of the streamed run
 };
 
 struct CheckResult {
@@ -23,9 +23,9 @@ struct CheckResult {
   bool outputs_agree = false;  ///< output_error <= 1e-12
 };
 
-/// The scaled-down question: of every grouped and of the streamed axis a few groups or chunks, the last one ragged as
-/// in the original, none shorter than it was against its mask partner (rows <= columns stays so); windows shrink in
-/// proportion. Only where that is still too much work do the tile and the other axes shrink.
+/// Scales the problem down: a few groups or chunks of every grouped and of the streamed axis, the last ragged as in the
+/// original, with the order of rows and columns kept; windows shrink in proportion. Shrinks the tile and the other axes
+/// only if that is still too much work.
 [[nodiscard]] std::pair<Problem, Partition> scaled_down(const Streamed& streamed, const Problem& problem,
                                                         const Partition& partition, const CheckLimits& limits = {});
 

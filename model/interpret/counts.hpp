@@ -18,7 +18,7 @@ struct ArrayCounts {
 struct LevelCounts {
   std::string name;
   Count groups;                     ///< nodes that ran at this level
-  std::vector<ArrayCounts> arrays;  ///< by ArrayId
+  std::vector<ArrayCounts> arrays;  ///< counts by ArrayId
   /// Most values that one node had reserved in any column: a buffer is as large as the full tile, as in a kernel, also
   /// where a ragged one stands in it. Columns are the states between operations (model/README.md, "The two rules").
   Count peak;
@@ -55,7 +55,7 @@ class Meter {
     reserved_ -= reserved;
     held_ -= held;
   }
-  /// Marks a column: the state between two operations.
+  /// Records a column: the arrays alive between two operations.
   void column(LevelCounts& level) const {
     if (level.peak < reserved_) level.peak = reserved_;
     if (level.peak_held < held_) level.peak_held = held_;

@@ -21,20 +21,21 @@ struct FloatFormat {
 /// Throws Error for the integer types, which this interpreter does not compute in.
 [[nodiscard]] FloatFormat format_of(DType type);
 
-/// What happens beyond the largest finite number.
+/// The result of a conversion beyond the largest finite number.
 enum class Saturation {
   none,    ///< infinity; where the format has none, NaN; where it has neither, the largest number
   finite,  ///< the largest number, for infinities as well
 };
-/// As the hardware converts: 8-bit and smaller types saturate, the others do not.
+/// Returns the hardware's behaviour: 8-bit and smaller types saturate, others do not.
 [[nodiscard]] Saturation default_saturation(DType type);
 
-/// The nearest number of that type, ties to even, subnormals kept, signed zeros and NaNs kept. `f64` and `value` change
-/// nothing. Of the integer types the nearest of their numbers.
+/// Rounds to the nearest number of that type, ties to even; keeps subnormals, signed zeros and NaNs. `f64` and `value`
+/// change nothing; integer types have their integers.
 [[nodiscard]] double round_to(DType type, double value, Saturation saturation);
 [[nodiscard]] double round_to(DType type, double value);
 
-/// The bits of round_to(type, value), and back. For f16, bf16, tf32 (in 19 bits), e4m3, e5m2, e2m1, f32.
+/// Returns the bits of round_to(type, value); decode() inverts it. For f16, bf16, tf32 (in 19 bits), e4m3, e5m2, e2m1,
+/// f32.
 [[nodiscard]] std::uint32_t encode(DType type, double value);
 [[nodiscard]] double decode(DType type, std::uint32_t pattern);
 

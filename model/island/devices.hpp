@@ -11,7 +11,7 @@
 namespace napkin {
 
 struct DevicesRun {
-  Tensors outputs;                           ///< as one array each, from where the GPUs keep their parts
+  Tensors outputs;                           ///< whole outputs, gathered from the GPUs' parts
   std::vector<std::vector<Count>> received;  ///< values, by GPU and by ArrayId
   std::vector<Count> work;                   ///< unmasked pairs that each GPU computed; of no mask: 0
 };

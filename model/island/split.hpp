@@ -19,11 +19,11 @@ struct Split {
   std::string algorithm;                     ///< a built-in diagram's name
   AxisId group = 0;                          ///< the GPUs divide it: each works on its part
   std::optional<AxisId> stream;              ///< each walks it in as many steps as there are GPUs
-  std::vector<std::optional<AxisId>> homes;  ///< by ArrayId, inputs and outputs: the axis along which the GPUs divide
-                                             ///< the array; nothing: each has all of it
-  /// Of a streamed split: the type of the running result, to which each step's part is added.
+  std::vector<std::optional<AxisId>> homes;  ///< axis along which the GPUs divide an array, by ArrayId of inputs and
+                                             ///< outputs; none: each GPU has all of it
+  /// The type of a streamed split's running result, to which each step's part is added.
   std::optional<DType> parts;
-  Diagram diagram;  ///< of `algorithm`
+  Diagram diagram;  ///< diagram of `algorithm`
 
   [[nodiscard]] const std::optional<AxisId>& home(ArrayId array) const { return homes[at(array)]; }
 };
@@ -31,7 +31,7 @@ struct Split {
 /// Throws Error (file:line:column, field, what, what would be right).
 [[nodiscard]] Split parse_split(std::string_view text, const std::string& file);
 
-/// A built-in one by name, or a file by path. Throws Error at `where`.
+/// Loads a built-in split by name, or a file by path. Throws Error at `where`.
 [[nodiscard]] Split load_split(const std::string& name_or_path, const std::string& where);
 
 /// Names of the built-in splits, sorted.
