@@ -16,10 +16,10 @@ struct CardLoad {
   enum class Kind {
     sustained,  ///< launch behind launch for seconds: the board's limit, on the mean
     burst,      ///< some tens of milliseconds behind a rest: the fast limit alone
-    fraction    ///< that fraction of the time, idle for the rest of it: both limits
+    fraction    ///< busy for a fraction of the time, idle for the rest: both limits apply
   };
   Kind kind = Kind::sustained;
-  double fraction = 1;  ///< of `fraction`: above 0, at most 1
+  double fraction = 1;  ///< busy fraction: above 0, at most 1
   bool operator==(const CardLoad&) const = default;
 };
 

@@ -16,22 +16,22 @@
 
 namespace napkin {
 
-/// Where a number comes from. Exactly one of `source` (datasheet, documentation, "derived from ...") and `tool`
-/// (measured) is set; a fitted constant says so.
+/// The source of a number. Either `source` (datasheet, documentation, "derived from ...") or `tool` (measured) is set;
+/// a fitted constant says so.
 struct Provenance {
   std::string source;
   std::string tool, date, driver;  ///< date: YYYY-MM-DD, YYYY-MM, YYYY or "unknown" (others' measurements)
   std::string note;                ///< optional: a range, a condition, a conflict between sources
-  std::optional<double> spread;    ///< of a measurement's repetitions, as a fraction: (third - first quartile) / median
+  std::optional<double> spread;    ///< spread of a measurement's repetitions: (third - first quartile) / median
   bool fitted = false;
   std::string gpu;  ///< the product that it was measured on or fitted to; "": the profile's own
   [[nodiscard]] bool measured() const { return !tool.empty(); }
 };
 
-/// One number of a profile, in SI units (bytes, seconds, hertz, watts, joules) or per clock.
+/// A number of a profile, in SI units (bytes, seconds, hertz, watts, joules) or per clock.
 struct Number {
   double value = 0;
-  std::string unit;  ///< as written in the file: "GB/s", "B/clk", "clk", "GHz", "KiB", ...
+  std::string unit;  ///< unit in the file: "GB/s", "B/clk", "clk", "GHz", "KiB", ...
   Provenance from;
 };
 
@@ -66,7 +66,8 @@ struct Level {
 /// second; bytes_per_second() unifies. "Node" is the end that the machine has more of: the child of a parent.
 struct Pipe {
   std::string name;
-  std::string engine;  ///< of a node, that serves this pipe's copies one at a time, in order: "mte2"; empty: none named
+  std::string engine;  ///< engine of a node that makes this pipe's copies one at a time, in order: "mte2"; empty: none
+                       ///< named
   LevelId from = 0, to = 0;
   Stated per_node_clock;                  ///< bytes a clock and node
   Stated aggregate;                       ///< bytes a second, whole machine
@@ -81,7 +82,7 @@ struct InstructionTiming {
   Count n;
   double clocks_shared = 0;     ///< A from shared memory
   double clocks_registers = 0;  ///< A from registers
-  double latency_shared = 0;    ///< one instruction alone, from issue to the end of the wait; 0: not known
+  double latency_shared = 0;    ///< clocks of a single instruction, from issue to the end of the wait; 0: not known
   double latency_registers = 0;
   bool operator==(const InstructionTiming&) const = default;
 };
@@ -90,21 +91,23 @@ struct InstructionTiming {
 struct TensorInstruction {
   std::string name;            ///< "wgmma", "mma.sync", "tcgen05", "mfma", "cube"
   bool asynchronous = false;   ///< the unit fetches operands by itself and threads go on; else they load and wait
-  bool by_descriptor = false;  ///< it reads tiles of the block's memory in place, which must be swizzled and aligned
-  Count warps = 1;             ///< that issue one together (wgmma: 4)
+  bool by_descriptor = false;  ///< true if it reads tiles of the block's memory in place, which must be swizzled and
+                               ///< aligned
+  Count warps = 1;             ///< warps that issue an instruction together (wgmma: 4)
   DType type = DType::bf16;
-  double flop_per_clock = 0;  ///< per node (SM), fp32 accumulate
+  double flop_per_clock = 0;  ///< rate of a node (SM), fp32 accumulate
   Provenance from;
   Count m = 16, n_least = 8, n_most = 8, n_step = 8, k = 16;
   std::vector<InstructionTiming> timing;  ///< measured, by n ascending; empty: 2 m n k / flop_per_clock
   Provenance shape_from, timing_from;
-  LevelId level = 0;  ///< whose nodes execute it (Machine::compute unless the profile says otherwise)
+  LevelId level = 0;  ///< level whose nodes execute it (Machine::compute unless the profile says otherwise)
 };
 
-/// What a unit's rate counts. A multiply-add is two FLOP; the unit that counts bytes is the port of the node's memory.
+/// The quantity that a unit's rate counts. A multiply-add is two FLOP; the unit that counts bytes is the port of the
+/// node's memory.
 enum class Counted { results, instructions, bytes, flop };
 
-/// What the clock needs a unit for beyond the work that a mapping names it for.
+/// The clock's use of a unit beyond the work that a mapping gives it.
 enum class UnitRole {
   none,
   issue,        ///< the schedulers: every warp instruction takes a slot of it
@@ -113,8 +116,8 @@ enum class UnitRole {
 
 using UnitId = int;  ///< index into Machine::units
 
-/// What agents get of a unit while their instructions take turns with others of their own, by how many instances are at
-/// work on it: the first of a list for one, the last for as many as the list is long and more.
+/// The rates of a unit when agents alternate its instructions with others, by the number of working instances: the
+/// first rate for one, the last for as many as the list is long and more.
 struct CoUse {
   static constexpr std::size_t most = 3;
   std::vector<Number> alone, beside;  ///< while no tensor instruction runs, and while one does
@@ -131,7 +134,7 @@ struct Unit {
   UnitId passes = -1;  ///< the port that its work goes through; -1: none
   std::optional<Number> beside_tensor;  ///< the rate while the tensor unit is busy, where measured (Hopper)
   CoUse co_use;
-  LevelId level = 0;  ///< whose nodes hold it (Machine::compute unless the profile says otherwise)
+  LevelId level = 0;  ///< level whose nodes hold it (Machine::compute unless the profile says otherwise)
 
   bool packed = false;        ///< an instruction works on several results (bytes) of a lane: per_lane says how many
   bool late_results = false;  ///< a result comes later than that of an addition: whoever needs it waits longer
@@ -139,7 +142,7 @@ struct Unit {
   [[nodiscard]] double results_per_lane() const { return per_lane ? per_lane->value : 1; }
 };
 
-/// What limits the blocks of one SM. (cuda_occupancy.h is the twin.)
+/// The limits of an SM's blocks. (cuda_occupancy.h is the twin.)
 struct Limits {
   Count warp_size = 32;
   Count threads_per_node = 2048, warps_per_node = 64, blocks_per_node = 32, threads_per_block = 1024;
@@ -189,55 +192,60 @@ struct Machine {
 
   [[nodiscard]] std::optional<LevelId> find_level(std::string_view level_name) const;
   [[nodiscard]] LevelId level(std::string_view level_name) const;  ///< throws Error that lists the known
-  [[nodiscard]] Count nodes(LevelId level) const;                  ///< in the whole machine
+  [[nodiscard]] Count nodes(LevelId level) const;                  ///< returns their number in the whole machine
   [[nodiscard]] Count compute_nodes() const { return nodes(compute); }
-  /// Nodes of the level in one compute node: 2 vector cores beside a cube core. 1 for levels above it.
+  /// Returns the nodes of the level in a compute node: 2 vector cores beside a cube core; 1 for levels above it.
   [[nodiscard]] double per_compute_node(LevelId level) const;
-  [[nodiscard]] const Core* core(std::string_view core_name) const;  ///< or nullptr
-  [[nodiscard]] const Core* core_of(LevelId level) const;            ///< whose memory it is, or nullptr
-  /// The pipe from one level to another, or nullptr.
+  [[nodiscard]] const Core* core(std::string_view core_name) const;  ///< returns nullptr if there is none
+  [[nodiscard]] const Core* core_of(LevelId level) const;  ///< returns the core whose memory it is, or nullptr
+  /// Returns the pipe between two levels, or nullptr.
   [[nodiscard]] const Pipe* pipe_between(LevelId from, LevelId to) const;
-  /// The pipe from its parent (of a cross-transfer level: the pipe between the nodes it joins), or nullptr.
+  /// Returns the pipe from the level's parent (for a cross-transfer level the pipe between the nodes it joins), or
+  /// nullptr.
   [[nodiscard]] const Pipe* pipe_into(LevelId level) const;
-  [[nodiscard]] const Pipe* find_pipe(std::string_view pipe_name) const;  ///< or nullptr
-  [[nodiscard]] const Unit* unit(std::string_view unit_name) const;       ///< or nullptr
-  [[nodiscard]] const Unit* unit(UnitRole role) const;                    ///< with a known rate, or nullptr
-  [[nodiscard]] const Unit* port() const;  ///< of the node's memory, with a known rate, or nullptr
-  [[nodiscard]] const Number* find_constant(
-      std::string_view constant_name) const;                            ///< fitted, else measured, or nullptr
-  [[nodiscard]] double constant(std::string_view constant_name) const;  ///< its value; throws Error that names it
-  /// Where its absence has a meaning, which stands beside it in clock/graph/needs.cpp.
+  [[nodiscard]] const Pipe* find_pipe(std::string_view pipe_name) const;  ///< returns nullptr if there is none
+  [[nodiscard]] const Unit* unit(std::string_view unit_name) const;       ///< returns nullptr if there is none
+  /// Returns the unit of that role, or nullptr if there is none with a known rate.
+  [[nodiscard]] const Unit* unit(UnitRole role) const;
+  /// Returns the port of the node's memory, or nullptr if its rate is not known.
+  [[nodiscard]] const Unit* port() const;
+  /// Returns the constant's fitted value, else its measured value, or nullptr.
+  [[nodiscard]] const Number* find_constant(std::string_view constant_name) const;
+  /// Returns the constant's value. Throws Error that names it if it is missing.
+  [[nodiscard]] double constant(std::string_view constant_name) const;
+  /// Returns the constant; `absent` if it is missing, which has a meaning only as clock/graph/needs.cpp lists it.
   [[nodiscard]] double constant_or(std::string_view constant_name, double absent) const;
-  /// The constant "UNIT.FIELD": what belongs to a unit beside its rates.
+  /// Returns the constant "UNIT.FIELD" of a unit, beside its rates.
   [[nodiscard]] double constant_or(const Unit& unit, std::string_view field, double absent) const;
-  /// The instruction for that input type, or nullptr where the machine has none. Where it has several (wgmma and
-  /// mma.sync on Hopper) the first, which is the fastest; by name, exactly that one.
+  /// Returns the instruction for that input type, or nullptr. Of several (wgmma and mma.sync on Hopper) the first,
+  /// which is the fastest; by name, exactly that one.
   [[nodiscard]] const TensorInstruction* tensor_for(DType type) const;
   [[nodiscard]] const TensorInstruction* tensor_for(DType type, std::string_view instruction) const;
-  /// Whether the two types differ in nothing but their names: f16 and bf16 do where they have as many bits and tensor
-  /// instructions of equal numbers.
+  /// Returns true if the types differ only in their names: f16 and bf16, if their bits and tensor instructions have
+  /// equal numbers.
   [[nodiscard]] bool cost_alike(DType a, DType b) const;
 };
 
-/// A size in bytes or a count as a whole number, rounded. Throws Overflow where 64 bits do not hold it.
+/// Returns a size in bytes or a count as a whole number, rounded. Throws Overflow if 64 bits do not hold it.
 [[nodiscard]] Count count_of(const Number& number);
 
-/// Bytes a second over a pipe, all nodes together, at that clock; measured before datasheet, per node before
-/// aggregate. Where only rates by cluster size are known: the smallest cluster's. 0 where unknown.
+/// Returns the bytes a second over a pipe, all nodes together, at that clock: measured before datasheet, per node
+/// before aggregate, else the smallest cluster's rate. 0 if unknown.
 [[nodiscard]] double bytes_per_second(const Machine& machine, const Pipe& pipe, Hertz clock);
 
-/// For transfers in clusters of that many nodes: the rate stated for that size, else the pipe's.
+/// Returns the bytes a second for transfers in clusters of that many nodes: the rate stated for that size, else the
+/// pipe's.
 [[nodiscard]] double bytes_per_second(const Machine& machine, const Pipe& pipe, Hertz clock, Count cluster_size);
 
-/// Dense peak: nodes x FLOP a clock x clock, in FLOP/s. (the identity that hardware datasheets obey)
+/// Returns the dense peak in FLOP/s: nodes x FLOP a clock x clock, the identity that datasheets obey.
 [[nodiscard]] double peak_flops(const Machine& machine, const TensorInstruction& instruction, Hertz clock);
 
-/// Clocks of one tensor instruction with that n >= 1 (linear between the measured n, constant below the first, in
-/// proportion to n above the last; where none is measured 2 m n k / flop_per_clock). Throws Error for n < 1.
+/// Returns the clocks of a tensor instruction with that n >= 1: linear between measured n, constant below the first, in
+/// proportion to n above the last; without any, 2 m n k / flop_per_clock. Throws Error for n < 1.
 [[nodiscard]] double instruction_clocks(const TensorInstruction& instruction, Count n, bool a_from_registers);
 
-/// The two-level machine of --memory: levels "high" and "low", `low` holding `values` (one byte is one value). Throws
-/// Error for fewer than one value or more than 2^62.
+/// Makes the two-level machine of --memory: levels "high" and "low", of which `low` holds `values` (a byte is a value).
+/// Throws Error for fewer than one value or more than 2^62.
 [[nodiscard]] Machine abstract_machine(Count values);
 
 }  // namespace napkin

@@ -8,7 +8,8 @@
 
 namespace napkin {
 
-/// Comments and the order of the file that a machine was read from are lost; every number keeps unit, source and note.
+/// Writes the machine as a profile: every number with unit, source and note, without comments and in an order of its
+/// own.
 [[nodiscard]] std::string profile_text(const Machine& machine);
 
 /// The same machine as two files: what one node does, and what a product adds to it (how many nodes, their clock, the

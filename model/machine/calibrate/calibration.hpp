@@ -12,19 +12,19 @@
 
 namespace napkin {
 
-/// Who measured, when, under which driver.
+/// The origin of a measurement: person or tool, date, driver.
 struct Stamp {
   std::string tool, date, driver;
 };
 
-/// One number of a profile, as measured.
+/// A measured number of a profile.
 struct Finding {
-  std::string name;              ///< its place in the profile: "units.special.beside_tensor", "constants.barrier_128"
+  std::string name;              ///< place in the profile: "units.special.beside_tensor", "constants.barrier_128"
   Number number;                 ///< four significant digits
   int runs = 0;                  ///< repetitions behind it
-  std::optional<double> before;  ///< what the base's predictions used, in number.unit; none: not known
+  std::optional<double> before;  ///< value that the base's predictions used, in number.unit; none: not known
   bool placed = false;           ///< stands in the calibrated machine
-  std::string why;               ///< where it does not
+  std::string why;               ///< reason why it was not put into the profile
 };
 
 struct Calibration {
@@ -32,8 +32,8 @@ struct Calibration {
   std::vector<Finding> findings;
 };
 
-/// What the readings say, for each number that they suffice for. Numbers that the base has no place for are left out of
-/// it. Throws Error where readings are no numbers.
+/// Computes each number that the readings suffice for, leaving out numbers that the base has no place for. Throws Error
+/// if readings are no numbers.
 [[nodiscard]] Calibration calibrate(const Machine& base, const Readings& readings, const Stamp& stamp);
 
 }  // namespace napkin

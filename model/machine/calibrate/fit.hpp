@@ -23,8 +23,8 @@ struct Line {
 };
 [[nodiscard]] Line line_through(const std::vector<double>& x, const std::vector<double>& y);
 
-/// The largest of the ascending `sizes` up to which every rate is at least `share` of the first; the first size where
-/// the second is below already. Throws Error where the two lists differ in length or are empty.
+/// Returns the largest of the ascending `sizes` up to which every rate is at least `share` of the first; the first size
+/// if already the second rate is below. Throws Error for empty lists, or lists of different lengths.
 [[nodiscard]] double knee(const std::vector<double>& sizes, const std::vector<double>& rates, double share);
 
 /// The clock at which energies are stated (eq. 16.1).
@@ -34,7 +34,7 @@ inline constexpr double energy_clock = 1.5e9;
 struct PowerPoint {
   double clock = 0;           ///< hertz
   double power = 0;           ///< watts
-  std::vector<double> rates;  ///< of each kind of work, a second
+  std::vector<double> rates;  ///< rate of each kind of work, a second
 };
 
 /// P = idle + tree (f/f0)^(1+n) + sum over core kinds of energy (f/f0)^n rate + sum over the others of energy rate
