@@ -12,16 +12,16 @@
 
 namespace napkin {
 
-/// One array as blocks touch it.
+/// An array as blocks touch it.
 struct TouchedArray {
-  std::vector<AxisId> grouped;      ///< of the array
-  std::vector<double> fixed_bytes;  ///< by lengths: of a piece, without its ragged axes and the streamed one
-  std::vector<double> copies;       ///< by lengths: partitions of the cache that keep it, over all
+  std::vector<AxisId> grouped;      ///< grouped axes of the array
+  std::vector<double> fixed_bytes;  ///< by lengths: bytes of a piece, without its ragged axes and the streamed axis
+  std::vector<double> copies;       ///< by lengths: the fraction of the cache's partitions that keep it
   bool streams = false;  ///< a segment at a step; else once, at the block's first step, or stored at its last
   bool stored = false;
   bool alone = false;     ///< each block has a piece of its own, which no other one touches
   std::size_t as = 0;     ///< the first of the arrays that have their pieces by the same axes
-  std::size_t index = 0;  ///< among them
+  std::size_t index = 0;  ///< index among them
 };
 
 /// A block's part of an array: its first piece, and bytes of a piece; streamed: of one column.
@@ -32,17 +32,18 @@ struct BlockPieces {
 
 class BlockTouches {
  public:
-  /// `partitions`: of the cache; `running`: blocks at a time.
+  /// Prepares the touches; `partitions` of the cache, `running` blocks at a time.
   BlockTouches(const PlacedDiagram& placed, int partitions, std::optional<Count> section, std::int64_t running);
 
   struct Block {
     std::int64_t first = 0, last = 0;  ///< segments, one behind the last; from the other end where blocks walk backward
-    std::size_t lengths = 0;           ///< which of the lengths of a packed batch
-    BlockPieces* pieces = nullptr;     ///< by array
+    std::size_t lengths = 0;           ///< index of the lengths, in a packed batch
+    BlockPieces* pieces = nullptr;     ///< pieces by array
   };
-  /// The block that is handed out as that number; false for one beyond its sequence, which touches nothing.
+  /// Finds the block of that number in launch order. Returns false for a block beyond its sequence, which touches
+  /// nothing.
   [[nodiscard]] bool find(std::int64_t number, Block& block);
-  /// What it touches of an array, so many steps after its first.
+  /// Returns the pieces of an array that the block touches `taken` steps after its first.
   [[nodiscard]] BlockPieces touched(const Block& block, std::size_t array, std::int64_t taken) const {
     const BlockPieces& own = block.pieces[array];
     if (!arrays_[array].streams) return own;
@@ -50,13 +51,13 @@ class BlockTouches {
                        width = std::min(segment_, lengths_[block.lengths].columns - segment * segment_);
     return {own.first + static_cast<std::size_t>(segment), own.bytes * static_cast<double>(width)};
   }
-  /// Of all blocks: counted, those of a plane for all planes where these are equal; or of a sample spread over the
-  /// launch.
+  /// Returns the steps of all blocks: counted, a plane's standing for all if planes are equal, or estimated from a
+  /// sample spread over the launch.
   [[nodiscard]] double all_steps();
 
   [[nodiscard]] const BlockSequence& sequence() const { return sequence_; }
   [[nodiscard]] const std::vector<TouchedArray>& arrays() const { return arrays_; }
-  [[nodiscard]] std::int64_t segments() const { return segments_; }  ///< of the streamed axis
+  [[nodiscard]] std::int64_t segments() const { return segments_; }  ///< returns the segments of the streamed axis
   [[nodiscard]] bool backward() const { return backward_; }
 
  private:

@@ -10,14 +10,14 @@ namespace napkin {
 /// rows one after another, each at a multiple of 16 bytes, as the copy engine wants it. Everything in bytes.
 class BoxedRows {
  public:
-  /// `row`: bytes of a row; `tile`: of a tile's part of it, padded; `tiles` of them cover the row.
+  /// Describes a row of `row` bytes, covered by `tiles` parts of `tile` bytes, padded.
   BoxedRows(Count row, Count tile, Count tiles, bool multicast);
 
-  /// So many rows of tiles, of an array of `rows` rows. Exact where each is brought equally often; what is left over
-  /// counts like the mean one. Throws Overflow.
+  /// Returns the cost of that many rows of tiles, for an array of `rows` rows. Exact if each row is loaded equally
+  /// often; a remainder counts like the mean. Throws Overflow.
   [[nodiscard]] Count inside(Count tile_rows, Count rows) const;
 
-  /// One row of a tile beside the array: zeros.
+  /// Returns the cost of a tile's row outside the array, filled with zeros.
   [[nodiscard]] Count outside() const;
 
  private:
@@ -34,7 +34,7 @@ constexpr std::int64_t l2_line = 128;  ///< bytes
 constexpr std::int64_t l2_granule =
     64;  ///< bytes that the L2 hands out at once, at least (measured: rows of 32 B come at half the rate)
 
-/// Bytes of a box's row: the widest swizzle that divides the tile's row; where none does, the tile's row.
+/// Returns the bytes of a box's row: the widest swizzle that divides the tile's row, or the tile's row if none does.
 [[nodiscard]] Count box_width(Count tile);
 
 }  // namespace napkin

@@ -12,7 +12,7 @@ namespace napkin {
 
 struct ColumnMemory {
   Column column;
-  std::vector<Bytes> held;  ///< of one block, by PlacedDiagram::levels
+  std::vector<Bytes> held;  ///< bytes of a block, by PlacedDiagram::levels
 };
 
 /// Returns each level's memory in each column. The largest of a level is its lower_bound (drawn) or live memory.

@@ -5,7 +5,7 @@
 namespace napkin {
 namespace {
 
-/// Blocks of the launch, whole clusters of them.
+/// Returns the launched blocks, in whole clusters.
 Count launched(const PlacedDiagram& placed) {
   Count groups = 1;
   const PlacedLevel* cluster = placed.block_level > 0 ? &placed.levels[at(placed.block_level - 1)] : nullptr;

@@ -14,7 +14,7 @@ namespace napkin {
 /// Distances in bytes between two touches of a piece: a sum over the last touches of all pieces, by Fenwick's tree.
 class Distances {
  public:
-  /// Bytes of other pieces touched since the last touch of this one; negative: never touched. Touches it.
+  /// Touches a piece. Returns the bytes of other pieces since its last touch; negative: it was never touched.
   double touch(std::size_t piece, double bytes) {
     if (piece >= last_.size()) last_.resize(std::max(piece + 1, 2 * last_.size()), 0);
     double out = -1;
@@ -29,7 +29,7 @@ class Distances {
     last_[piece] = tree_.size() - 1;
     return out;
   }
-  /// So many bytes that nobody touches again.
+  /// Adds that many bytes that are never touched again.
   void pass(double bytes) {
     passed_ += bytes;
     total_ += bytes;
@@ -59,7 +59,7 @@ class Distances {
 /// Numbers of keys, kept in one piece of memory: thousands of keys are met in a launch that takes microseconds.
 class Numbering {
  public:
-  /// The key's number, and whether the key is new: then its number is `next`.
+  /// Returns the key's number, and true if the key is new and got the number `next`.
   std::pair<std::size_t, bool> of(std::uint64_t key, std::size_t next) {
     if (latest_.taken && latest_.key == key) return {latest_.number, false};  // neighbours ask for one key
     if (2 * (size_ + 1) > slots_.size()) grow();
@@ -80,7 +80,7 @@ class Numbering {
     std::size_t number = 0;
     bool taken = false;
   };
-  /// The key's own, else the first free one from where the key belongs.
+  /// Returns the key's slot, or the first free slot from the key's place on.
   Slot& slot_of(std::uint64_t key) {
     std::size_t at = key * 0x9E3779B97F4A7C15U >> 32U & (slots_.size() - 1);
     while (slots_[at].taken && slots_[at].key != key) at = (at + 1) & (slots_.size() - 1);

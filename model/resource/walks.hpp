@@ -14,12 +14,12 @@ namespace napkin {
 class Walks {
  public:
   struct Walk {
-    std::int64_t step = -1;  ///< in which a block of it touched last
-    std::size_t blocks = 0;  ///< that joined, and have not left
+    std::int64_t step = -1;  ///< step in which a block of it last touched
+    std::size_t blocks = 0;  ///< blocks that joined and have not left
     std::size_t leader = 0;  ///< the slot whose block touched last
   };
 
-  /// `facts`: of a block, numbers that decide its walk.
+  /// Prepares the table; `facts` is the number of values that decide a block's walk.
   Walks(std::size_t slots, std::size_t facts)
       : facts_(facts),
         first_(std::bit_ceil(2 * slots), none),
@@ -31,7 +31,7 @@ class Walks {
   }
   [[nodiscard]] Walk& operator[](std::size_t walk) { return walks_[walk]; }
 
-  /// The walk of a block with those facts, which joins it; at most a block for each slot at a time.
+  /// Joins a block to the walk with those facts, at most a block for each slot at a time. Returns the walk.
   std::size_t join(const std::vector<std::uint64_t>& facts) {
     std::uint64_t hash = 0;
     for (const std::uint64_t fact : facts) hash = std::rotl((hash ^ fact) * 0x9E3779B97F4A7C15U, 29);
