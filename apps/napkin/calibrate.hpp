@@ -28,8 +28,8 @@ struct CalibrationRun {
   std::string failed;  ///< empty: all experiments have run
 };
 
-/// On the GPU here; raw readings go to options.record as they come. Throws CudaFailure where there is no GPU to
-/// calibrate.
+/// Runs the experiments on the GPU here; raw readings go to options.record as they arrive. Throws CudaFailure if there
+/// is no GPU to calibrate.
 [[nodiscard]] CalibrationRun run_experiments(const CalibrateOptions& options);
 
 }  // namespace napkin::cli

@@ -11,7 +11,7 @@ namespace napkin::cli {
 /// Keeps nothing of the placed diagram but what it is called with: use it before that ends.
 [[nodiscard]] Colours colours_of(const PlacedDiagram& placed);
 
-/// The program of one group as the placed kernel goes through it, with its smaller loops and colours.
+/// Prints the program of a group as the placed kernel runs it, with its smaller loops and colours.
 [[nodiscard]] std::string coloured_program(const PlacedDiagram& placed);
 
 }  // namespace napkin::cli

@@ -8,7 +8,7 @@
 
 namespace napkin::cli {
 
-/// What the command prints, and its exit code. Throws Error for bad input.
+/// Runs the command. Throws Error for bad input.
 [[nodiscard]] Reply reply_to(const std::vector<std::string>& words, const report::Style& style);
 
 /// Finds the command, prints its reply, and says in one line what was wrong with bad input. Returns the exit code.

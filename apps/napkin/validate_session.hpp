@@ -14,18 +14,18 @@ namespace napkin::cli {
 
 struct RejectedTile {
   std::string what;  ///< shape and tile
-  std::string why;   ///< in the compiler's or the driver's words
+  std::string why;   ///< reason, in the compiler's or the driver's words
 };
 
 struct Findings {
   std::vector<ValidationRow> rows;
-  std::vector<RejectedTile> rejected;   ///< they do not run
-  std::vector<RejectedTile> incorrect;  ///< they run, and the result is wrong
+  std::vector<RejectedTile> rejected;   ///< tiles that do not run
+  std::vector<RejectedTile> incorrect;  ///< tiles that run with a wrong result
   std::vector<std::string> remarks;     ///< drift, counters that are refused
   bool wrong = false;                   ///< a kernel's result, or no result at all
 };
 
-/// Tiles far from the best are timed alone: half of the compiling.
+/// Returns false for random tiles: far from the best, they are only timed, which saves half of the compiling.
 [[nodiscard]] inline bool counts_cycles(TileRole role) { return role != TileRole::random; }
 
 class MeasurementRun {
@@ -41,7 +41,7 @@ class MeasurementRun {
                   "given up; the rows so far are kept, --resume goes on without that tile") {}
 
   void set_refused(std::map<std::string, std::string> refused) { refused_ = std::move(refused); }
-  /// False where the GPU failed: nothing more can be run on it.
+  /// Measures a question. Returns false if the GPU failed and can run nothing more.
   [[nodiscard]] bool run(const PlannedQuestion& question);
   [[nodiscard]] const Findings& findings() const { return findings_; }
 

@@ -27,13 +27,13 @@ struct Asking {
 [[nodiscard]] Asking asking_of(const nanobind::tuple& positional, const nanobind::kwargs& named,
                                std::span<const std::string_view> takes);
 
-/// {"h": 16, "q": 8192} or "h=16,q=8192"; sizes are whole numbers from 1.
+/// Converts a shape: {"h": 16, "q": 8192} or "h=16,q=8192"; sizes are whole numbers from 1.
 [[nodiscard]] NamedSizes shape_of(nanobind::handle value);
 
-/// {"q": 128, "overlap": True} or "q=128,overlap=on".
+/// Converts a tile: {"q": 128, "overlap": True} or "q=128,overlap=on".
 [[nodiscard]] TileText tile_of(nanobind::handle value);
 
-/// A whole number of Python, of NumPy, or whatever else has an index; True and False are none.
+/// Converts a whole number of Python, of NumPy, or of any type with an index; True and False are none.
 [[nodiscard]] std::int64_t whole_of(nanobind::handle value, std::int64_t least, const std::string& where,
                                     const std::string& what);
 

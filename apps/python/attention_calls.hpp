@@ -6,7 +6,7 @@
 
 namespace napkin::python {
 
-/// Where AttentionShapes is bound already.
+/// Binds the calls, after AttentionShapes.
 void bind_attention_calls(nanobind::module_& module);
 
 }  // namespace napkin::python

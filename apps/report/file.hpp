@@ -12,7 +12,7 @@ void write_file(const std::string& path, std::string_view text, const std::strin
 /// Throws Error at `where` where write_file would, before there is anything to write.
 void check_writable(const std::string& path, const std::string& where);
 
-/// To an open file. False when not everything was written; errno says why.
+/// Writes to an open file. Returns false if not everything was written; errno tells why.
 [[nodiscard]] bool write_all(int file, std::string_view text);
 
 }  // namespace napkin::report

@@ -26,11 +26,11 @@ struct MachineNumber {
 
 /// The basis of a number, the surest first.
 enum class Basis {
-  measured,   ///< by this program on that product
-  fitted,     ///< by runs of whole kernels on that product
+  measured,   ///< measurement by this program on that product
+  fitted,     ///< fit to runs of whole kernels on that product
   published,  ///< a datasheet's, or measured by others
-  derived,    ///< by a sibling: another product of the architecture, or another architecture
-  assumed     ///< without a source
+  derived,    ///< derivation from a sibling: another product of the architecture, or another architecture
+  assumed     ///< assumption without a source
 };
 [[nodiscard]] std::string_view name_of(Basis basis);
 [[nodiscard]] Basis basis_of(const Machine& machine, const Provenance& from);

@@ -43,9 +43,9 @@ struct OrderWord {
   enum class Tiles {
     launched,  ///< a block each, which the machine starts on the first node that is free
     dealt,     ///< block i of as many blocks as nodes takes tiles i, i + nodes, ...
-    drawn,     ///< as many blocks as nodes; each draws a tile after the other
-    even       ///< as many blocks as nodes with equal numbers of iterations; a tile may be cut, and its parts are added
-               ///< up
+    drawn,     ///< blocks, as many as nodes; each draws a tile after the other
+    even       ///< blocks, as many as nodes, with equal numbers of iterations; a tile may be cut, and its parts are
+               ///< added up
   };
   enum class Path {
     rows,           ///< row after row, plane after plane
@@ -108,7 +108,7 @@ enum class CopyEngine { none, tma, cp_async, plain, bulk_reduce, atomic };
 /// table made from what the compiler said. `[84, 63]`: what the compiler takes, and what it keeps where registers run
 /// out; the rest is spilled.
 struct Overhead {
-  Guarded<Value> numbers;                      ///< one or two numbers, without guards if two
+  Guarded<Value> numbers;                      ///< the two numbers, or alternatives of a single number
   std::shared_ptr<const RegisterTable> table;  ///< table that replaces the numbers
 };
 

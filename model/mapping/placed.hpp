@@ -33,8 +33,8 @@ struct Walk {
 /// groups are blocks x instances of the agent.
 struct PlacedLevel {
   LevelId level = 0;
-  std::vector<Count> extent;     ///< by AxisId: size of a group's part at this level (full size if not grouped)
-  std::vector<Count> groups_of;  ///< by AxisId: ceil(size / extent) for grouped axes, else 1
+  std::vector<Count> extent;     ///< size of a group's part at this level (full size if not grouped), by AxisId
+  std::vector<Count> groups_of;  ///< ceil(size / extent) for grouped axes, else 1, by AxisId
   Count chunk = 1;               ///< chunk of the streamed axis at this level (its full size if nothing streams)
   Count groups = 1;              ///< groups that run at this level, all launches of one call: the product of groups_of
   bool staged = false;           ///< a knob or the mapping sizes it (the lowest staged level is what --tile addresses)

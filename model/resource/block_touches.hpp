@@ -15,8 +15,8 @@ namespace napkin {
 /// An array as blocks touch it.
 struct TouchedArray {
   std::vector<AxisId> grouped;      ///< grouped axes of the array
-  std::vector<double> fixed_bytes;  ///< by lengths: bytes of a piece, without its ragged axes and the streamed axis
-  std::vector<double> copies;       ///< by lengths: the fraction of the cache's partitions that keep it
+  std::vector<double> fixed_bytes;  ///< bytes of a piece, without its ragged axes and the streamed axis, by lengths
+  std::vector<double> copies;       ///< fraction of the cache's partitions that keep it, by lengths
   bool streams = false;  ///< a segment at a step; else once, at the block's first step, or stored at its last
   bool stored = false;
   bool alone = false;     ///< each block has a piece of its own, which no other one touches

@@ -17,7 +17,7 @@ struct LevelTransfer {
   Bytes load, store;  ///< all groups; clipped to the arrays, visited chunks only
   Bytes delivered;    ///< loads as the receiver's counter sees them: rows of boxes (eq. 2.5), sectors; into the
                       ///< cache below device memory, with Rereads::counted: what is read again too (resource/reuse)
-  std::optional<Bytes> delivered_apart = {};  ///< with Rereads::spread, bytes from that cache if blocks run out of step
+  std::optional<Bytes> delivered_apart = {};  ///< bytes from that cache if blocks run out of step (Rereads::spread)
   Bytes transfer_per_group;                   ///< bytes of a full, unmasked group
   [[nodiscard]] Bytes transfer() const { return load + store; }
 };
@@ -47,7 +47,7 @@ struct CombineMoved {
   Bytes stored;      ///< parts, and with them what the groups exchange; these bytes are in transfers() too
   Bytes loaded;      ///< bytes of parts that groups read back (in transfers() too); by `launch` all parts, by the
                      ///< second launch
-  Bytes whole;       ///< with `launch`: bytes of the results that the second launch stores
+  Bytes whole;       ///< bytes of the results that the second launch stores (by `launch`)
 };
 
 /// Returns the combining transfers by the transfer rule, of the launch that leaves parts and of the launch that

@@ -26,7 +26,7 @@ class Scan {
   /// Makes the parts that the table lacks, where that is not done yet; all but noticed() begin with it.
   void find_parts();
   [[nodiscard]] const Question& question() const { return question_; }
-  [[nodiscard]] std::uint64_t number() const { return number_; }  ///< unique among all scans
+  [[nodiscard]] std::uint64_t number() const { return number_; }  ///< returns a number of its own among all scans
   [[nodiscard]] const Space& space() const { return table_->candidates().space(); }
   [[nodiscard]] Selection rank(int top);
   /// The best tile with that value of a knob, and its time; nothing where no such tile is legal.

@@ -19,9 +19,9 @@ namespace napkin::report {
 struct AxisTag {
   AxisId axis = 0;
   std::string label;  ///< "q" whole, "g_q" of a group, "s_x" of a chunk, "w_q", "t_q", "u_x" of a part
-  std::optional<std::int64_t> size = {};  ///< where sizes are known
+  std::optional<std::int64_t> size = {};  ///< size, if sizes are known
   std::int64_t divisor = 1;
-  std::string because = {};  ///< of the divisor
+  std::string because = {};  ///< reason for the divisor
 };
 
 /// A bundle of lines: an array, or the state of a streamed softmax.
@@ -34,7 +34,7 @@ struct Bundle {
   bool output = false;
   /// Lines that read one dimension of an input, which is one line where it comes from: "y: i + u - 1".
   struct Joined {
-    std::size_t first = 0, count = 1;  ///< of the axes
+    std::size_t first = 0, count = 1;  ///< range of the axes
     std::string label;
   };
   std::vector<Joined> joined;
@@ -46,18 +46,18 @@ struct Stretch {
   LevelId level = 0;
   std::string name, type;  ///< "P'", "f16"; empty without a machine
   std::int64_t copies = 1;
-  bool cached = false;  ///< in a cache: the paper's asterisk
+  bool cached = false;  ///< true in a cache: the paper's asterisk
   std::vector<AxisTag> axes;
 };
 
 /// A change of colour.
 struct Move {
   int bundle = 0;
-  LevelId from = 0, to = 0, into = 0;  ///< into: the lower end of its pipe
+  LevelId from = 0, to = 0, into = 0;  ///< levels of the move; `into` is the lower end of its pipe
   bool store = false;
-  bool branch = false;                ///< to who computes with it, while the bundle stays where it is
+  bool branch = false;                ///< true for lines to the unit that computes, while the bundle keeps its place
   std::optional<std::int64_t> bytes;  ///< all groups together; values on the abstract machine
-  std::string size;                   ///< of one group, in axis names
+  std::string size;                   ///< size for a group, in axis names
   std::int64_t linked = 1;            ///< blocks of a cluster that one copy is for
 };
 
@@ -67,20 +67,20 @@ enum class Shape { box, triangle, item, start };
 struct ColumnFunction {
   Shape shape = Shape::box;
   std::string text, over;  ///< "softmax", "x"
-  std::string unit;        ///< who computes it: "wgmma", "threads"; empty without a machine
+  std::string unit;        ///< unit that computes it: "wgmma", "threads"; empty without a machine
   std::string title;       ///< the whole operation
   OpId operation = -1;
   LevelId level = 0;
   struct Input {
     int bundle = 0;
-    LevelId level = 0;  ///< where it is read from
+    LevelId level = 0;  ///< level that it is read from
     bool stays = false;
     int move = -1;  ///< the event of the column before that branches off; -1: none
   };
   std::vector<Input> inputs;
   std::vector<int> outputs;      ///< the first is the one that the function is drawn at
   bool updates = false;          ///< the first output was there before
-  std::vector<AxisId> consumed;  ///< or normalised over
+  std::vector<AxisId> consumed;  ///< axes that are consumed, or normalised over
   bool splits = false;           ///< a product that may go in parts of any axis
 };
 
@@ -96,8 +96,8 @@ using ColumnEvent = std::variant<Stretch, Move>;
 struct DiagramColumn {
   enum class Kind { data, functions, open, close } kind = Kind::data;
   Phase phase = Phase::head;
-  bool inner = false;  ///< of a bracket: a loop over a part of a chunk or group
-  std::string title;   ///< of a bracket
+  bool inner = false;  ///< true for a bracket of a loop over a part of a chunk or group
+  std::string title;   ///< title of a bracket
   std::vector<ColumnEvent> events;
   std::vector<ColumnFunction> functions;
   std::vector<LevelHeld> held;      ///< the largest of the columns that this one stands for, by the rule as drawn
@@ -124,18 +124,18 @@ struct UndrawnMove {
 
 struct ColumnDiagram {
   std::string title;
-  bool placed = false, values = false;  ///< on a machine; of values rather than bytes
-  std::vector<DiagramLevel> levels;     ///< by LevelId
-  LevelId compute = 1;                  ///< whose nodes hold the units
-  LevelId threads = 1;                  ///< what lies deepest
+  bool placed = false, values = false;  ///< true on a machine; true for values rather than bytes
+  std::vector<DiagramLevel> levels;     ///< level by LevelId
+  LevelId compute = 1;                  ///< level whose nodes hold the units
+  LevelId threads = 1;                  ///< deepest level
   std::vector<Bundle> bundles;
   std::vector<DiagramColumn> columns;
   std::vector<UndrawnMove> undrawn;
-  std::vector<std::string> formulas;  ///< without a machine: H of a group, and N
+  std::vector<std::string> formulas;  ///< formulas without a machine: H of a group, and N
   std::vector<std::string> notes;     ///< groups, chunks, axes left out, what no column shows
 };
 
-/// Without a machine: two levels, sizes as axis names.
+/// Makes the columns without a machine: two levels, sizes as axis names.
 [[nodiscard]] ColumnDiagram columns_of(const Streamed& streamed);
 [[nodiscard]] ColumnDiagram columns_of(const PlacedDiagram& placed, const std::vector<Granularity>& divisors);
 

@@ -24,7 +24,8 @@ bool lists(const std::vector<AxisId>& axes, AxisId axis) {
   return std::find(axes.begin(), axes.end(), axis) != axes.end();
 }
 
-/// Lines that a product consumes end in a box between the lines of its first and those of its second operand.
+/// Returns the place of a function's box. A product's consumed lines end in a box between the lines of its two
+/// operands.
 Slot slot_of(const ColumnDiagram& d, const ColumnFunction& f, const std::map<int, Slot>& known) {
   const std::vector<AxisId>& axes = d.bundles[at(f.outputs.front())].axes;
   const bool inside = !f.consumed.empty() &&

@@ -24,7 +24,7 @@ std::vector<Reach> reaches_of(const ColumnDiagram& diagram) {
   return out;
 }
 
-/// The bundle whose lane one would take over: the first operand of what makes it.
+/// Returns the bundle whose lane another takes over: the first operand of the function that makes it.
 int heir_of(const ColumnDiagram& diagram, int bundle) {
   for (const DiagramColumn& column : diagram.columns) {
     for (const ColumnFunction& f : column.functions) {

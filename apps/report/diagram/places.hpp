@@ -12,10 +12,10 @@ namespace napkin::report {
 /// A crossing, as the picture takes it.
 struct Trip {
   ArrayId array = -1;
-  std::string name;  ///< of the array, or of an auxiliary
+  std::string name;  ///< name of the array, or of an auxiliary
   LevelId from = 0, to = 0, into = 1;
   bool store = false;
-  bool read = false;  ///< on to who computes with it
+  bool read = false;  ///< true for a move on to the unit that computes
   int variable = -1;
   std::int64_t linked = 1;
   std::optional<std::int64_t> bytes;
@@ -39,18 +39,18 @@ class Places {
   /// Returns the level at which a result is made.
   [[nodiscard]] LevelId made_at(ArrayId array) const;
   [[nodiscard]] LevelId deepest() const;
-  /// The variable that holds the array at a level, by its index; -1: none.
+  /// Returns the variable that holds the array at a level, by its index; -1: none.
   [[nodiscard]] int variable_at(ArrayId array, LevelId level, bool staging) const;
   [[nodiscard]] Stretch stretch(int bundle, const std::vector<AxisId>& axes, LevelId level, int variable) const;
-  /// "left out, of size 1: b", "h: 16, one a group"
+  /// Lists axes that are not drawn: "left out, of size 1: b", "h: 16, one a group".
   [[nodiscard]] std::vector<std::string> left_out() const;
-  /// "y: i+u-1" of lines that read one dimension of the array.
+  /// Labels lines that read one dimension of the array together: "y: i+u-1".
   [[nodiscard]] std::vector<Bundle::Joined> joined_of(ArrayId array, const std::vector<AxisId>& drawn) const;
   [[nodiscard]] const PlacedOperation* operation(OpId id) const;
 
  private:
   void add_cut_tiles();
-  [[nodiscard]] bool alone(AxisId axis) const;  ///< a group holds one of it, as of heads
+  [[nodiscard]] bool alone(AxisId axis) const;  ///< returns true if a group holds one of it, as of heads
   [[nodiscard]] AxisTag tag(AxisId axis, LevelId level, int variable) const;
   [[nodiscard]] AxisTag tag_in(AxisId axis, const Variable& variable) const;
   [[nodiscard]] std::string name(AxisId axis) const { return s_.diagram.axes[at(axis)].name; }

@@ -45,7 +45,7 @@ class Tiling {
   }
 
  private:
-  /// The last product of two operands whose result has two axes with lines.
+  /// Finds the last product of two operands whose result has two axes with lines.
   const Operation& find() {
     for (auto op = d_.operations.rbegin(); op != d_.operations.rend(); ++op) {
       if (op->kind != OpKind::contract || op->inputs.size() != 2 || op->own.empty()) continue;
@@ -82,7 +82,7 @@ class Tiling {
     return std::clamp(matrix_side * part / whole, 16.0, matrix_side);
   }
 
-  /// Lines that cut a side, no closer than one can tell apart.
+  /// Draws the lines that cut a side, no closer than the eye can tell apart.
   void cuts(Point corner, const Cut& c, bool vertical) {
     const double step = length(c.group, c.whole);
     for (double t = step; t < matrix_side - 1; t += step) {
@@ -177,7 +177,7 @@ class Tiling {
     return plain(c.name + " " + std::to_string(static_cast<std::int64_t>(c.whole)));
   }
 
-  /// "one group: g_a 128 x g_c 256"
+  /// Writes the sizes: "one group: g_a 128 x g_c 256".
   void words(const Cut& depth, double y) {
     const auto write = [&](const std::string& what, std::vector<std::pair<std::string, double>> parts,
                            const char* colour) {

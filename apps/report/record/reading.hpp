@@ -20,13 +20,13 @@ struct ReadingRow {
 
 [[nodiscard]] Json json_of(const ReadingRow& row);
 
-/// Every line of a text; empty lines are skipped. Missing and unknown keys, wrong types and empty values are an Error
-/// at file:line.
+/// Parses every line of a text; empty lines are skipped. Throws Error at file:line for missing and unknown keys, wrong
+/// types and empty values.
 [[nodiscard]] std::vector<ReadingRow> parse_readings(std::string_view text, const std::string& file);
 
-/// The findings, beside the base's numbers; and the products' table.
+/// Writes the findings beside the base's numbers, and the products' table.
 [[nodiscard]] std::string table_of(const Calibration& calibration, const Style& style);
-/// "findings" and "tensor" of `napkin calibrate --json`: value, unit, spread, before; null where not known.
+/// Makes "findings" and "tensor" of `napkin calibrate --json`: value, unit, spread, before; null if not known.
 [[nodiscard]] Json json_of(const Calibration& calibration);
 
 }  // namespace napkin::report

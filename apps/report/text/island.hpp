@@ -12,7 +12,7 @@
 namespace napkin::report {
 
 [[nodiscard]] std::string text_of(const IslandAnswer& answer, const Style& style);
-/// `command`: "query" or "select".
+/// Converts the answer; `command` is "query" or "select".
 [[nodiscard]] Json json_of(const IslandAnswer& answer, std::string_view command);
 
 }  // namespace napkin::report

@@ -13,7 +13,7 @@ namespace napkin {
 
 /// The way in which the launches of a step are issued.
 enum class Issue {
-  stream,  ///< one launch after another, at least the profile's launch_overhead from start to start
+  stream,  ///< launches one by one, at least the profile's launch_overhead from start to start
   graph    ///< a CUDA graph: only the gap between two launches
 };
 
