@@ -11,15 +11,15 @@
 
 namespace napkin {
 
-/// Hash over the kernel's text, its headers' names and texts, options, name expression and compiler: 64 hex digits.
+/// Hashes the kernel's text, its headers' names and texts, options, name expression and compiler: 64 hex digits.
 [[nodiscard]] std::string cache_key(const CompileRequest& request, const std::string& compiler_identity);
 
 class KernelCache {
  public:
-  /// The directory is made when first written to. An empty path: no cache.
+  /// Opens the cache. The directory is made at the first write; an empty path means no cache.
   explicit KernelCache(std::filesystem::path directory);
 
-  /// The entry, or nothing where there is none or it is damaged.
+  /// Returns the entry; nothing if it is missing or damaged.
   [[nodiscard]] std::optional<CompiledKernel> find(const std::string& key) const;
   /// Returns "" or why the entry could not be written. Never throws for that: the kernel is there, only slower next
   /// time.
@@ -38,7 +38,7 @@ struct Compilation {
   std::string warning;  ///< the cache could not be written; "" otherwise
 };
 
-/// From the cache, else compiled and stored. Throws CudaFailure where it does not compile.
+/// Returns the kernel from the cache, or compiles and stores it. Throws CudaFailure if it does not compile.
 [[nodiscard]] Compilation compile_cached(const Compiler& compiler, const KernelCache& cache,
                                          const CompileRequest& request);
 

@@ -55,7 +55,7 @@ class Temporary {
   bool kept_ = false;
 };
 
-/// Unlike any other process's or thread's on any machine that shares the directory.
+/// Returns a name that no other process or thread uses, on any machine that shares the directory.
 std::string temporary_name(const std::string& key) {
   static std::atomic<unsigned> count{0};
   char host[256] = {};

@@ -21,7 +21,7 @@ struct CompileReport {
 
   [[nodiscard]] bool spills() const { return spill_stores.value > Count(0) || spill_loads.value > Count(0); }
   [[nodiscard]] bool clean() const { return !spills() && faults.empty(); }
-  /// Why it is not clean, in one line; "" where it is.
+  /// Explains in a line why the code is not clean; "" if it is.
   [[nodiscard]] std::string objection() const;
 };
 

@@ -16,7 +16,7 @@ struct Experiment {
   Readings (*run)(Bench& bench);
 };
 
-/// All, in the order in which they run. For GPUs of architecture sm_90.
+/// Lists all experiments, in the order in which they run. For GPUs of architecture sm_90.
 [[nodiscard]] const std::vector<Experiment>& experiments();
 
 /// The architecture that the micro-kernels are compiled for, and that a GPU must have.

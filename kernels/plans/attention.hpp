@@ -36,7 +36,7 @@ struct ScaleView {
 struct AttentionCall {
   TensorView q, k, v, o;
   std::uint64_t log_sum_exp = 0;  ///< f32 [b, h * g, q] ([h * g, q rows] when packed), or 0: not wanted
-  std::optional<double> scale;    ///< of the softmax; default d^-1/2
+  std::optional<double> scale;    ///< scale of the softmax; default d^-1/2
   /// Packed sequences of different lengths, one behind the other: i32 [b + 1] first rows on the device, and all rows.
   /// The question's q and x are then the longest. Batch strides are not used.
   std::uint64_t q_starts = 0, x_starts = 0;
@@ -46,7 +46,7 @@ struct AttentionCall {
   KeyPages pages;
   std::uint64_t lengths = 0;    ///< i32 [b] keys of each sequence, at most x: attention_decode_sm90; 0: all have x
   std::uint64_t workspace = 0;  ///< attention_workspace() bytes, zero before the first launch; 0 where it needs none
-  ScaleView q_scale, k_scale, v_scale;  ///< by query head, and by key head
+  ScaleView q_scale, k_scale, v_scale;  ///< scales by query head, and by key head
   std::uint64_t cycles = 0;  ///< u64 [SMs, 2], all ones and 0: wanted first start and last end; 0: not wanted
   std::uint64_t dump = 0;  ///< f32 as kernels/attention/common/dump.cuh lays it out: the debug variant; 0: not wanted.
                            ///< Not with cycles, not packed
@@ -54,25 +54,26 @@ struct AttentionCall {
   [[nodiscard]] bool packed() const { return q_starts != 0; }
 };
 
-/// The kernel of the mapping attention_sm90 for this placement. Throws Error where the tile or an array is none that it
-/// takes (violations() of solver/space says so of tiles beforehand), Overflow for sizes beyond its integers.
+/// Plans the kernel of the mapping attention_sm90. Throws Error for a tile or an array that it does not take (for
+/// tiles, violations() of solver/space tells beforehand), Overflow for sizes beyond its integers.
 [[nodiscard]] LaunchPlan attention_sm90_plan(const PlacedDiagram& placed, const AttentionCall& call,
                                              const LaunchDevice& device);
-/// The plan of attention_sm80, for the architecture of the placement's machine.
+/// Plans attention_sm80, for the architecture of the placement's machine.
 [[nodiscard]] LaunchPlan attention_sm80_plan(const PlacedDiagram& placed, const AttentionCall& call,
                                              const LaunchDevice& device);
 
-/// The kernel of few queries and split keys, attention_decode_sm90.
+/// Plans attention_decode_sm90, the kernel of few queries and split keys.
 [[nodiscard]] LaunchPlan attention_decode_sm90_plan(const PlacedDiagram& placed, const AttentionCall& call,
                                                     const LaunchDevice& device);
-/// Device memory in which that placement's blocks leave their parts: 0 where its kernel has none. Throws Overflow.
+/// Returns the device memory in which that placement's blocks leave their parts; 0 if its kernel has none. Throws
+/// Overflow.
 [[nodiscard]] Bytes attention_workspace(const PlacedDiagram& placed);
 
-/// The kernel of e4m3 in and bf16 out, attention_fp8_sm90: the strides of q, k and v are multiples of 16 elements.
+/// Plans attention_fp8_sm90, e4m3 in and bf16 out; the strides of q, k and v are multiples of 16 elements.
 [[nodiscard]] LaunchPlan attention_fp8_sm90_plan(const PlacedDiagram& placed, const AttentionCall& call,
                                                  const LaunchDevice& device);
 
-/// The plan of the kernel whose mapping the placement has. Throws Error where no kernel above has it.
+/// Plans the kernel of the placement's mapping. Throws Error if no kernel above has it.
 [[nodiscard]] LaunchPlan attention_plan(const PlacedDiagram& placed, const AttentionCall& call,
                                         const LaunchDevice& device);
 

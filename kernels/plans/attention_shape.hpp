@@ -17,10 +17,11 @@ namespace napkin {
 [[nodiscard]] TileOrder tile_order_of(std::string_view word);
 [[nodiscard]] MaskKind mask_kind_of(const Mask& mask);
 
-/// A configuration of attention_sm90's templates by field name, as the compiler reads it.
+/// Writes a configuration of attention_sm90's templates by field name, as the compiler reads it.
 [[nodiscard]] Initialiser written(const AttentionConfig& config);
 
-/// `tile_q` queries of `tile_g` query heads a tile. Throws Overflow for more tiles than an int counts.
+/// Makes the shape for tiles of `tile_q` queries of `tile_g` query heads. Throws Overflow for more tiles than an int
+/// counts.
 [[nodiscard]] AttentionShape attention_shape(const PlacedDiagram& placed, int tile_q, int tile_g,
                                              const LaunchDevice& device, const PlacementReader& read);
 
@@ -47,7 +48,7 @@ void set_copies(Config& c, const PlacementReader& read) {
   c.consumer_registers = read.registers("consumer");
 }
 
-/// The softmax scale: the call's, else d^-1/2. Throws Error where it is not positive.
+/// Returns the softmax scale: the call's, else d^-1/2. Throws Error if it is not positive.
 [[nodiscard]] double softmax_scale(const std::optional<double>& scale, const PlacementReader& read);
 
 /// Writes the softmax scale, and the scale times log2 e.
@@ -58,7 +59,7 @@ void set_scale(Arguments& a, const std::optional<double>& wanted, const Placemen
   a.scale_log2 = static_cast<float>(scale * std::numbers::log2e);
 }
 
-/// attention_sm90's parameter, with which those of the decode and FP8 kernels begin, but for its maps and its memory.
+/// Makes attention_sm90's parameter, with which the decode and FP8 kernels' begin, without its maps and its memory.
 [[nodiscard]] AttentionArguments attention_arguments(const AttentionCall& call, const AttentionShape& shape,
                                                      const PlacementReader& read);
 

@@ -18,19 +18,19 @@ struct MatmulCall {
   MatrixView a, b, c;
   std::uint64_t cycles = 0;  ///< u64 [SMs, 2], all ones and 0: wanted first start and last end; 0: not wanted
   std::uint64_t arrived = 0, sums = 0;  ///< memory of matmul_scratch(), for one launch at a time; 0 where it has none
-  std::uint64_t a_scale = 0, b_scale = 0;  ///< of e4m3: f32 that a number of A and of B is to be multiplied by; 0: 1
+  std::uint64_t a_scale = 0, b_scale = 0;  ///< scales of A and B for e4m3: addresses of f32; 0: 1
 };
 
-/// What a placement with parts (split-K) needs beside its matrices.
+/// The memory, beside its matrices, that a placement with parts (split-K) needs.
 struct MatmulScratch {
   Count counters;  ///< i32, zero before the first launch; a launch leaves them so
   Bytes sums;      ///< parts in f32, whatever is there before and after
 };
 [[nodiscard]] MatmulScratch matmul_scratch(const PlacedDiagram& placed);
 
-/// The kernel of the placement's mapping, matmul_sm90 or matmul_fp8_sm90. Throws Error where the tile or a matrix is
-/// none that it takes: rows of all three start at multiples of 16 bytes, and b is a multiple of 16 bytes. Throws
-/// Overflow for sizes beyond its integers.
+/// Plans matmul_sm90 or matmul_fp8_sm90, by the placement's mapping. Throws Error for a tile or a matrix that it does
+/// not take: rows start at multiples of 16 bytes, and b is a multiple of 16 bytes. Throws Overflow for sizes beyond its
+/// integers.
 [[nodiscard]] LaunchPlan matmul_plan(const PlacedDiagram& placed, const MatmulCall& call, const LaunchDevice& device);
 
 /// Gives a plan the memory of another call whose sizes and strides are the same. Throws Error as above.

@@ -12,9 +12,9 @@
 
 namespace napkin {
 
-/// What a placed tile's debug variant writes. Throws Overflow.
+/// Lays out the dump of a placed tile's debug variant. Throws Overflow.
 [[nodiscard]] DumpLayout attention_dump_layout(const PlacedDiagram& placed);
-/// Of all tiles.
+/// Returns the bytes of all tiles' dumps.
 [[nodiscard]] Bytes attention_dump_bytes(const PlacedDiagram& placed);
 
 /// Shows one tile's part of it (DumpLayout::tile_size() numbers) under the names, groups and chunks that run_streamed()
@@ -26,7 +26,7 @@ void show_attention_tile(const PlacedDiagram& placed, int tile, std::span<const 
 /// Runs the debug variant once on these inputs. Throws Error for intermediates that are too many, CudaFailure.
 void dump_attention(Runtime& runtime, const PlacedDiagram& placed, const Tensors& inputs, const DumpOptions& options);
 
-/// What an attention kernel with that planner offers.
+/// Makes the bundled kernel of an attention kernel with that planner.
 template <AttentionPlanner Planner>
 [[nodiscard]] BundledKernel attention_bundled(std::string mapping) {
   const auto variant = [](const PlacedDiagram& placed, bool counting, const LaunchDevice& device) {

@@ -12,13 +12,14 @@ namespace napkin {
 
 enum class Fp8Scales {
   none,   ///< all are 1
-  head,   ///< of each head
-  block,  ///< of each head's 128 rows; of a block now and then 0
+  head,   ///< a scale for each head
+  block,  ///< a scale for each head's 128 rows, of some blocks 0
 };
 
 class Fp8Arrays {
  public:
-  /// `layout`: its type is not looked at, its inputs are normal numbers; rows may have gaps of a multiple of 16.
+  /// Makes arrays. Of `layout` the type is ignored and inputs are normal numbers; rows may have gaps of a multiple of
+  /// 16.
   Fp8Arrays(const AttentionLayout& layout, Fp8Scales scales);
 
   std::vector<std::uint8_t> q, k, v;
@@ -26,11 +27,11 @@ class Fp8Arrays {
   std::vector<float> log_sum_exp, q_scale, k_scale, v_scale;
   std::vector<std::int32_t> q_starts, x_starts;
 
-  /// Strides and counts; all addresses are 0.
+  /// Returns the call with strides and counts; all addresses are 0.
   [[nodiscard]] const AttentionCall& call() const { return call_; }
-  /// Inputs and outputs as float64 reads them.
+  /// Returns inputs and outputs as float64 reads them.
   [[nodiscard]] HostAttention host() const;
-  /// Up to that many rows compared; of few rows one rounding of P more is allowed.
+  /// Compares up to that many rows; for few rows one more rounding of P is allowed.
   [[nodiscard]] Comparison compare_all(std::int64_t rows) const;
 
  private:

@@ -18,7 +18,7 @@ constexpr int e4m3_sum_terms = 32;
 /// 32 numbers of e4m3, taken apart: a row of a product meets every column, and is taken apart once.
 struct E4m3Terms {
   float values[e4m3_sum_terms];
-  std::int16_t exponents[e4m3_sum_terms];  ///< of a subnormal number that of the least normal one
+  std::int16_t exponents[e4m3_sum_terms];  ///< exponents; a subnormal number has that of the least normal one
   bool has_nan = false;
 
   E4m3Terms() = default;
@@ -31,20 +31,20 @@ constexpr int e4m3_kept_bits = 13;           // behind the largest exponent
 constexpr std::int16_t e4m3_zero = -1000;    // the exponent of 0
 constexpr int e4m3_least_exponent = 2 * -6;  // of a product that is not 0
 
-/// 2^exponent of a normal double: sums are scaled there without rounding.
+/// Returns 2^exponent, a normal double, by which sums are scaled without rounding.
 inline double power_of_two(int exponent) {
   return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
 }
 
-/// floor(log2 |x|) of 0 and of normal numbers: a sum's last bit is at least 2^-31.
+/// Returns floor(log2 |x|) of 0 and of normal numbers: a sum's last bit is at least 2^-31.
 inline int exponent_of(float x) {
   return x == 0 ? e4m3_zero : static_cast<int>(std::bit_cast<std::uint32_t>(x) >> 23 & 255u) - 127;
 }
 
 }  // namespace detail
 
-/// `sum` plus the products of 32 numbers of e4m3, a and b. Inline, and its loops such that a compiler takes several
-/// terms at a time: the emulator's products are nothing else.
+/// Adds the products of 32 e4m3 numbers, a and b, to `sum`. Inline, with loops that a compiler can vectorise, since the
+/// emulator's products consist of it.
 inline float e4m3_sum(float sum, const E4m3Terms& a, const E4m3Terms& b) {
   using namespace detail;
   if (!std::isfinite(sum)) return sum;

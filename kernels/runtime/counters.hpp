@@ -17,8 +17,8 @@ inline const std::vector<std::string> byte_counters{"l1tex__m_xbar2l1tex_read_by
                                                     "dram__bytes_write.sum"};
 
 struct CounterReading {
-  std::map<std::string, double> values;  ///< by counter; empty where it was refused
-  std::string refused;                   ///< why, and how to allow it; "" where it was not
+  std::map<std::string, double> values;  ///< values by counter; empty if counting was refused
+  std::string refused;                   ///< reason of the refusal, and how to allow it; "" if there was none
 };
 
 /// Counts during `launch`, which must give the same result however often it runs: the counters may take several passes.
@@ -27,7 +27,7 @@ struct CounterReading {
                                    const std::function<void()>& launch, const std::vector<std::string>& counters,
                                    const std::vector<std::string>& directories);
 
-/// What to say for a result of CUPTI's, given its own words. Pure.
+/// Explains a result of CUPTI's, given its own words. Pure.
 [[nodiscard]] std::string refusal(const std::string& call, int result, const std::string& words);
 
 }  // namespace napkin

@@ -16,12 +16,12 @@
 
 namespace napkin {
 
-/// What happens to a kernel that spills or whose wgmma the compiler serialised.
+/// The treatment of a kernel that spills or whose wgmma the compiler serialised.
 enum class Objections { refuse, report };
 
 /// A variant, compiled and loaded.
 struct LoadedKernel {
-  CompiledKernel compiled;  ///< its machine code dropped after loading
+  CompiledKernel compiled;  ///< compiled kernel, its machine code dropped after loading
   std::unique_ptr<DeviceKernel> device;
   bool cached = false;  ///< came from the disk cache
 };
@@ -54,11 +54,11 @@ class Runtime {
       : device_(std::move(device)), environment_(std::move(environment)), objections_(objections) {}
 
   [[nodiscard]] const Device& device() const { return device_; }
-  /// Compiled and loaded at its first use; lives as long as this. Safe from several threads.
+  /// Compiles and loads the kernel at its first use, and keeps it. Thread-safe.
   [[nodiscard]] const LoadedKernel& kernel(const LaunchPlan& plan);
-  /// The launch keeps a pointer into this object.
+  /// Prepares a launch, which keeps a pointer into this object.
   [[nodiscard]] ReadyLaunch prepare(LaunchPlan plan);
-  /// Once each: a cache that cannot be written.
+  /// Returns warnings, each once: a cache that cannot be written.
   [[nodiscard]] std::vector<std::string> warnings() const;
 
  private:
@@ -66,7 +66,7 @@ class Runtime {
   Environment environment_;
   Objections objections_;
   mutable std::mutex mutex_;
-  std::map<std::string, LoadedKernel> kernels_;  ///< by name expression
+  std::map<std::string, LoadedKernel> kernels_;  ///< kernel by name expression
   std::vector<std::string> warnings_;
 };
 

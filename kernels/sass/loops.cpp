@@ -22,7 +22,7 @@ std::vector<int> next_of(const std::vector<SassInstruction>& code, int i) {
   return out;
 }
 
-/// What the first instruction reaches without passing `barred`.
+/// Returns true for each instruction that the first reaches without passing `barred`.
 std::vector<bool> reached(const std::vector<std::vector<int>>& next, int from, int barred) {
   std::vector<bool> seen(next.size());
   std::vector<int> waiting;
