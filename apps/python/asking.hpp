@@ -22,8 +22,8 @@ struct Asking {
   nanobind::object progress;
 };
 
-/// `takes`: of the keywords that not every question has (memory, top, check, compile, progress) those of the function.
-/// Throws Error for whatever the arguments have wrong, a value's type included.
+/// Makes the question of a function's arguments. `takes` lists the special keywords that it accepts (memory, top,
+/// check, compile, progress). Throws Error for any mistake in the arguments, a value's type included.
 [[nodiscard]] Asking asking_of(const nanobind::tuple& positional, const nanobind::kwargs& named,
                                std::span<const std::string_view> takes);
 

@@ -39,7 +39,8 @@ struct TensorReader::Functions {
   void (*allocate)();
   void (*to_managed)();
   void (*from_managed)();
-  int (*read)(void* tensor, nb::dlpack::dltensor* out);  ///< a function of the exchange API; may be null
+  int (*read)(void* tensor,
+              nb::dlpack::dltensor* out);  ///< reads a tensor (a function of the exchange API); may be null
   int (*stream)(std::int32_t device_type, std::int32_t device, void** out);
 };
 

@@ -141,7 +141,7 @@ class Node {
   std::string_view key_, scalar_;
   Place place_, key_place_;
   std::uint32_t parent_ = 0;    ///< distance back to the parent; 0 for the document
-  std::uint32_t nodes_ = 1;     ///< this node and all in it, which stand behind it
+  std::uint32_t nodes_ = 1;     ///< number of nodes: this one and its descendants, which follow it
   std::uint32_t children_ = 0;  ///< number of children of a sequence or map
   Kind kind_ = Kind::null;
   bool quoted_ = false;

@@ -107,7 +107,7 @@ struct Nest {
   [[nodiscard]] bool is_temporary(std::string_view array) const { return find_array(array) == nullptr; }
   /// Returns true if the statement comes after a loop that does not contain it; see above.
   [[nodiscard]] bool stands_after(StatementId statement, LoopId loop) const;
-  /// Names of all arrays, by first use.
+  /// Lists the names of all arrays, by first use.
   [[nodiscard]] std::vector<std::string> array_names() const;
 };
 

@@ -39,7 +39,7 @@ struct Island {
 /// Loads a built-in island by name, or a file by path. Throws Error at `where`.
 [[nodiscard]] Island load_island(const std::string& name_or_path, const std::string& where);
 
-/// Names of the built-in islands, sorted.
+/// Lists the built-in islands by name, sorted.
 [[nodiscard]] std::vector<std::string> builtin_islands();
 
 }  // namespace napkin

@@ -55,7 +55,7 @@ void read_homes(const yaml::Node& node, Split& split) {
   }
 }
 
-/// Checks a streamed axis: inputs that lie along it, at least one, must all go round the ring.
+/// Checks a streamed axis: inputs that lie along it, at least one, must all be passed around the ring.
 void check_stream(const yaml::Node& node, const Split& split) {
   if (*split.stream == split.group) node.fail("the axis that is grouped already", "another axis, or no stream");
   bool any = false;

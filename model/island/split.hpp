@@ -34,7 +34,7 @@ struct Split {
 /// Loads a built-in split by name, or a file by path. Throws Error at `where`.
 [[nodiscard]] Split load_split(const std::string& name_or_path, const std::string& where);
 
-/// Names of the built-in splits, sorted.
+/// Lists the built-in splits by name, sorted.
 [[nodiscard]] std::vector<std::string> builtin_splits();
 
 }  // namespace napkin

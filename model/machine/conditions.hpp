@@ -14,8 +14,8 @@ namespace napkin {
 /// The share of the time for which a card runs a kernel. It decides which power limit binds.
 struct CardLoad {
   enum class Kind {
-    sustained,  ///< launch behind launch for seconds: the board's limit, on the mean
-    burst,      ///< some tens of milliseconds behind a rest: the fast limit alone
+    sustained,  ///< launches for seconds without a pause: the board's limit, on the mean
+    burst,      ///< launches for tens of milliseconds after a rest: the fast limit alone
     fraction    ///< busy for a fraction of the time, idle for the rest: both limits apply
   };
   Kind kind = Kind::sustained;

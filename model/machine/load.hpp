@@ -19,13 +19,13 @@ namespace napkin {
 /// `where` for an unknown name, and lists the known ones.
 [[nodiscard]] Machine load_machine(const std::string& name_or_path, const std::string& where);
 
-/// Names of the built-in profiles, sorted.
+/// Lists the built-in profiles by name, sorted.
 [[nodiscard]] std::vector<std::string> builtin_machines();
 
 /// Lists the aliases of built-in profiles, each with the profile's own name.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> builtin_aliases();
 
-/// Names of the built-in architectures, sorted.
+/// Lists the built-in architectures by name, sorted.
 [[nodiscard]] std::vector<std::string> builtin_architectures();
 
 /// Lists the names that a profile may give its units.

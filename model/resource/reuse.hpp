@@ -34,12 +34,12 @@ enum class Pace {
   apart      ///< each as far into its work as any: begun evenly spread over a block's time, never in step again
 };
 
-/// Bytes that device memory sends beside the first time.
+/// The bytes that device memory sends: those of a first read, and re-reads.
 struct Reread {
-  double bytes = 0;  ///< again, all arrays
-  double first = 0;  ///< the first time: of inputs
-  bool extrapolated =
-      false;  ///< a launch too long to be acted out whole: the rest goes on like the second half of what was
+  double bytes = 0;  ///< bytes sent again, all arrays
+  double first = 0;  ///< bytes of inputs sent for the first time
+  /// True for a launch too long to be simulated: its rest is extrapolated from the second half of the simulated part.
+  bool extrapolated = false;
 };
 
 /// Simulates the launch in steps of a chunk or several: all `running` blocks take their next chunk at once. A piece
@@ -58,8 +58,8 @@ struct Reread {
 /// A predicate: at most so many re-read bytes change no answer, so that no launch is simulated.
 using Negligible = std::function<bool(double bytes)>;
 
-/// reread_bytes() of the launches of one question, each acted out once: tiles that differ in stages, warps or registers
-/// alone touch the same. Every placement must be of the same placer.
+/// The reread_bytes() of a question's launches, each simulated once: tiles that differ only in stages, warps or
+/// registers touch the same pieces. Every placement must come from the same placer.
 class KnownRereads {
  public:
   KnownRereads() = default;

@@ -35,7 +35,7 @@ class Candidates {
   Candidates(const Question& like, const Placer& placer);
 
   [[nodiscard]] const Space& space() const { return space_; }
-  /// Ranks of the tiles that no rule of the kind rejects, ascending.
+  /// Returns the ranks of the tiles that no rule of the kind rejects, ascending.
   [[nodiscard]] const std::vector<std::uint32_t>& legal() const { return legal_; }
 
   /// A tile that a rule of the plan rejects.

@@ -23,7 +23,7 @@ class Scan {
   /// Prepares a search. The question must outlive the Scan.
   Scan(std::shared_ptr<Table> table, const Question& question);
 
-  /// Makes the parts that the table lacks, where that is not done yet; all but noticed() begin with it.
+  /// Makes the parts that the table lacks, once; every other function except `noticed()` calls it first.
   void find_parts();
   [[nodiscard]] const Question& question() const { return question_; }
   [[nodiscard]] std::uint64_t number() const { return number_; }  ///< returns a number of its own among all scans
@@ -46,7 +46,7 @@ class Scan {
     std::int64_t value = 0;
     std::vector<std::pair<KnobId, std::int64_t>>
         implied;        ///< values that all its tiles have, and the given one has not
-    bool fits = false;  ///< some tile is legal
+    bool fits = false;  ///< true if any such tile is legal
     std::string rule;   ///< most exceeded rule of the tile closest to legal, if none is legal
     Excess excess;
   };
@@ -100,14 +100,15 @@ class Scan {
   [[nodiscard]] const EventGraph& graph_of(const TileRow& row);
 
   [[nodiscard]] Best::BytesOf bytes_of();
-  /// A row's time, without what device memory sends again until it is `whole`.
+  /// A row's time, which lacks device memory's re-reads until it is `whole`.
   struct Timed {
     Timing timing;
     bool whole = false;
   };
   [[nodiscard]] Timed& timed(TablePart& part, const TileRow& row);
   [[nodiscard]] double time_of(const TileRow& row, const Timed& timed) const;
-  /// Adds what device memory sends again where that costs time; false, and nothing, where no more may be acted out.
+  /// Adds device memory's re-reads if they cost time. Returns false, and adds nothing, if no further launch may be
+  /// simulated.
   bool notice(TablePart& part, const TileRow& row, Timed& timed, KnownRereads& rereads);
   [[nodiscard]] Timing timing_of(TablePart& part, const TileRow& row, const PlacedDiagram& placed);
   [[nodiscard]] LaunchClocks clocks_of(const TablePart& part, const TileRow& row, const PlacedDiagram& placed,
@@ -129,8 +130,8 @@ class Scan {
   std::vector<std::unique_ptr<TimeModel>> models_;  ///< models by variant
   const TimeModel* model_ = nullptr;                ///< the model of any variant: for what all variants share
   std::unordered_map<const TileRow*, Timed> timed_;
-  /// Launches acted out in a search, the tiles of least time first: acting one out takes a millisecond and more. Of
-  /// tiles beyond them none is ranked whose rereads could cost time.
+  /// The number of launches that a search simulates for re-reads, least time first, at a millisecond or more each.
+  /// Further tiles are ranked only if re-reads cannot cost them time.
   static constexpr int most_acted_out = 192;
   KnownRereads rereads_{most_acted_out};
   KnownRereads asked_;               ///< re-reads of tiles whose prediction is asked for

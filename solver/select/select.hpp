@@ -74,7 +74,7 @@ class Selector {
   std::unique_ptr<Scan> scan_;
 };
 
-/// Predicts a tile as Selector::noticed does, from a table that was made before; nothing without one.
+/// Predicts a tile as `Selector::noticed` does, from a table that was made before; nothing without one.
 [[nodiscard]] std::optional<Prediction> noticed(const Question& question, const Tile& tile, Tables& tables);
 
 /// Returns the last constraint, in their order, that kept tiles out, so that nothing fits without more of what it

@@ -39,7 +39,7 @@ struct ModelStep {
 /// number, is the default of the step's symbol for it. Throws Error.
 [[nodiscard]] ModelStep load_step(const StepAsk& ask, std::int64_t gpus);
 
-/// Names of the bundled steps, sorted.
+/// Lists the bundled steps by name, sorted.
 [[nodiscard]] std::vector<std::string> builtin_steps();
 
 /// The description of a bundled step, and its symbols with their defaults: "b=1 q x=q".

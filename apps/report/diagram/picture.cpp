@@ -69,7 +69,7 @@ class Painter {
     return false;
   }
 
-  /// Bundles that run through a column as they are.
+  /// Draws the bundles that run through a column unchanged.
   void pass(std::size_t column) {
     const DiagramColumn& c = d_.columns[column];
     for (std::size_t i = 0; i < d_.bundles.size(); ++i) {

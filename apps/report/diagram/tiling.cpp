@@ -77,7 +77,7 @@ class Tiling {
     return (c.streams ? "s_" : "g_") + c.name;
   }
 
-  /// Ends of the part that is drawn of a group: in proportion, as far as one can see it.
+  /// Returns the drawn length of a group's part: in proportion, but at least large enough to be seen.
   [[nodiscard]] static double length(double part, double whole) {
     return std::clamp(matrix_side * part / whole, 16.0, matrix_side);
   }
