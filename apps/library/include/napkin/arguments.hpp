@@ -26,7 +26,7 @@ using NamedSizes = std::vector<std::pair<std::string, std::int64_t>>;
 [[nodiscard]] std::int64_t parse_number(std::string_view text, std::int64_t least, const std::string& where,
                                         const std::string& what);
 
-/// Reads a number above 0 such as "1.41".
+/// Parses a number above 0 such as "1.41".
 [[nodiscard]] double parse_positive(std::string_view text, const std::string& where, const std::string& what);
 
 /// Parses sizes: "q=8192,x=8192". Names occur once; sizes are whole numbers from 1.
@@ -36,16 +36,16 @@ using NamedSizes = std::vector<std::pair<std::string, std::int64_t>>;
 /// queries and of keys, a prefix N* repeats. At most 2^20 sequences.
 [[nodiscard]] std::vector<SequenceLengths> parse_lengths(std::string_view text, const std::string& where = "--lengths");
 
-/// Sizes that axes run through together: `from`, every multiple of `step` between, and `to`.
+/// Sizes that several axes take together: `from`, every multiple of `step` between, and `to`.
 struct SizeRange {
   std::int64_t from = 1, to = 1, step = 64;
   [[nodiscard]] std::vector<std::int64_t> points() const;
   bool operator==(const SizeRange&) const = default;
 };
 
-/// A shape in which some axes have one range: "h=16,q=512..16384,x=512..16384,d=128", or with a step of its own
-/// "q=512..16384:64"; else the step is the least power of two from 64 on that is taken at most 32 times. Axes with the
-/// same range grow together; two different ones are an error.
+/// A shape with a range of sizes for some axes: "h=16,q=512..16384,x=512..16384,d=128", or "q=512..16384:64" with a
+/// step. Without one the step is the least power of two from 64 that takes at most 32 steps. All ranges must be equal,
+/// and grow together.
 struct ShapeFamily {
   NamedSizes fixed;
   std::vector<std::string> axes;  ///< axes that take each size of the range; empty: a single shape

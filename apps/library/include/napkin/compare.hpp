@@ -14,7 +14,7 @@ namespace napkin {
 
 struct ComparedMachine {
   SelectAnswer selected;
-  std::optional<Laws> laws;  ///< none where the profile lacks a bandwidth that they need, and of packed sequences
+  std::optional<Laws> laws;  ///< laws; none for packed sequences, and if the profile lacks a bandwidth that they need
   std::string refused;       ///< the reason why the algorithm cannot run there (no instruction for the type); empty: it
                              ///< can
 };
@@ -23,7 +23,7 @@ struct ComparedMachine {
 struct QuantisationAnswer {
   std::string gpu, from, to;
   double gain = 1;
-  std::vector<std::pair<double, double>> terms;  ///< (beta, (from / to)^(1 + beta))
+  std::vector<std::pair<double, double>> terms;  ///< pairs (beta, (from / to)^(1 + beta))
 };
 
 struct CompareAnswer {

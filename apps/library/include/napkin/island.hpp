@@ -14,16 +14,17 @@
 
 namespace napkin {
 
-/// An array between GPUs. Bytes.
+/// The move of an array between GPUs, in bytes.
 struct MovedAnswer {
   std::string array;
-  std::string by;                      ///< "none", "ring", "all_to_all", "all_gather", "reduce_scatter", "all_reduce"
-  bool after = false;                  ///< the work
+  std::string by;                      ///< operation: "none", "ring", "all_to_all", "all_gather", "reduce_scatter",
+                                       ///< "all_reduce"
+  bool after = false;                  ///< true for a move after the work
   std::int64_t at_home = 0;            ///< bytes that a GPU holds from the start
   std::int64_t received = 0, all = 0;  ///< bytes into each GPU, and into all
 };
 
-/// A call of the library that carries arrays.
+/// A call of the communication library.
 struct TransportAnswer {
   std::string by;
   std::vector<std::string> arrays;
@@ -34,7 +35,7 @@ struct TransportAnswer {
   std::string level;          ///< the level whose links limit the call
 };
 
-/// Launches of one shape; every GPU's.
+/// The launches of one shape, of all GPUs.
 struct DeviceLaunchAnswer {
   NamedSizes shape;
   Mask mask;
@@ -42,20 +43,21 @@ struct DeviceLaunchAnswer {
   std::optional<std::string> kernel;
   TileValues tile;
   PredictedAnswer predicted;
-  double adding = 0;  ///< seconds for its part of the results to be added to the running ones
+  double adding = 0;  ///< seconds to add its part of the results to the running results
 };
 
-/// The simulated GPUs beside the closed forms, at a scaled-down shape. Values.
+/// The check by simulated GPUs against the closed forms, at a scaled-down shape, in values.
 struct DevicesCheck {
   NamedSizes shape;
-  std::vector<std::pair<std::string, std::pair<std::int64_t, std::int64_t>>> counted;  ///< array: counted, predicted
+  /// Values counted and predicted, by array
+  std::vector<std::pair<std::string, std::pair<std::int64_t, std::int64_t>>> counted;
   double output_error = 0;  ///< largest difference from the undivided algorithm, over the largest output
   bool equal = false;
 };
 
 /// A way to divide the algorithm.
 struct DividedAnswer {
-  std::string split, order;  ///< order: "contiguous", "zigzag"
+  std::string split, order;  ///< names; order: "contiguous", "zigzag"
   std::int64_t gpus = 1;
   std::vector<MovedAnswer> moved;
   std::int64_t received = 0;  ///< bytes into each GPU: H of the level above device memory
@@ -63,26 +65,26 @@ struct DividedAnswer {
   std::vector<DeviceLaunchAnswer> launches;
   std::int64_t memory = 0;  ///< bytes that a GPU holds
   std::optional<std::int64_t> memory_limit;
-  double time = 0;     ///< seconds, from the first call or launch to the last GPU's end
+  double time = 0;     ///< seconds from the first call or launch to the last GPU's end
   double work = 0;     ///< seconds of `time` that the GPU with most work spends on launches and adding
   double exposed = 0;  ///< seconds of copies that nothing hides
   bool ring = false, hidden = true;
   std::string bound;      ///< "work" or the name of the limiting link
-  double imbalance = 1;   ///< work of the GPU with most over the mean
+  double imbalance = 1;   ///< work of the busiest GPU over the mean
   double tflops = 0;      ///< speed of all GPUs together, 1e12 FLOP/s
-  bool at_least = false;  ///< a launch's time is a bound
+  bool at_least = false;  ///< true if a launch's time is a bound
   StandingAnswer standing;
-  /// The least length of the sequence from which on the ring is hidden; nothing: not asked for, or none up to 4 M.
+  /// The least length of the sequence that hides the ring; none if it was not asked for, or is above 4 M.
   std::optional<std::int64_t> hidden_from;
 };
 
 struct IslandAnswer {
-  Head head;            ///< gpu: the island; kernel and tile: of the launches that take most
-  std::string product;  ///< the GPU
+  Head head;            ///< head; `gpu` is the island, kernel and tile are those of the launches that take most
+  std::string product;  ///< profile of its GPUs
   std::int64_t gpus = 1;
   bool found = false;
-  std::vector<DividedAnswer> ways;                           ///< the fastest first; of a query: one
-  std::vector<std::pair<std::string, std::string>> refused;  ///< split, why
+  std::vector<DividedAnswer> ways;                           ///< ways, fastest first; for a query a single one
+  std::vector<std::pair<std::string, std::string>> refused;  ///< splits that were refused, with the reason
   std::string because;
   std::optional<DevicesCheck> check;
 };

@@ -14,9 +14,9 @@ namespace napkin {
 /// The ideal cost of a level: the least transfer into its memory, and the time of that transfer over its pipe.
 struct LevelLaw {
   std::string name;
-  double memory = 0;    ///< effective, bytes of one node (a cache: of its children together)
-  double transfer = 0;  ///< H*, bytes
-  double time = 0;      ///< seconds: its part of the weighted sum (eq. 7.1)
+  double memory = 0;    ///< effective memory, bytes of one node (for a cache: of its children together)
+  double transfer = 0;  ///< least transfer H*, bytes
+  double time = 0;      ///< seconds of its part of the weighted sum (eq. 7.1)
   double needed = 0;    ///< bytes a second at which moving H* takes as long as the tensor units compute; 0: not known
 };
 
@@ -25,21 +25,21 @@ struct LevelLaw {
 struct CrossLaw {
   std::string level;
   std::int64_t nodes = 1;
-  double above = 0;     ///< H*(N M), bytes
-  double between = 0;   ///< H*(M) - H*(N M), bytes
-  double time = 0;      ///< seconds that those take between the nodes
-  double weighted = 0;  ///< seconds: the sum over all levels then
+  double above = 0;     ///< bytes from the level above, H*(N M)
+  double between = 0;   ///< bytes between the nodes, H*(M) - H*(N M)
+  double time = 0;      ///< seconds of the bytes between the nodes
+  double weighted = 0;  ///< seconds of the sum over all levels, with clusters
 };
 
 /// The time that clusters save over the pipe that feeds their members, seconds of one call.
 struct ClusterLaw {
-  std::string from;       ///< the level at the pipe's upper end; device memory: as if there were no cache
-  bool measured = false;  ///< the pipe's rate is a measured one, else the datasheet's
-  std::int64_t size = 1;  ///< the best; 1: none saves
+  std::string from;       ///< level at the pipe's upper end; device memory: as if there were no cache
+  bool measured = false;  ///< true for a measured rate of the pipe, false for the datasheet's
+  std::int64_t size = 1;  ///< best cluster size; 1: none saves
   std::vector<std::pair<std::int64_t, double>> savings;
 };
 
-/// The least that keeps the tensor units fed by one level's pipe. Matmul: memory (bytes of accumulators) and the
+/// The least sizes at which one level's pipe keeps the tensor units fed. Matmul: memory (bytes of accumulators) and the
 /// contracted axis; attention: rows of a group and keys.
 struct MinimaLaw {
   std::string level;
@@ -57,8 +57,8 @@ struct CachingLaw {
 /// The laws of an algorithm on a machine. They count all pairs, masked or not.
 struct Laws {
   std::vector<LevelLaw> levels;
-  std::string bound;     ///< the slowest of the levels' pipes
-  double weighted = 0;   ///< seconds: H* over all levels, each at its pipe's rate (eq. 7.1)
+  std::string bound;     ///< slowest of the levels' pipes
+  double weighted = 0;   ///< seconds of H* over all levels, each at its pipe's rate (eq. 7.1)
   double computing = 0;  ///< seconds of the contractions at the tensor units' peak; 0: the profile has none
   std::vector<CrossLaw> crossings;
   std::vector<ClusterLaw> clusters;

@@ -39,10 +39,10 @@ namespace napkin {
 
 struct Request;
 
-/// The selected configuration as another program reads it.
+/// A selected configuration in the form that another program reads.
 struct Emission {
   std::string text;
-  bool found = false;   ///< false: nothing fits, and there is no text
+  bool found = false;   ///< true if a tile fits; else there is no text
   std::string because;  ///< the reason why nothing was found
 };
 
