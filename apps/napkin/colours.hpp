@@ -8,7 +8,7 @@
 
 namespace napkin::cli {
 
-/// Keeps nothing of the placed diagram but what it is called with: use it before that ends.
+/// Returns the colours of a placed diagram, to which they keep a pointer.
 [[nodiscard]] Colours colours_of(const PlacedDiagram& placed);
 
 /// Prints the program of a group as the placed kernel runs it, with its smaller loops and colours.

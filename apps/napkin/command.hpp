@@ -23,9 +23,9 @@ struct Option {
 class Arguments {
  public:
   std::optional<std::string> operand;
-  std::map<std::string, std::string, std::less<>> values;              ///< flags have ""
+  std::map<std::string, std::string, std::less<>> values;              ///< values by option; "" for flags
   std::map<std::string, std::vector<std::string>, std::less<>> lists;  ///< values of options that may be repeated
-  std::vector<std::string> operands;                                   ///< all of them, where there may be several
+  std::vector<std::string> operands;                                   ///< operands in order
 
   [[nodiscard]] bool has(std::string_view option) const { return values.find(option) != values.end(); }
   [[nodiscard]] std::optional<std::string> find(std::string_view option) const;
@@ -38,12 +38,12 @@ class Arguments {
 struct Reply {
   std::string out;
   std::string note;  ///< text for stderr
-  int code = 0;      ///< 0 done, 1 the answer is no
+  int code = 0;      ///< exit code: 0 done, 1 the answer is no
 };
 
 struct Command {
   std::string name, about;
-  Option operand;  ///< name and about; no name: it takes none
+  Option operand;  ///< operand's name and description; no name: the command takes none
   std::vector<Option> options;
   Reply (*run)(const Arguments& arguments, const report::Style& style);
 };

@@ -41,7 +41,7 @@ struct Derivation {
   std::vector<Granularity> divisors;   ///< divisors of axes that instructions and transfers need
   std::vector<std::string> relations;  ///< divisors of parts of axes, by the name of the mapping's relation
   std::string program;                 ///< program of a group; with a machine its colours and smaller loops
-  report::ColumnDiagram columns = {};  ///< the picture's
+  report::ColumnDiagram columns = {};  ///< columns of the picture
   report::Drawing picture = {};        ///< picture, if it was asked for
 };
 
@@ -69,8 +69,8 @@ std::vector<NamedPart> parts_of(const PlacedDiagram& placed) {
   return out;
 }
 
-/// Runs the streamed program at the shape and tile asked for, in float64 on random inputs and in the kernel's order,
-/// and writes what it computes on the way as .npy, a file a tile and iteration.
+/// Runs the streamed program at the given shape and tile, in float64 on random inputs, in the kernel's order, and
+/// writes its intermediates as .npy, a file a tile and iteration.
 void dump(const Arguments& arguments, const Streamed& streamed, const PlacedDiagram& placed) {
   constexpr std::int64_t most = 200'000'000'000;  // FLOP: about a minute
   const std::string folder = arguments.need("--dump", "a folder for the .npy files");

@@ -11,7 +11,7 @@ namespace napkin::cli {
 /// Runs the command. Throws Error for bad input.
 [[nodiscard]] Reply reply_to(const std::vector<std::string>& words, const report::Style& style);
 
-/// Finds the command, prints its reply, and says in one line what was wrong with bad input. Returns the exit code.
+/// Finds the command, prints its reply, or a line about bad input. Returns the exit code.
 [[nodiscard]] int program(const std::vector<std::string>& words);
 
 }  // namespace napkin::cli

@@ -41,7 +41,7 @@ class Progress {
   Clock::time_point start_, shown_;
 };
 
-/// Waiting says on a terminal, from two seconds on, that a command is at work, where it shows no progress of its own.
+/// A notice on a terminal, after two seconds, that a command without progress of its own is still at work.
 class Waiting {
  public:
   explicit Waiting(std::string what);
@@ -62,7 +62,7 @@ class Waiting {
 /// Writes "napkin select: at work, 3 s". Pure.
 [[nodiscard]] std::string waiting_text(const std::string& what, double seconds);
 
-/// Shows what a run reports of its groups. The progress must outlive the run.
+/// Shows the groups that a run has done. The progress must outlive the run.
 [[nodiscard]] std::function<void(std::int64_t done, std::int64_t total)> following(Progress& progress,
                                                                                    std::string what);
 

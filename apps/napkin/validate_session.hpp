@@ -22,7 +22,7 @@ struct Findings {
   std::vector<RejectedTile> rejected;   ///< tiles that do not run
   std::vector<RejectedTile> incorrect;  ///< tiles that run with a wrong result
   std::vector<std::string> remarks;     ///< drift, counters that are refused
-  bool wrong = false;                   ///< a kernel's result, or no result at all
+  bool wrong = false;                   ///< true if a kernel's result was wrong or missing
 };
 
 /// Returns false for random tiles: far from the best, they are only timed, which saves half of the compiling.
@@ -49,12 +49,12 @@ class MeasurementRun {
   struct Candidate {
     const PlannedTile* planned = nullptr;
     ValidationRow row;
-    std::optional<MountedTile> mounted;  ///< none: its row is there already, and it was not needed again
+    std::optional<MountedTile> mounted;  ///< mounted tile; none if its row exists, and it was not needed again
   };
 
   void measure(const PlannedQuestion& question);
   [[nodiscard]] std::vector<Candidate> mount_all(const PlannedQuestion& question, Workbench& bench);
-  /// Compiles, loads, runs once and compares; false where that tile is none of the kernel's.
+  /// Compiles, loads and runs the tile once, and compares its result. Returns false if the kernel has no such tile.
   [[nodiscard]] bool mount(const PlannedQuestion& question, Workbench& bench, Candidate& candidate);
   [[nodiscard]] ValidationRow blank(const PlannedQuestion& question, const PlannedTile& tile) const;
   void judge(const Candidate& candidate);
@@ -72,7 +72,7 @@ class MeasurementRun {
   Progress& progress_;
   Watchdog watchdog_;
   std::map<std::string, std::string> refused_;
-  bool settled_ = false;  ///< the card has been at work
+  bool settled_ = false;  ///< true once the card has been at work
   Findings findings_;
 };
 

@@ -52,7 +52,7 @@ std::optional<Options> options_of(nb::handle causal, nb::handle window, nb::hand
   return out;
 }
 
-/// Calls that were checked, found again by what their tensors are, their memory apart.
+/// The calls that were checked before, found by their tensors' properties without memory.
 class AttentionCalls {
  public:
   using Inputs = std::array<nb::handle, 3>;  // q, k, v

@@ -32,7 +32,7 @@ inline void set_strides(const std::array<DeviceRows*, 4>& rows, const Strides& s
   for (std::size_t i = 0; i < rows.size(); ++i) *rows[i] = {nullptr, strides[i][0], strides[i][1], strides[i][2]};
 }
 
-/// A call but for the memory: what all calls of one shape, layout and mask share.
+/// A call without its memory: the common part of all calls of a shape, layout and mask.
 class AttentionShapes {
  public:
   AttentionShapes(const Sizes& sizes, std::string_view dtype, const Strides& strides, std::pair<bool, Window> mask,

@@ -22,7 +22,7 @@ namespace {
 
 namespace nb = nanobind;
 
-/// A call of the backward pass but for the memory.
+/// A backward call without its memory.
 class AttentionBackwardShapes {
  public:
   /// The addresses of q, k, v, o, dO, dQ, dK, dV, the log-sum-exp and the workspace.

@@ -13,8 +13,8 @@ namespace napkin::python {
 struct RankedConfig {
   std::size_t index = 0;  ///< index among the given configurations
   bool legal = false;
-  bool outside = false;        ///< a knob has a value that the mapping was not made for: the time is a guess
-  std::optional<double> time;  ///< seconds; of legal ones
+  bool outside = false;        ///< true if a knob's value is outside the mapping's domain, so that the time is a guess
+  std::optional<double> time;  ///< seconds of a legal configuration
   std::string why;             ///< reason why it is not legal: broken limits, or a knob's value that the kernel lacks
 };
 

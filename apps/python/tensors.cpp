@@ -30,7 +30,7 @@ bool is_true(const nb::object& value) {
 
 }  // namespace
 
-/// DLPackExchangeAPI of dlpack.h, major version 1. What is not called here has no type.
+/// DLPackExchangeAPI of dlpack.h, major version 1. Functions that are not called here have no type.
 struct TensorReader::Functions {
   struct Version {
     std::uint32_t major, minor;

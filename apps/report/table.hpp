@@ -14,7 +14,7 @@ struct Style {
   [[nodiscard]] std::string faint(std::string_view text) const;
 };
 
-/// A table whose columns are as wide as their longest cell. Columns in which no cell has a text are left out.
+/// A table whose columns are as wide as their longest cell. Columns of empty cells are left out.
 class Table {
  public:
   /// Begins a table. A header that begins with '<' is of a column aligned to the left; the others are aligned to the

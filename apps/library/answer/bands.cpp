@@ -60,7 +60,7 @@ const std::vector<Point>& points() {
   return all;
 }
 
-/// Facts that a known kind shares with a question, the weightiest first.
+/// The facts that a known kind shares with a question, the weightiest first.
 struct Shared {
   bool kernel, algorithm, architecture, clock, regime, gpu, load;
   [[nodiscard]] std::array<bool, 7> all() const { return {kernel, algorithm, architecture, clock, regime, gpu, load}; }
@@ -85,7 +85,7 @@ bool nearer(const Shared& a, const Shared& b) {
   return std::tuple(a.count(), a.all()) > std::tuple(b.count(), b.all());
 }
 
-/// Weights of the rows for one question, and what they come to by group.
+/// The weights of the rows for a question, and their sums by group.
 struct Weights {
   std::vector<double> of_row;
   double sum = 0;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t longest_sequence = std::int64_t{1} << 22, rows_of_a_part = 64;
 
-/// "ring_attention,order=zigzag,gpus=8"
+/// A parsed --split: "ring_attention,order=zigzag,gpus=8".
 struct SplitText {
   std::string name;
   std::optional<PartOrder> order;

@@ -27,7 +27,7 @@ struct IslandQuestion {
 /// Throws Error for every mistake in the question.
 [[nodiscard]] IslandQuestion island_question(const Session& session, const Ask& ask);
 
-/// Launches of one shape, by all GPUs, and what the Session says of one.
+/// The launches of one shape, by all GPUs, with the Session's answer for one.
 struct AskedLaunch {
   DeviceLaunch launch;
   std::int64_t count = 0;
@@ -43,7 +43,7 @@ struct Way {
   double finishing = 0;                      ///< seconds
   IslandTime time;
   double flops = 0;      ///< FLOP of all GPUs together
-  double imbalance = 1;  ///< work of the GPU with most over the mean
+  double imbalance = 1;  ///< work of the busiest GPU over the mean
   std::optional<std::int64_t> memory_limit;
 
   /// Returns the launch that takes most.

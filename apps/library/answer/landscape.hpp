@@ -17,15 +17,16 @@ namespace napkin {
 struct LandscapeCell {
   std::optional<double> time;  ///< seconds of the fastest; none: no such tile is legal
   TileValues tile;             ///< the fastest; empty: none
-  std::string reason;          ///< none legal: the constraint that keeps most of them out, such as "shared memory"
-  bool chosen = false;         ///< the tile of the report has these two values
+  std::string reason;          ///< reason if no tile is legal: the constraint that keeps most of them out, such as
+                               ///< "shared memory"
+  bool chosen = false;         ///< true if the report's tile has these two values
 };
 
 struct LandscapeAnswer {
-  std::string down, across;              ///< knobs, the one with more values down
+  std::string down, across;              ///< names of the two knobs, the one with more values down
   std::string down_unit, across_unit;    ///< "rows", "copies"; empty for words
   std::vector<KnobValue> rows, columns;  ///< the two knobs' values: numbers ascending, words by preference
-  std::vector<LandscapeCell> cells;      ///< row by row
+  std::vector<LandscapeCell> cells;      ///< cells, row by row
 
   [[nodiscard]] const LandscapeCell& at(std::size_t row, std::size_t column) const {
     return cells[row * columns.size() + column];

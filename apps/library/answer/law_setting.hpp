@@ -14,7 +14,7 @@
 
 namespace napkin {
 
-/// The optimum of one algorithm on one machine in one type, in bytes and seconds a byte: arrays that have a type of
+/// The inputs of the laws of an algorithm on a machine in one type, in bytes and seconds a byte. Arrays with a type of
 /// their own count in it.
 struct LawSetting {
   Request request;

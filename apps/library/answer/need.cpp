@@ -32,7 +32,8 @@ constexpr int most_choices = 12;     // of tiles anew for one answer
 constexpr int steps_a_side = 16;     // of values between today's and the farthest
 constexpr int first_tiles = 8;       // of today's ranking
 
-/// Numbers that are one thing and change together: a level's bytes; the highest clock, and what SMs count of it.
+/// The numbers that change together because they are one quantity: a level's bytes; the highest clock, and the SMs'
+/// share of it.
 struct Varied {
   std::string name, unit;
   double value = 0;
@@ -75,7 +76,7 @@ Machine scaled(Machine machine, const Varied& number, double factor) {
   return machine;
 }
 
-/// Returns true where the card's idle power is below its limit.
+/// Returns true if the card's idle power is below its limit.
 bool can_run(const Machine& machine) {
   return !machine.power.limit || !machine.power.idle || machine.power.idle->value < machine.power.limit->value;
 }
@@ -103,7 +104,7 @@ Goal goal_of(const NeedAsk& ask) {
   return ask.flops ? Goal{"flops", *ask.flops} : Goal{"joules", *ask.joules};
 }
 
-/// The kernel that is the fastest today, on other machines. Keeps the tiles that were the fastest on one of them.
+/// Today's fastest kernel, timed on other machines. Keeps the tiles that were fastest on one of them.
 class Kernel {
  public:
   Kernel(const Request& request, const Layout& layout, const Goal& goal)
@@ -124,7 +125,7 @@ class Kernel {
     }
     return best;
   }
-  /// Adds the tiles that rank first there, out of all.
+  /// Adds the tiles, out of all, that rank first on that machine.
   void choose_on(const Machine& machine, int top = 1) {
     if (layout_.ideal) return;
     const Request other = with(machine);
@@ -152,7 +153,7 @@ class Kernel {
   Periods periods_;
 };
 
-/// The search along one number, from a machine on.
+/// The search along a number, from a machine.
 class Along {
  public:
   Along(Kernel& kernel, const Machine& machine, const Varied& number)
@@ -186,7 +187,7 @@ class Along {
   }
 
  private:
-  /// Returns true where more of it is better, by the tiles known so far; also where these do not tell.
+  /// Returns true if more of the number is better, by the tiles known so far; also if these do not tell.
   [[nodiscard]] bool rises(double low, double high) const {
     const auto least = at(low), most = at(high);
     return !least || (most && !kernel_.goal().better(kernel_.goal().of(*least), kernel_.goal().of(*most)));

@@ -38,7 +38,7 @@ std::string about_bound(const Request& request, const SelectAnswer& answer) {
          " takes, at the fastest rates that the profile states";
 }
 
-/// A request and its ranking, for what is worked out when it is asked for.
+/// A request and its ranking, kept for the parts of an answer that are computed at first read.
 struct Kept {
   Request request;
   std::optional<Ranking> ranking;  // points into the request

@@ -18,7 +18,7 @@ struct Asked {
   Ask ask;
   int top = 0;  ///< runners-up asked for; 0 for a query
 };
-/// An AskedAs is an Asked whose question is only looked up.
+/// A reference to a question, by which a kept answer is looked up without a copy.
 struct AskedAs {
   const Ask& ask;
   int top = 0;
@@ -40,7 +40,7 @@ class Answers {
  public:
   /// Finds the kept answer; nullptr if the question is new, or a file that it names has changed.
   [[nodiscard]] std::shared_ptr<const Answer> find(const AskedAs& asked);
-  /// Returns what is kept for the question from now on: the answer of whichever thread came first.
+  /// Keeps an answer and returns the one that is kept for the question: that of the thread that came first.
   std::shared_ptr<const Answer> keep(const AskedAs& asked, std::vector<FileStamp> files,
                                      std::shared_ptr<const Answer> answer);
 

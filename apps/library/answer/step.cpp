@@ -31,7 +31,7 @@ using EntryKind = StepEntryAnswer::Kind;
 constexpr std::string_view launch_bound = "launch";
 constexpr double mostly = 0.5;  // of a launch's time: the gap behind it is what binds
 
-/// A question's tile on its machine, ready to be timed at any clock. Stays where it is: its parts point to one another.
+/// A question's tile on its machine, ready to be timed at any clock. Not movable: its parts point to one another.
 struct PlacedQuestion {
   Request request;
   SelectedTile selected;
@@ -44,7 +44,7 @@ struct PlacedQuestion {
         launch(placement.placed, placement.plan) {}
 };
 
-/// An entry of a step, timed but for the step's clock.
+/// An entry of a step, timed except for the step's clock.
 struct StepLaunch {
   StepEntryAnswer answer;
   std::unique_ptr<PlacedQuestion> question;  ///< the question of an entry that the event graph predicts
@@ -78,7 +78,7 @@ StepSetting setting_of(const Session& session, const StepAsk& ask, const Machine
           floor};
 }
 
-/// Returns true where the question's tile can be timed at any clock.
+/// Returns true if the question's tile can be timed at any clock.
 bool may_be_timed(const Request& request, const SelectedTile& selected) {
   if (!selected.fits || selected.layout->ideal) return false;
   const Placement placement = place(placer_of(request, *selected.layout), selected.tile);

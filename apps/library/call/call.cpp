@@ -49,9 +49,8 @@ Request request_for(const Ask& ask, const TileText& knobs) {
   return request;
 }
 
-/// Says what keeps a kernel from a question: the rules that the nearest tile breaks, which is the one that breaks the
-/// fewest, then the one with the fewest registers. "takes d of 64, 96 or 128 only, not 256; needs 448 registers a
-/// thread, there are 240"
+/// Explains why no tile of a question fits, by the nearest tile, which breaks the fewest rules, then needs the fewest
+/// registers: "takes d of 64, 96 or 128 only, not 256; needs 448 registers a thread, there are 240".
 std::string refusal_of(const Ask& ask) {
   constexpr std::int64_t most_tiles = 4096;  // looked at
   const Request request = default_session().request(ask);
@@ -92,7 +91,7 @@ std::string no_kernel(const Ask& asked) {
   return reasons.empty() ? "no bundled kernel computes it" : joined(reasons, ". ");
 }
 
-/// A question with its ranking, and the tile that is launched.
+/// A question with its ranking and the tile to launch.
 class Selected {
  public:
   Selected(const Ask& ask, const TileText& knobs)

@@ -62,12 +62,12 @@ template <class Args>
 [[nodiscard]] Launches launches_of(const PlacedDiagram& placed, const MatmulArgs& args, const OwnMemory& own,
                                    const LaunchDevice& device);
 
-/// Gives launches of a call that is the same in all but its memory the memory of this one.
+/// Binds the launches of another call, equal in all but its memory, to this call's memory.
 void give_memory(Launches& launches, const AttentionArgs& args, const OwnMemory& own);
 void give_memory(Launches& launches, const AttentionBackwardArgs& args, const OwnMemory& own);
 void give_memory(Launches& launches, const MatmulArgs& args, const OwnMemory& own);
 
-/// Throws Error where the call's workspace is too small for its launches.
+/// Throws Error if the call's workspace is too small for its launches.
 template <class Args>
 void check_workspace(const Args&, std::uint64_t) {}
 void check_workspace(const AttentionBackwardArgs& args, std::uint64_t needed);

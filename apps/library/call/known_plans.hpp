@@ -21,7 +21,8 @@ namespace napkin {
                                    const LaunchDevice& device);
 [[nodiscard]] std::string plan_key(const MatmulArgs& args, const DeviceProperties& gpu, const LaunchDevice& device);
 
-/// Bound to the memory of whichever call made them: bind() gives them another one's.
+/// A cache of launch plans in memory and on disk. A plan is bound to the memory of the call that made it; give_memory()
+/// binds it to another's.
 class KnownPlans {
  public:
   /// Opens the plans of a directory; an empty path keeps them in this process alone. Keeps the `most_met` latest used.

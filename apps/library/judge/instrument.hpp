@@ -30,7 +30,7 @@ struct TimingPace {
 [[nodiscard]] std::vector<LaunchPlan> variants_of(const BundledKernel& kernel, const PlacedDiagram& placed, bool cycles,
                                                   const LaunchDevice& device);
 
-/// Compiles into the disk cache with several threads, each variant once; says by variant why one was refused.
+/// Compiles into the disk cache with several threads, each variant once. Returns the reason of each that was refused.
 [[nodiscard]] std::map<std::string, std::string> compile_ahead(const std::vector<LaunchPlan>& plans,
                                                                const Environment& environment, int threads,
                                                                const std::function<void(std::size_t done)>& progress);

@@ -45,11 +45,11 @@ struct PublishedRow {
 struct PublishedQuestion {
   const PublishedRow* row = nullptr;
   std::string reason;  ///< the reason why it cannot be asked, of few kinds: "no mapping of the kernel"; empty: it can
-  std::string detail;  ///< more of that
+  std::string detail;  ///< details of the reason
   std::string doubt;   ///< the reason why its source is doubtful; empty: it is not
   Ask ask;
   std::optional<double> clock, power;  ///< the clock that the source locked (Hz), the limit that it set (W)
-  std::optional<double> held;          ///< the clock that it read while it timed (Hz), whatever the power
+  std::optional<double> held;          ///< clock that the source read during the timing (Hz), at any power
   double host = 0;                     ///< seconds that the host takes for a call; 0: the source times launches alone
   bool burst = false;                  ///< true if a few launches were timed after a rest
   bool one_by_one = false;             ///< true if every call begins on an idle stream, after the host's own time
@@ -90,7 +90,7 @@ struct PublishedErrors {
   double median = 0;    ///< median of the rows' absolute errors
   double worst = 0;     ///< worst row; of a set: the worst GPU's mean
   double bias = 0;      ///< the mean of the signed errors, taken as `mean` is
-  double ninety = 0;    ///< nine rows of ten are at most so far off
+  double ninety = 0;    ///< error that nine rows in ten do not exceed
   double roofline = 0;  ///< `mean` by the fullest pipe alone
   double roofline_median = 0;
   std::string worst_gpu;

@@ -18,7 +18,7 @@ namespace napkin {
 /// A change to the machine before a prediction, such as the removal of a constant or of all fitted numbers.
 using Edit = std::function<void(Machine& machine)>;
 
-/// Takes out everything that was chosen by looking at whole kernels.
+/// Removes every number that was chosen by a look at whole kernels.
 void leave_out_fitted(Machine& machine);
 
 /// A question and the one kernel that was measured for it.
@@ -28,7 +28,7 @@ struct Measurable {
   std::unique_ptr<Placer> placer;  ///< points into both
 };
 
-/// Throws Error where machine, kernel or sizes are not known. The ask's tile is not looked at.
+/// Resolves the question. Throws Error for an unknown machine, kernel or size. Ignores the ask's tile.
 [[nodiscard]] std::unique_ptr<Measurable> measurable_of(const Ask& ask, const Edit& edit = {});
 
 /// Turns values by name into knobs. A tile recorded before the kernel had a knob takes that knob's `before`. Throws
@@ -48,7 +48,7 @@ struct TilePrediction {
 class Replay {
  public:
   explicit Replay(Edit edit = {}) : edit_(std::move(edit)) {}
-  /// Keeps a pointer to the row.
+  /// Scores a row, to which the result keeps a pointer.
   [[nodiscard]] ScoredRow operator()(const ValidationRow& row);
 
  private:

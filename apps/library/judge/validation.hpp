@@ -91,8 +91,8 @@ struct ErrorSummary {
 /// Returns the rows of a question within 1.5x of its best, or all where it has no sweep.
 [[nodiscard]] std::vector<ScoredRow> near_the_best(const std::vector<ScoredRow>& question);
 
-/// Hertz that the SMs ran at: cycles over the wall time of the launches that were timed, where a row has cycles; else
-/// NVML's reading, which is up to 15 % more under a power limit. A prediction's is its cycles over its time.
+/// The clock of the SMs: cycles over the time of the timed launches, if a row has cycles; else NVML's reading, which is
+/// up to 15 % higher under a power limit. A prediction's is its cycles over its time.
 struct SmClock {
   double predicted = 0, measured = 0;
 };
@@ -109,9 +109,9 @@ struct RegretSummary {
   std::size_t sweeps = 0;
   std::optional<double> mean, worst;
   std::optional<double> top3_mean,
-      top3_worst;  ///< regret of who measures the three best predicted and takes the fastest
+      top3_worst;  ///< regret of measuring the three best predicted and taking the fastest
   std::optional<double>
-      best_in_top3;  ///< fraction of the sweeps whose best measured tile is among the three best predicted
+      best_in_top3;  ///< fraction of sweeps whose best measured tile is among the three best predicted
 };
 
 struct ValidationSummary {

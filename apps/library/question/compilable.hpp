@@ -6,7 +6,7 @@
 
 namespace napkin {
 
-/// Throws Error at --compile where no layout has a kernel that could be compiled.
+/// Throws Error at --compile if no layout has a kernel that can be compiled.
 void check_compilable(const Request& request);
 
 }  // namespace napkin

@@ -12,7 +12,7 @@
 
 namespace napkin {
 
-/// Safe from several threads.
+/// A thread-safe pool of placers, keyed by the parts that they were made for.
 class KeptPlacers {
  public:
   /// The key of a kept placer: fields that it cannot be rebound over. The first three are compared by address.
@@ -37,7 +37,7 @@ class KeptPlacers {
   std::list<std::pair<Key, std::unique_ptr<Bound>>> kept_;  // latest first
 };
 
-/// A placer bound to a problem, of which it has a copy; given back at its end: what it placed must not outlive it.
+/// A placer on loan from the pool, bound to its own copy of a problem. Placed diagrams must not outlive it.
 class KeptPlacer {
  public:
   KeptPlacer(KeptPlacers& from, const Streamed& streamed, const Mapping& mapping, const Machine& machine,

@@ -46,7 +46,7 @@ struct Known {
   std::vector<std::unique_ptr<Periods>> periods;  ///< pool for the periods of tiles that threads ask about in parallel
   Tables tables;                                  ///< locked by itself
   KeptPlacers placers;                            ///< locked by itself
-  /// Returns the prediction of a run of the tile's graph. Uses the periods of graphs met before.
+  /// Predicts by a run of the tile's graph, using the periods of known graphs.
   [[nodiscard]] Prediction predicted(const PlacedDiagram& placed, const Plan& plan);
 };
 [[nodiscard]] std::shared_ptr<Known> make_known();

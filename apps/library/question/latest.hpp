@@ -10,7 +10,8 @@
 
 namespace napkin {
 
-/// `Hash` and `Equal` may take other types than Key: find() then takes them too, and makes no Key.
+/// The latest used values by key, at most so many. `Hash` and `Equal` may take other types than Key, with which find()
+/// then works too.
 template <class Key, class Value, class Hash = std::hash<Key>, class Equal = std::equal_to<>>
 class Latest {
  public:

@@ -61,7 +61,7 @@ Mask usable(const Mask& mask, const Diagram& diagram, const Sizes& sizes) {
   return cut;
 }
 
-/// Returns the mask as the user gave it; a side without limit ends where the array does.
+/// Restores the mask as the user gave it; a side without limit ends at the array's end.
 Mask as_asked(Mask asked, const Mask& cut) {
   constexpr std::int64_t without_limit = std::numeric_limits<std::int64_t>::max();  // (parse_window)
   if (asked.left == without_limit) asked.left = cut.left;
@@ -305,8 +305,8 @@ std::vector<Layout> all_layouts(const Request& request, Catalog& catalog) {
 
 namespace {
 
-/// Returns the kernels that are ranked where the user names none. Knobs that the user fixes are the bundled kernels'
-/// where a bundled kernel has them, and what is compiled is a bundled kernel.
+/// Returns the kernels to rank if the user names none. Fixed knobs and --compile select bundled kernels, if one has the
+/// knobs.
 std::vector<Layout> ranked_layouts(const Request& request, Catalog& catalog) {
   if (request.ask.bundled) return kernel_layouts(request, catalog, true);
   std::vector<Layout> all = all_layouts(request, catalog);
@@ -317,7 +317,7 @@ std::vector<Layout> ranked_layouts(const Request& request, Catalog& catalog) {
   return all;
 }
 
-/// "takes d up to 192 only, not 256"; "" where the kernel takes the question's sizes.
+/// Explains a size that the kernel does not take: "takes d up to 192 only, not 256"; "" if it takes all.
 std::string refused_size(const Request& request, const Mapping& mapping) {
   for (const auto& [axis, sizes] : mapping.head_sizes) {
     const std::int64_t size = request.problem.sizes[static_cast<std::size_t>(request.diagram->axis(axis))].get();

@@ -42,10 +42,11 @@ struct Request {
   std::shared_ptr<const Diagram> diagram;
   std::shared_ptr<const Machine> machine;
   Problem problem;
-  /// The kernel that the user names ("ideal": the ideal mapping); else all that can compute it there, the bundled ones
-  /// first, or those alone where they are asked for or have the user's knobs; else the ideal mapping. Never empty.
+  /// The kernel that the user names ("ideal": the ideal mapping). By default all kernels that can compute it there,
+  /// bundled ones first, or bundled ones alone if asked for or if they have the user's knobs; else the ideal mapping.
+  /// Never empty.
   std::vector<Layout> layouts;
-  /// Kernels made for that very architecture that no tile of fits, each with why: "flash_attention_4 takes d up to
+  /// Kernels of that very architecture without a legal tile, each with the reason: "flash_attention_4 takes d up to
   /// ...".
   std::vector<std::string> left_out;
   std::shared_ptr<Known> known;  ///< solver's workspace, shared by requests with this diagram, machine and mapping
@@ -80,7 +81,7 @@ struct Request {
 [[nodiscard]] Head head_of(const Request& request, const Layout& layout, const Tile* tile);
 [[nodiscard]] TileValues values_of(const Mapping& mapping, const Tile& tile);
 
-/// Calls `work` and gives an overflow its place in the question.
+/// Calls `work`, and reports an overflow at its place in the question.
 template <class Work>
 auto at_shape(Work&& work) {
   try {

@@ -10,7 +10,7 @@
 namespace napkin {
 namespace {
 
-/// A violation with what it is about.
+/// A violation and its subject.
 struct Broken {
   const Violation& violation;
   const Request& request;

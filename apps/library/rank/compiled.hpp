@@ -6,8 +6,8 @@
 
 namespace napkin {
 
-/// Compiles through the disk cache. Throws CudaFailure where there is no NVRTC, where the kernel does not take the
-/// tile, and where it does not compile; spills and serialised instructions are in the answer.
+/// Compiles through the disk cache. Throws CudaFailure if NVRTC is missing, if the kernel does not take the tile, and
+/// if it does not compile; the answer has spills and serialised instructions.
 [[nodiscard]] CompiledAnswer compiled_of(const Placement& placement);
 
 }  // namespace napkin

@@ -13,7 +13,7 @@
 
 namespace napkin {
 
-/// The tile placed, with what follows from it.
+/// A placed tile, its plan and its violations.
 struct Placement {
   PlacedDiagram placed;
   Plan plan;

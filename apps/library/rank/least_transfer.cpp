@@ -12,7 +12,7 @@
 namespace napkin {
 namespace {
 
-/// A knob that sizes an axis where a block lives.
+/// A knob that sizes an axis at a block's level.
 struct AxisKnob {
   KnobId knob = 0;
   std::string axis;
@@ -34,7 +34,7 @@ const std::vector<std::int64_t>& domain_of(const Layout& layout, const AxisKnob&
   return layout.mapping->knobs[static_cast<std::size_t>(knob.knob)].domain;
 }
 
-/// Sizes of the axes' knobs, and what they move at the level where a block lives.
+/// Sizes for the axes' knobs, and their transfer into a block's level.
 struct Combination {
   Count transfer;
   std::vector<std::int64_t> values;
@@ -75,7 +75,7 @@ std::vector<Combination> combinations(const Request& request, const Layout& layo
   return all;
 }
 
-/// Tiles of which the axes' knobs are all knobs: each is judged by itself, and no table of them is asked.
+/// Tiles whose only knobs are the axes' knobs: each is judged by itself, without a table.
 class WholeTiles {
  public:
   WholeTiles(const Request& request, const Layout& layout, const std::vector<AxisKnob>& knobs)

@@ -81,7 +81,7 @@ Band band_of(const Request& request, const Ranking& ranking) {
   return band_of(kind_of(request, ranking.layout(), placement.placed, ranking.best().prediction));
 }
 
-/// Returns true where the one's band ends before the other's begins.
+/// Returns true if the first one's band ends before the other's begins.
 bool ahead_beyond_doubt(const Request& request, const Ranking& one, const Ranking& other) {
   const auto time = [](const Ranking& ranking) { return ranking.best().prediction.time.value; };
   return time(one) < time(other) && band_of(request, one).high * time(one) < band_of(request, other).low * time(other);

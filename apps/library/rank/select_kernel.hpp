@@ -15,7 +15,7 @@ namespace napkin {
 
 struct Placement;
 
-/// The ranking of one layout's tiles, which can explain itself. Points into the request.
+/// The ranking of a layout's tiles, with explanations. Points into the request.
 class Ranking {
  public:
   Ranking(const Request& request, const Layout& layout, int top);
@@ -52,8 +52,8 @@ class Ranking {
 /// its kind if it has the tile, else by a run of its graph.
 [[nodiscard]] Prediction predicted(const Request& request, const Layout& layout, const Placement& placement);
 
-/// Ranks in every layout and keeps the layout whose best tile is the fastest, among layouts that one clock predicts.
-/// Its ranking is empty where nothing fits in any of them.
+/// Ranks every layout and keeps the one whose best tile is fastest, among layouts that one clock predicts. The ranking
+/// is empty if nothing fits.
 [[nodiscard]] Ranking select_kernel(const Request& request, int top);
 
 /// Returns the best tile of a layout, which `select` would select for its kernel; nothing if none fits.

@@ -13,7 +13,7 @@ namespace napkin {
 struct SelectedTile {
   const Layout* layout = nullptr;
   Tile tile;
-  bool fits = true;                        ///< false: no tile with the user's knobs is legal
+  bool fits = true;                        ///< false if no tile with the user's knobs is legal
   std::vector<std::string> left_out = {};  ///< kernels of the architecture that cannot answer, and why
 };
 [[nodiscard]] SelectedTile select_tile(const Request& request);
@@ -22,15 +22,14 @@ struct SelectedTile {
 /// preferred values, violate the fewest constraints.
 [[nodiscard]] Tile least_illegal(const Request& request, const Layout& layout);
 
-/// Another value of a knob that the user has not named, and what it violates.
+/// Another value of a knob that the user has not named, and its violations.
 struct OtherSetting {
   KnobId knob = 0;
   std::int64_t value = 0;
   std::vector<Violation> violations;
 };
-/// Returns, for a tile that is not legal, by knob that the user has not named the value that comes nearest to legal
-/// among the values that keep a constraint which the tile violates and violate another. Example: with q_in=shared the
-/// registers fit, and shared memory does not.
+/// Returns, for an illegal tile, the value of each unnamed knob that keeps a constraint which the tile violates, and
+/// violates another, by the least: with q_in=shared the registers fit, and shared memory does not.
 [[nodiscard]] std::vector<OtherSetting> other_settings(const Request& request, const Layout& layout, const Tile& tile);
 
 /// Makes the tile on the abstract machine: the user's sizes, streams in chunks of 1, and the exact optimum of the other

@@ -37,7 +37,7 @@ std::string greek(const std::string& auxiliary) {
   return letter + auxiliary.substr(end);
 }
 
-/// Goes through the streamed program once, and lays out what it meets.
+/// The layout of the streamed program's columns, made in one pass.
 class Columns {
  public:
   explicit Columns(Places& places) : places_(places), s_(places.streamed()), d_(s_.diagram) {}
@@ -117,7 +117,7 @@ class Columns {
   }
   void use(int id) { bundle(id).last = std::max(bundle(id).last, here()); }
 
-  /// Says which arrays a table's entries pick rows of, since no function reads it: "rows of K, V".
+  /// Names the arrays whose rows a table's entries select, as no function reads the table: "rows of K, V".
   [[nodiscard]] std::string rows_named_by(ArrayId table) const {
     std::vector<std::string> named;
     for (const Array& array : d_.arrays) {
@@ -282,7 +282,7 @@ class Columns {
     return -1;
   }
 
-  /// Returns true where the array is used again after that operation has read it.
+  /// Returns true if the array is used again after that operation.
   [[nodiscard]] bool stays(ArrayId array, OpId reader) const {
     const auto in = [&](const std::vector<ArrayId>& list) {
       return std::find(list.begin(), list.end(), array) != list.end();
@@ -422,7 +422,7 @@ class Columns {
     put(std::move(made));
   }
 
-  /// Keeps arrays that every iteration reads or adds to up to the bracket.
+  /// Extends arrays that every iteration reads or adds to up to the bracket.
   void end_of_loop() {
     data();
     for (const ArrayId id : s_.persistent) use(bundle_of_[at(id)]);

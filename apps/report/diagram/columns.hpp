@@ -15,10 +15,10 @@
 
 namespace napkin::report {
 
-/// An axis of an array where it is relabelled: "g_q" of 384, a multiple of 64.
+/// An axis's label where it changes: "g_q" of 384, a multiple of 64.
 struct AxisTag {
   AxisId axis = 0;
-  std::string label;  ///< "q" whole, "g_q" of a group, "s_x" of a chunk, "w_q", "t_q", "u_x" of a part
+  std::string label;  ///< label: "q" whole, "g_q" of a group, "s_x" of a chunk, "w_q", "t_q", "u_x" of a part
   std::optional<std::int64_t> size = {};  ///< size, if sizes are known
   std::int64_t divisor = 1;
   std::string because = {};  ///< reason for the divisor
@@ -32,7 +32,7 @@ struct Bundle {
   std::vector<AxisId> axes;  ///< the lowest has unit stride; axes of one entry are left out
   int first = 0, last = 0;   ///< columns
   bool output = false;
-  /// Lines that read one dimension of an input, which is one line where it comes from: "y: i + u - 1".
+  /// Lines that read one dimension of an input, drawn as a single line at its source: "y: i + u - 1".
   struct Joined {
     std::size_t first = 0, count = 1;  ///< range of the axes
     std::string label;
@@ -40,7 +40,7 @@ struct Bundle {
   std::vector<Joined> joined;
 };
 
-/// A stretch of a bundle's lines at one level, in one variable; it begins with a label.
+/// A stretch of a bundle's lines at one level in one variable, begun by a label.
 struct Stretch {
   int bundle = 0;
   LevelId level = 0;
@@ -58,12 +58,12 @@ struct Move {
   bool branch = false;                ///< true for lines to the unit that computes, while the bundle keeps its place
   std::optional<std::int64_t> bytes;  ///< all groups together; values on the abstract machine
   std::string size;                   ///< size for a group, in axis names
-  std::int64_t linked = 1;            ///< blocks of a cluster that one copy is for
+  std::int64_t linked = 1;            ///< blocks of a cluster that share one copy
 };
 
 enum class Shape { box, triangle, item, start };
 
-/// A function of a column: what it takes, makes and consumes.
+/// A function of a column: its inputs, outputs and consumed axes.
 struct ColumnFunction {
   Shape shape = Shape::box;
   std::string text, over;  ///< "softmax", "x"
@@ -75,13 +75,13 @@ struct ColumnFunction {
     int bundle = 0;
     LevelId level = 0;  ///< level that it is read from
     bool stays = false;
-    int move = -1;  ///< the event of the column before that branches off; -1: none
+    int move = -1;  ///< event of the previous column that branches off to it; -1: none
   };
   std::vector<Input> inputs;
-  std::vector<int> outputs;      ///< the first is the one that the function is drawn at
-  bool updates = false;          ///< the first output was there before
+  std::vector<int> outputs;      ///< outputs; the function is drawn at the first
+  bool updates = false;          ///< true if the first output existed before
   std::vector<AxisId> consumed;  ///< axes that are consumed, or normalised over
-  bool splits = false;           ///< a product that may go in parts of any axis
+  bool splits = false;           ///< true for a product that may be taken in parts of any axis
 };
 
 struct LevelHeld {
@@ -100,8 +100,8 @@ struct DiagramColumn {
   std::string title;   ///< title of a bracket
   std::vector<ColumnEvent> events;
   std::vector<ColumnFunction> functions;
-  std::vector<LevelHeld> held;      ///< the largest of the columns that this one stands for, by the rule as drawn
-  std::vector<std::string> values;  ///< held there in axis names, a term an array; without a machine
+  std::vector<LevelHeld> held;      ///< largest of the columns that this one stands for, by the drawn rule
+  std::vector<std::string> values;  ///< terms of the values held there, an array each, in axis names; without a machine
 };
 
 /// A memory level of the picture: its name, bytes and limit.
@@ -114,7 +114,7 @@ struct DiagramLevel {
   std::optional<std::int64_t> limit = {};
 };
 
-/// A move that no column shows: a part of a result that goes to and fro within an iteration.
+/// A move that no column shows: a part of a result that moves back and forth within an iteration.
 struct UndrawnMove {
   std::string name;
   LevelId into = 0;
@@ -132,7 +132,7 @@ struct ColumnDiagram {
   std::vector<DiagramColumn> columns;
   std::vector<UndrawnMove> undrawn;
   std::vector<std::string> formulas;  ///< formulas without a machine: H of a group, and N
-  std::vector<std::string> notes;     ///< groups, chunks, axes left out, what no column shows
+  std::vector<std::string> notes;     ///< remarks: groups, chunks, omitted axes, moves that no column shows
 };
 
 /// Makes the columns without a machine: two levels, sizes as axis names.

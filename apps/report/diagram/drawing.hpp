@@ -17,7 +17,7 @@ enum class Dash { solid, dashed, dotted };
 /// A way along straight lines and curves, drawn, filled or both.
 struct Path {
   struct Piece {
-    char kind = 'L';  ///< 'M' goes there, 'L' draws a line, 'C' a curve by way of two control points
+    char kind = 'L';  ///< kind of step: 'M' moves, 'L' draws a line, 'C' a curve by two control points
     Point to, first = {}, second = {};
   };
   std::vector<Piece> pieces;
@@ -26,7 +26,7 @@ struct Path {
   double width = 1.2;
   Dash dash = Dash::solid;
   std::string fill = {};  ///< empty: not filled
-  bool halo = false;      ///< white on both sides, where it passes over others
+  bool halo = false;      ///< true for white on both sides, so that crossings are seen
   bool closed = false;
   std::string title = {};  ///< text shown under a resting mouse
 };

@@ -14,7 +14,7 @@ namespace {
 constexpr double margin = 20, title_room = 64, first_wire = 30, below_last = 15, lane_gap = 6;
 constexpr double reach_in = 44, reach_out = 18, reach_beside = 44;
 
-/// Rows of a bundle that its functions' boxes stand between, and how many.
+/// The rows of a bundle between which its functions' boxes stand, and their number.
 struct Slot {
   std::size_t before = 0;  ///< axes above it
   double rows = 0;

@@ -21,7 +21,7 @@ struct PlacedEvent {
 
 struct BundleFrame {
   double top = 0, bottom = 0;
-  std::vector<double> wires;  ///< y by axis; of no axis: one, drawn dotted
+  std::vector<double> wires;  ///< y of each axis's line; a bundle without axes has one dotted line
   double box = 0, half = 12;  ///< place and half height of the box of the functions that make it
   double below = 0;           ///< height at which bytes are written
 };

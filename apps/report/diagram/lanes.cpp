@@ -60,7 +60,7 @@ std::vector<int> shared_lanes(const ColumnDiagram& diagram) {
   return lane_of;
 }
 
-/// Adds up how far functions reach, and over how many bundles that they do not touch.
+/// Sums how far functions reach, and the bundles that they cross without touching.
 int cost_of(const ColumnDiagram& diagram, const std::vector<Reach>& reaches, const std::vector<int>& lane_of,
             const std::vector<int>& place_of) {
   int cost = 0;

@@ -15,7 +15,7 @@ using Kind = DiagramColumn::Kind;
 constexpr double wire_width = 2, curve_width = 2;
 constexpr const char* tensor = "#1f6fc4";
 
-/// Draws column after column; keeps in which colour each bundle arrives.
+/// The painter of columns, which keeps each bundle's current colour.
 class Painter {
  public:
   explicit Painter(const ColumnDiagram& diagram)

@@ -9,7 +9,7 @@
 
 namespace napkin::report {
 
-/// A crossing, as the picture takes it.
+/// A crossing, in the form that the picture needs.
 struct Trip {
   ArrayId array = -1;
   std::string name;  ///< name of the array, or of an auxiliary
@@ -33,7 +33,7 @@ class Places {
   [[nodiscard]] const std::vector<DiagramLevel>& levels() const { return levels_; }
   std::vector<Trip>& trips() { return trips_; }
 
-  /// Returns true where the picture has a line for the axis: its size, or a group's part of it, is not known to be 1.
+  /// Returns true if the axis has a line: neither its size nor its group's is known to be 1.
   [[nodiscard]] bool drawn(AxisId axis) const;
   [[nodiscard]] std::vector<AxisId> drawn(const std::vector<AxisId>& axes) const;
   /// Returns the level at which a result is made.

@@ -13,7 +13,7 @@ constexpr const char *array_colour = "#222222", *tile_colour = "#d9690b", *agent
                      *line_colour = "#999999";
 constexpr double matrix_side = 230, matrix_gap = 90, corner_x = 150, corner_y = 90;
 
-/// An axis of the matrix, whole, of a group and of an agent.
+/// An axis of the matrix: its sizes in whole, of a group and of an agent.
 struct Cut {
   AxisId axis = -1;
   double whole = 1, group = 1, agent = 1;
@@ -94,7 +94,7 @@ class Tiling {
     }
   }
 
-  /// Returns the part of a side that is drawn as a group: the second of several, so that others are seen beside it.
+  /// Returns the range of a side that is drawn as the group: the second of several, so that others are seen beside it.
   [[nodiscard]] static std::pair<double, double> part(const Cut& c) {
     const double size = length(c.group, c.whole);
     const double from = c.group < c.whole && 2 * size <= matrix_side ? size : 0;

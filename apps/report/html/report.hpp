@@ -19,10 +19,11 @@ namespace napkin::report {
 /// measurements, and the prediction's confidence.
 [[nodiscard]] Json json_of(const ReportAnswer& answer);
 
-/// Recorded rows beside their predictions of today.
+/// Recorded rows beside today's predictions.
 struct ReplayReport {
   std::vector<ScoredRow> rows;
-  ValidationSummary summary, measured;  ///< measured: without the constants that were fitted to whole kernels
+  ValidationSummary summary, measured;  ///< summaries with all constants, and without those that were fitted to whole
+                                        ///< kernels
   std::vector<std::string> files;
 };
 /// Writes predicted against measured times, errors by kernel, regret by sweep.

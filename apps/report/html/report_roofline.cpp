@@ -17,7 +17,7 @@ namespace {
 constexpr double flop_a_tera = 1e12, near_enough = 1.03;
 constexpr std::size_t slope_colours = 5;
 
-/// Levels that share a number are one: "cluster, shared".
+/// Levels with equal numbers, named together: "cluster, shared".
 struct Named {
   std::string name;
   double value = 0;

@@ -17,7 +17,7 @@ namespace napkin::report {
 /// impossible numbers.
 [[nodiscard]] ValidationRow parse_row(std::string_view line, const std::string& where);
 
-/// Every line of a text; empty lines are skipped. An error says file:line.
+/// A line of a file with its place; empty lines are skipped.
 struct RecordedRow {
   ValidationRow row;
   std::string where;  ///< file:line
@@ -26,8 +26,8 @@ struct RecordedRow {
 /// Reads the rows of a file. Throws Error at `where` if it cannot be read.
 [[nodiscard]] std::vector<RecordedRow> read_rows(const std::string& file, const std::string& where);
 
-/// A file that grows by whole lines: each is on the disk before the next is written. The part of a line that a crash
-/// left at its end goes when it is opened.
+/// A file that grows by whole lines, each on disk before the next is written. Opening it drops a partial last line that
+/// a crash left.
 class RowFile {
  public:
   /// Throws Error at `where`.

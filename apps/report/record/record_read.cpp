@@ -56,7 +56,7 @@ class Reader {
     if (at(key).is_null()) return std::nullopt;
     return whole(key);
   }
-  /// Stands there as true, or not at all.
+  /// Returns true if the key is present, whose only value is true.
   [[nodiscard]] bool flagged(const std::string& key) {
     if (json_.find(key) == json_.end()) return false;
     if (at(key) != Json(true)) fail(key, "is " + json_.at(key).dump(), "true, or nothing");

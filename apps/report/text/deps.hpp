@@ -20,9 +20,9 @@ struct Dependences {
   dependence::Nest nest;
   std::size_t outer = 0;           ///< loops that are permuted: the outermost ones
   std::size_t cached = 0;          ///< innermost loops that run within the cache
-  bool sizes_matter = true;        ///< false: the sizes stand for any; traffic is told as a formula only
+  bool sizes_matter = true;        ///< false if sizes are arbitrary, so that traffic is given as a formula only
   std::vector<std::string> names;  ///< names by LoopId: loops of one name walk over the same values
-  std::vector<std::pair<std::string, std::string>> scales;  ///< numbers in statements, and what they stand for: d^-1/2
+  std::vector<std::pair<std::string, std::string>> scales;  ///< numbers in statements with their meaning: d^-1/2
   std::vector<dependence::Dependence> edges;
   std::vector<std::vector<dependence::StatementId>> recurrences;
   std::vector<dependence::LoopVerdict> loops;
