@@ -41,7 +41,7 @@ class Progress {
   Clock::time_point start_, shown_;
 };
 
-/// A notice on a terminal, after two seconds, that a command without progress of its own is still at work.
+/// A message on a terminal, after two seconds, that a command without progress of its own is still at work.
 class Waiting {
  public:
   explicit Waiting(std::string what);

@@ -126,7 +126,7 @@ class Node {
   };
 
   Node() = default;
-  /// Becomes the other one, which stays: what is in it has to be taken too.
+  /// Takes over the content of `other`, which stays; its descendants must be taken too.
   void take(const Node& other);
   void add_path(std::string& path) const;
   [[nodiscard]] const Node* first() const { return this + 1; }
@@ -160,7 +160,7 @@ auto Children<Value>::Iterator::operator++() -> Iterator& {
   return *this;
 }
 
-/// The nodes of one text, each in front of those in it. They live as long as it does.
+/// The nodes of one text, each before its descendants. Nodes live as long as the document.
 class Document {
  public:
   /// Opens the bytes that bytes_of() wrote, which must stay in place while `owner` is held. Throws Error if they are

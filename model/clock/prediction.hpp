@@ -24,17 +24,17 @@ struct PipeUse {
 
 struct Prediction {
   Cycles cycles;             ///< SM clocks from the first block's start to the last one's end
-  Hertz clock;               ///< held under this load; by the roofline: assumed
+  Hertz clock;               ///< clock held under this load; for the roofline an assumed one
   std::string clock_source;  ///< "power limit", "maximum clock", "datasheet tensor clock", ...
   std::optional<Watts> power;
-  Seconds time;           ///< launch overhead included where the profile has it
+  Seconds time;           ///< time, launch overhead included if the profile has it
   double tflops = 0;      ///< work's FLOP (of visible pairs, unpadded) over `time`, 1e12 a second
   std::string bound;      ///< the pipe that limits; "critical cycle" where waits do
   std::string iteration;  ///< explanation of an iteration by the event graph: what binds, and its clocks
   std::vector<PipeUse> pipes;
-  Count busy_nodes = 1, nodes = 1;  ///< compute nodes that get a block, and those that there are
-  bool at_least = true;             ///< a bound: the event graph has not spoken
-  double ends = 0;  ///< fraction of the cycles outside of iterations: fills, drains, waits between blocks
+  Count busy_nodes = 1, nodes = 1;  ///< compute nodes that get a block, and all of them
+  bool at_least = true;             ///< true for a bound: there is no event graph
+  double ends = 0;                  ///< fraction of the cycles outside iterations: fills, drains, waits between blocks
 };
 
 /// Returns true if the event graph predicts: the tile has edges, and the machine has all numbers that its graph needs

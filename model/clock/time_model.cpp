@@ -53,7 +53,7 @@ double times_waited(const PlacedDiagram& placed, const Schedule& who, Count bloc
   return waves_of(who, blocks_per_node);
 }
 
-/// A node's blocks: their clocks one after the other, of the longest alone, and of all on the busiest pipe.
+/// The clocks of a node's blocks: in sequence, of the longest alone, and of all on the busiest pipe.
 struct NodeBlocks {
   double alone = 0, longest = 0, pipe = 0;
   double ends = 0;  ///< clocks of `alone` beyond the blocks' iterations

@@ -14,7 +14,7 @@
 
 namespace napkin {
 
-/// The fullest pipe's seconds, and its name.
+/// The fullest pipe's seconds and name.
 struct Fullest {
   double seconds = 0;
   std::string_view name = "none";
@@ -26,7 +26,7 @@ struct Fullest {
   }
 };
 
-/// Seconds of the pipes that nodes share.
+/// The seconds of the pipes that nodes share.
 struct SharedSeconds {
   double into_block = 0, device = 0, exchange = 0;
 };

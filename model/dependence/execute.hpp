@@ -26,7 +26,7 @@ struct Cells {
 
 using Store = std::map<std::string, Cells>;
 
-/// The value of a given array's cell.
+/// A function that gives the value of an input array's cell.
 using Given = std::function<double(const std::string& array, const std::vector<std::int64_t>& subscripts)>;
 
 /// Returns a seeded function of the array's name and the cell, in [-2, 2), as input values for comparisons.
@@ -42,12 +42,11 @@ struct Access {
   bool write = false;
 };
 
-/// Runs all iterations in the nest's own order and returns every array. A temporary that is read before it is written
-/// throws Error that names the statement; so does a nest of more than 2^24 statement instances or cells.
+/// Runs all iterations in the nest's own order, and returns every array. Throws Error for a temporary that is read
+/// before it is written (it names the statement), and for more than 2^24 statement instances or cells.
 [[nodiscard]] Store execute(const Nest& nest, const Given& given);
 /// Executes the nest with its loops in another order (a permutation of all LoopIds, outermost first), legal or not.
-/// `observe`, if any, sees every access in the order in which they happen: reads before the write of the same
-/// statement.
+/// Calls `observe`, if given, for every access in order: reads before the write of a statement.
 [[nodiscard]] Store execute(const Nest& nest, const Given& given, const std::vector<LoopId>& order,
                             const std::function<void(const Access&)>& observe = {});
 

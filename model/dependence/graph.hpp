@@ -25,7 +25,7 @@ enum class Kind {
 struct Component {
   std::int64_t least = 0;
   std::int64_t most = 0;
-  /// Both statements stand in the loop. Else the one outside counts as standing at the loop's first or last value.
+  /// True if both statements are in the loop; else the one outside counts as the loop's first or last iteration.
   bool common = true;
 
   [[nodiscard]] bool is_zero() const { return least == 0 && most == 0; }
@@ -37,14 +37,14 @@ struct Component {
 /// Writes a vector: "(0, +, *)".
 [[nodiscard]] std::string text_of(const std::vector<Component>& vector);
 
-/// Two references, at least one of them a write, that meet in the same cell, the source first. The pairs of iterations
-/// are sorted by the outermost loop in which they differ, so there may be several dependences between two references.
+/// Two references to the same cell, the source first, at least one of them a write. Pairs of iterations are grouped by
+/// the outermost loop in which they differ, so two references may have several dependences.
 struct Dependence {
   StatementId from = 0;
   StatementId to = 0;
   Kind kind = Kind::raw;
   Reference source, sink;
-  /// The outermost loop in which the two iterations differ; nothing: they are one iteration.
+  /// The outermost loop in which the two iterations differ; none: they are the same iteration.
   std::optional<LoopId> level;
   std::vector<Component> vector;  ///< component by LoopId
 
@@ -70,7 +70,7 @@ using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, 
 /// The verdict of the dependences on a loop.
 struct LoopVerdict {
   LoopId loop = 0;
-  /// 0 in every vector: all its iterations may run at once, whatever the order of the loops.
+  /// true if the component is 0 in every vector: all iterations may run at once, in any order of the loops
   bool parallel = false;
   std::vector<std::size_t> carried;   ///< dependences that the loop carries, as indices
   std::vector<std::size_t> blocking;  ///< dependences whose component is not 0, as indices

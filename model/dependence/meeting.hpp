@@ -10,7 +10,7 @@
 namespace napkin::dependence {
 
 /// All pairs (source iteration, sink iteration) that touch the same cell, narrowed step by step. A statement outside a
-/// loop stands at the loop's first or last value.
+/// loop counts as the loop's first or last iteration.
 class Meeting {
  public:
   Meeting(const Nest& nest, StatementId from, const Reference& source, StatementId to, const Reference& sink);

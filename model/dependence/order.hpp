@@ -24,7 +24,8 @@ struct Order {
   [[nodiscard]] bool legal() const { return !refusal; }
 };
 
-/// Judges one order (a permutation of all loops). Exact: illegal iff two iterations that depend on each other swap.
+/// Judges an order (a permutation of all loops), exactly: it is illegal if and only if two iterations that depend on
+/// each other swap.
 [[nodiscard]] Order judge(const Nest& nest, const std::vector<Dependence>& dependences,
                           const std::vector<LoopId>& order);
 

@@ -13,13 +13,13 @@ namespace napkin::dependence {
 struct Step {
   std::string name;       ///< "privatise", "hoist out of d", "replace S10"
   std::string text;       ///< action and why it is allowed, or what it changes
-  bool preserves = true;  ///< every output keeps its value
+  bool preserves = true;  ///< true if every output keeps its value
   Nest nest;
 };
 
-/// Gives each temporary a cell of its own in every iteration of the loops in which all statements that use it stand,
-/// wherever each read takes what the same iteration wrote before it (scalar expansion). Its WAR and WAW dependences and
-/// the RAW ones that carry no value disappear; no output changes.
+/// Gives each temporary a cell for every iteration of the loops around all its statements, if each read takes what the
+/// same iteration wrote (scalar expansion). Removes its WAR and WAW dependences and the RAW ones without a value; no
+/// output changes.
 [[nodiscard]] Step privatise(const Nest& nest);
 
 /// Moves statements out of a loop, before its others, in their old order. Only temporaries that they alone write may
@@ -31,8 +31,7 @@ struct Step {
 /// allows it even if the result changes, since the author meant them to run once.
 [[nodiscard]] std::vector<std::string> hoistable(const Nest& nest, const std::string& loop, bool meant_once);
 
-/// Puts another assignment in place of a statement: "S10(i,j,d) o = ...". Throws Error for an unknown name or a bad
-/// text.
+/// Replaces a statement's assignment: "S10(i,j,d) o = ...". Throws Error for an unknown name or a bad text.
 [[nodiscard]] Step replace(const Nest& nest, const std::string& statement, const std::string& why);
 
 /// Applies privatise, then hoists from the innermost loop outward, leaving out steps without effect. Trusts a loop that

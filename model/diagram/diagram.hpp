@@ -106,7 +106,7 @@ struct Diagram {
   [[nodiscard]] std::vector<OpId> consumers(ArrayId array) const;
   [[nodiscard]] bool is_input(ArrayId array) const;
   [[nodiscard]] bool is_output(ArrayId array) const;
-  [[nodiscard]] bool is_table(ArrayId array) const;  ///< names rows of another input
+  [[nodiscard]] bool is_table(ArrayId array) const;  ///< returns true if it names rows of another input
   [[nodiscard]] std::vector<std::string> axis_names() const;
 };
 

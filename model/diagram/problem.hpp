@@ -33,7 +33,7 @@ struct Span {
 /// Returns the rows that see at least one of the columns [column_first, column_last).
 [[nodiscard]] Span visible_rows(const Mask& mask, std::int64_t column_first, std::int64_t column_last,
                                 std::int64_t rows, std::int64_t columns);
-/// VisibleSpans counts many ranges of one plane, in a part of the time: by visible(), or visible_rows() where
+/// The visible spans of many ranges of a plane, computed faster than by visible(), or by visible_rows() for
 /// `of_columns`.
 class VisibleSpans {
  public:
@@ -71,7 +71,7 @@ struct SequenceLengths {
   bool operator==(const SequenceLengths&) const = default;
 };
 
-/// Sequences of different lengths, one behind the other. The mask applies to each by itself.
+/// The sequences of a packed batch. The mask applies to each by itself.
 struct Packing {
   AxisId batch = -1, rows = -1, columns = -1;
   std::vector<SequenceLengths> sequences;  ///< empty: all are as long as the sizes say
@@ -79,7 +79,7 @@ struct Packing {
 };
 
 struct Problem {
-  Sizes sizes;  ///< packed: of the axes of lengths the longest
+  Sizes sizes;  ///< sizes; for a packed batch those of the longest sequence
   Mask mask;
   DType dtype = DType::bf16;
   Packing packing = {};

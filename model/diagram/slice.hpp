@@ -11,7 +11,7 @@ namespace napkin {
 
 struct Slice {
   Diagram diagram;
-  Problem problem;  ///< the whole's, of the slice's axes; no mask where no operation of the slice has one
+  Problem problem;  ///< problem of the slice's axes; no mask if no operation of the slice has one
 };
 
 /// Cuts out the operations from `first` to `last`, both included. The slice's name lists its outputs.

@@ -9,9 +9,8 @@
 
 namespace napkin {
 
-/// The combine of a streamed diagram. For each output that a split leaves in parts its diagram has an input with the
-/// parts as a further axis for each split axis, reduced over them: sum, max, or the softmax of the log-sum-exps
-/// contracted with the parts, because O = sum_k exp(lse_k - lse) O_k and lse is that softmax's own.
+/// The launch that combines the parts of a streamed diagram. For each output in parts it has an input with the parts as
+/// further axes, reduced by sum, max, or the log-sum-exps' softmax: O = sum_k exp(lse_k - lse) O_k.
 struct CombineLaunch {
   Streamed streamed;
   std::vector<ArrayId> whole;                    ///< output whose parts an input is, by input of its diagram

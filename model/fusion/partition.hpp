@@ -38,14 +38,14 @@ struct Partition {
 
 /// The memory, of the two in model/README.md, "The two rules", that a column counts for.
 enum class ColumnView {
-  drawn,  ///< the wires between two operations; maintained outputs at the stream input column only (Fig. 18, 21)
-  live,   ///< all that is still needed: persistent inputs, maintained arrays, auxiliaries, and the wires (erratum P14)
+  drawn,  ///< wires between two operations; maintained outputs at the stream input column only (Fig. 18, 21)
+  live,   ///< all values still needed: persistent inputs, maintained arrays, auxiliaries, and the wires (erratum P14)
 };
 
 /// The arrays alive between two operations of head, loop or tail.
 struct Column {
   Phase phase = Phase::loop;
-  std::optional<OpId> after;  ///< the operation on its left; nothing: the input column of the phase
+  std::optional<OpId> after;  ///< operation on its left; none: the input column of the phase
   std::vector<ArrayId> arrays;
   std::vector<int> auxiliaries;  ///< indices into Streamed::auxiliaries
 };
@@ -66,7 +66,7 @@ struct TransferTerm {
   ArrayId array = 0;
   bool store = false;
   std::vector<AxisId> carried;  ///< grouped axes that the array has (I_t)
-  std::vector<AxisId> lacking;  ///< grouped axes that it has not (J_t)
+  std::vector<AxisId> lacking;  ///< grouped axes that the array lacks (J_t)
 };
 
 /// Values moved between the level and its parent.

@@ -51,8 +51,8 @@ struct Program {
 /// parts of an axis that it neither has nor sums over, nor a sum in parts that no statement has set to zero.
 [[nodiscard]] Program program_of(const Streamed& streamed, const PartsOf& parts = {});
 
-/// Fills operations, auxiliaries, maintained, persistent, head, loop and tail of a Streamed whose diagram and stream
-/// are set, from the analysis of its streamed axis. Without a stream everything stands in the head. For derive().
+/// Fills the operations, lists of arrays, and statements of a Streamed, whose diagram and stream are set, from the
+/// analysis of its stream. Without a stream everything is in the head. For derive().
 void write_program(Streamed& streamed, const AxisAnalysis* analysis);
 
 }  // namespace napkin

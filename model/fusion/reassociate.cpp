@@ -23,9 +23,9 @@ std::optional<Scale> product(const Scale& a, const Scale& b) {
   return out;
 }
 
-/// A contraction together with those whose results it alone takes.
+/// A contraction with those whose results only it takes.
 struct Chain {
-  std::set<OpId> members;  ///< the last one is the root
+  std::set<OpId> members;  ///< members; the last is the root
   std::vector<ArrayId> operands;
   std::vector<AxisId> own;
   Scale scale;

@@ -37,7 +37,8 @@ class Mover {
  public:
   explicit Mover(Diagram& diagram) : d_(diagram) {}
 
-  /// Puts the operation behind all of its consumers. False, and nothing done, where one of them does not allow it.
+  /// Moves the operation after all of its consumers. Returns false, and changes nothing, if one of them does not allow
+  /// it.
   bool move(OpId id) {
     const Operation moved = op(id);
     if (!is_movable(moved)) return false;
@@ -114,7 +115,7 @@ std::vector<OpId> suspects(const Diagram& d, OpId blocker) {
   return out;
 }
 
-/// Moves what refuses until the axis streams.
+/// Moves the operations that refuse until the axis streams.
 bool make_stream(Diagram& d, AxisId axis) {
   for (int i = 0; i < most_moves; ++i) {
     const Streamability found = streamability(d, axis);

@@ -126,8 +126,8 @@ template <class T>
   return nullptr;
 }
 
-/// Copies what two blocks have in common, along the axes that `from` lacks again and again; returns the number of
-/// values written.
+/// Copies the common part of two blocks, broadcast along the axes that `from` lacks. Returns the number of values
+/// written.
 template <class T>
 std::int64_t copy_common(const Block<T>& from, Block<T>& to) {
   std::vector<std::int64_t> shape;

@@ -14,11 +14,11 @@ struct CheckLimits {
 };
 
 struct CheckResult {
-  /// The shape and the tile that ran: predict these, and compare with `counts`.
+  /// The problem and the tile that ran; predict these, and compare with `counts`.
   Problem problem;
   Partition partition;
   Counts counts;
-  /// Largest difference between streamed and unfused outputs over the largest output, in float64.
+  /// The largest difference between streamed and unfused outputs over the largest output, in float64.
   double output_error = 0;
   bool outputs_agree = false;  ///< output_error <= 1e-12
 };
@@ -29,9 +29,8 @@ struct CheckResult {
 [[nodiscard]] std::pair<Problem, Partition> scaled_down(const Streamed& streamed, const Problem& problem,
                                                         const Partition& partition, const CheckLimits& limits = {});
 
-/// Runs the scaled-down question on random inputs, streamed and unfused. The caller compares `counts` with what its
-/// model predicts for `problem` and `partition`: this folder knows no prediction.
-/// With parts the program with its smaller loops runs too, and its outputs are compared as well.
+/// Runs the scaled-down question on random inputs, streamed and unfused; also, with parts, the program with its smaller
+/// loops. The caller compares `counts` with its model's prediction for `problem` and `partition`.
 [[nodiscard]] CheckResult check(const Streamed& streamed, const Problem& problem, const Partition& partition,
                                 const CheckLimits& limits = {}, const PartsOf& parts = {});
 

@@ -18,9 +18,9 @@ class Memory {
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
   virtual ~Memory() = default;
-  /// Fills the block; returns the number of values copied.
+  /// Fills the block. Returns the number of values copied.
   virtual std::int64_t read(ArrayId array, Block<T>& block) = 0;
-  /// Takes the block; `box` says which group of every axis stores it. Returns the number of values copied.
+  /// Stores the block; `box` tells which group of every axis stores it. Returns the number of values copied.
   virtual std::int64_t write(ArrayId array, const Block<T>& block, const Box& box) = 0;
 };
 
@@ -83,12 +83,12 @@ class Node {
   virtual void head() = 0;
   /// Runs the chunk of now().
   virtual void iterate() = 0;
-  /// Runs it where the group sees nothing of it: nothing is loaded. Outputs that carry the stream are zero there,
-  /// which is written all the same, unless it is one term of a sum that others complete.
+  /// Passes a chunk of which the group sees nothing, without loads. Outputs that carry the stream are still written, as
+  /// zeros, unless they are a term of a sum that others complete.
   virtual void skip() = 0;
   virtual void tail() = 0;
 
-  /// Walks the node's chunks within `range` of the streamed axis, those that it does not see left out.
+  /// Walks the node's chunks within `range` of the streamed axis, except those that it does not see.
   void walk_stream(const Span& range);
   /// Returns the node's own part of the streamed axis.
   [[nodiscard]] Span stream_range() const { return box_[index(*context_.streamed.stream)]; }

@@ -23,23 +23,23 @@ struct Precision {
   std::map<std::string, DType> arrays;  ///< exceptions by array name; accumulated arrays are rounded when finished
 };
 
-/// A value seen while it is computed.
+/// A value observed during the run.
 struct Observation {
   std::string_view name;  ///< name of the array, of a part, or of the auxiliary: "mu", "delta", "z"
   Phase phase = Phase::loop;
   const std::vector<std::int64_t>& group;  ///< index of the group on each grouped axis, in the order of the axes
   std::int64_t iteration =
-      0;  ///< number of the chunk from the start of the group's stream, in either order; 0 outside it
+      0;  ///< number of the chunk from the start of the group's stream, whatever the order; 0 outside it
   const std::vector<std::int64_t>& first;  ///< first index of the tensor on each of its axes
   const Tensor& tensor;                    ///< valid during the call
 };
 using Observer = std::function<void(const Observation&)>;
 
-/// Groups done of groups to do. Returning is all it may do: it cannot stop the run.
+/// A callback with the groups done and their total. It cannot stop the run.
 using Progress = std::function<void(std::int64_t done, std::int64_t total)>;
 
-/// A level below the first one, whose nodes share their parent's tile: its groups divide the parent's, its chunks walk
-/// the parent's chunk. Split axes are dealt out by the first level alone.
+/// A level below the first, whose nodes share their parent's tile: its groups divide the parent's, its chunks walk the
+/// parent's chunk. Only the first level divides split axes.
 struct NestedLevel {
   std::string name;
   Partition partition;
@@ -54,10 +54,10 @@ struct RunOptions {
   Precision precision;
   std::string level = "low";          ///< name of the first level
   std::vector<NestedLevel> nested;    ///< further levels, top to bottom; the last one computes, the others stage
-  bool backward = false;              ///< each group walks its chunks from the last to the first
+  bool backward = false;              ///< true if each group walks its chunks from last to first
   std::optional<Program> program;     ///< program of the computing level; none: without smaller loops
   std::vector<std::string> observed;  ///< names that the observer wants; empty: all
-  std::vector<NamedPart> parts;       ///< seen too
+  std::vector<NamedPart> parts;       ///< parts that the observer also wants
   Observer observer;
   Progress progress;
 };

@@ -11,11 +11,11 @@ namespace napkin {
 /// and e5m2 as in the OCP 8-bit floating point specification 1.0, e2m1 as in its microscaling formats 1.0.
 struct FloatFormat {
   int exponent_bits = 0;
-  int mantissa_bits = 0;  ///< stored ones
+  int mantissa_bits = 0;  ///< stored bits of the mantissa
   int bias = 0;
-  double largest = 0;        ///< finite
-  bool infinity = true;      ///< e4m3 and e2m1 have none
-  bool not_a_number = true;  ///< e2m1 has none
+  double largest = 0;        ///< largest finite number
+  bool infinity = true;      ///< false for e4m3 and e2m1
+  bool not_a_number = true;  ///< false for e2m1
 };
 
 /// Throws Error for the integer types, which this interpreter does not compute in.
@@ -23,7 +23,7 @@ struct FloatFormat {
 
 /// The result of a conversion beyond the largest finite number.
 enum class Saturation {
-  none,    ///< infinity; where the format has none, NaN; where it has neither, the largest number
+  none,    ///< infinity; NaN if the format has none; the largest number if it has neither
   finite,  ///< the largest number, for infinities as well
 };
 /// Returns the hardware's behaviour: 8-bit and smaller types saturate, others do not.

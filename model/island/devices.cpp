@@ -10,7 +10,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Ranges of one axis, one behind the other.
+/// Consecutive ranges of an axis.
 struct Ranges {
   std::size_t dimension = 0;
   std::vector<std::pair<std::int64_t, std::int64_t>> parts;  // first, past the last
@@ -51,7 +51,7 @@ void put(Tensor& whole, const Ranges& ranges, const Tensor& part) {
 
 Count values(const Tensor& tensor) { return Count(tensor.data.size()); }
 
-/// The diagram with the log-sum-exp of its softmax over the axis, by which parts of its results are added up.
+/// The diagram with the log-sum-exp of its softmax over the axis, by which parts of its results are weighted.
 struct Weighted {
   Diagram diagram;
   ArrayId sum = -1;

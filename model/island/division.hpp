@@ -28,8 +28,8 @@ struct Division {
   [[nodiscard]] bool masked() const { return problem.mask.kind != Mask::Kind::none; }
 };
 
-/// Throws Error at `where` for sizes that do not divide, for masks that the split cannot deal out, for zigzag without
-/// a causal mask and a stream.
+/// Throws Error at `where` for sizes that do not divide, for masks that the split cannot distribute, and for zigzag
+/// without a causal mask and a stream.
 void check(const Division& division, const std::string& where);
 
 /// The operation that moves an array between GPUs.
@@ -39,7 +39,7 @@ enum class Carrier { none, ring, all_to_all, all_gather, reduce_scatter, all_red
 struct Moved {
   ArrayId array = 0;
   Carrier by = Carrier::none;
-  bool after = false;  ///< the work: an output
+  bool after = false;  ///< true after the work, for an output
   Bytes at_home;       ///< bytes of it that a GPU holds before the work (of an output: after it)
   Bytes received;      ///< bytes into each GPU; all-reduce: of all GPUs, divided by their number, rounded up
   Bytes all;           ///< bytes into all GPUs together

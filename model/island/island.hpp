@@ -14,11 +14,11 @@ namespace napkin {
 /// A link that joins nodes of the level below: GPUs at the first level, islands at the next.
 struct Link {
   std::string name;
-  Count joins;  ///< nodes below that one of this level joins
+  Count joins;  ///< nodes of the level below that a node of this level joins
   Provenance joins_from;
-  std::optional<Number> line_rate;  ///< bytes a second of each GPU, each way, as the maker states it
+  std::optional<Number> line_rate;  ///< maker's bytes a second of each GPU, each way
   Number bandwidth;                 ///< effective part of that rate, for the library's copies
-  Number latency;                   ///< seconds, of one hop
+  Number latency;                   ///< seconds of one hop
 };
 
 struct Island {

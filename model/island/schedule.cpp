@@ -114,7 +114,7 @@ Count log_sum_exps(const Split& split, const Sizes& sizes) {
   return sum;
 }
 
-/// Fills in how long one call takes, and what limits it.
+/// Sets a call's time, and what limits it.
 void time_call(const Island& island, std::int64_t gpus, Transport& one) {
   const Slowest slowest = slowest_of(island, gpus, one.by, real(one.received.value) / real(one.calls));
   one.level = slowest.level;

@@ -12,13 +12,13 @@
 
 namespace napkin {
 
-/// A call of the library: arrays that travel together, before the work, beside it or behind it.
+/// A call of the library: arrays that travel together, before, beside or after the work.
 struct Transport {
   Carrier by = Carrier::none;
   std::vector<ArrayId> arrays;
   bool after = false;
   Bytes received;      ///< bytes into each GPU, by all calls
-  Count calls = 1;     ///< a ring's: a call a step
+  Count calls = 1;     ///< number of calls; a ring has one a step
   double seconds = 0;  ///< seconds of a call
   std::string level;   ///< the level whose links limit the call
 };
@@ -26,14 +26,14 @@ struct Transport {
 /// Lists the calls of a division in order, calls of a kind together. (eq. 20.6)
 [[nodiscard]] std::vector<Transport> transports_of(const Division& division, const Island& island);
 
-/// Returns the transport of a call that carries `array` bytes, of an all-gather the whole array's, by all GPUs that
-/// take part. (eq. 20.6)
+/// Returns the transport of a call that carries `array` bytes (for an all-gather the whole array's) by all
+/// participating GPUs. (eq. 20.6)
 [[nodiscard]] Transport transport_of(const Island& island, std::int64_t gpus, Carrier by, Bytes array);
 
 /// The time of a GPU's step, in seconds.
 struct StepTime {
   double kernels = 0;  ///< seconds of its launches
-  double adding = 0;   ///< the step's part to the running result
+  double adding = 0;   ///< seconds to add the step's part to the running result
   [[nodiscard]] double all() const { return kernels + adding; }
 };
 
@@ -46,12 +46,12 @@ struct StepTime {
 struct IslandTime {
   double seconds = 0;  ///< seconds from the first call or launch to the last GPU's end
   double work = 0;     ///< seconds of launches and adding on the GPU with the most
-  double exposed = 0;  ///< the rest: copies that nothing hides
-  bool hidden = true;  ///< a ring's copies do not delay the GPU that ends last; without a ring: nothing moves
+  double exposed = 0;  ///< seconds of copies that nothing hides
+  bool hidden = true;  ///< true if a ring's copies do not delay the last GPU; without a ring, if nothing moves
   std::string bound;   ///< "work" or the name of the limiting link
 };
 
-/// Buffers for blocks on their way round: one is worked on and sent on while the other is filled.
+/// The number of buffers for blocks on their way round a ring: one is used and sent on while the other is filled.
 inline constexpr int ring_buffers = 2;
 
 /// Computes the time: `steps` by GPU and step, `finishing` the seconds after the last step. A ring copies a step's

@@ -17,8 +17,8 @@ namespace napkin {
 struct Split {
   std::string name, about;
   std::string algorithm;                     ///< a built-in diagram's name
-  AxisId group = 0;                          ///< the GPUs divide it: each works on its part
-  std::optional<AxisId> stream;              ///< each walks it in as many steps as there are GPUs
+  AxisId group = 0;                          ///< axis that the GPUs divide: each works on its part
+  std::optional<AxisId> stream;              ///< axis that each GPU walks in as many steps as there are GPUs
   std::vector<std::optional<AxisId>> homes;  ///< axis along which the GPUs divide an array, by ArrayId of inputs and
                                              ///< outputs; none: each GPU has all of it
   /// The type of a streamed split's running result, to which each step's part is added.

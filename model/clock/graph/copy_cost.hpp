@@ -25,8 +25,8 @@ struct AskedCopy {
 /// Returns the time of a buffer's copy by boxes. A row takes a whole L2 granule, however narrow it is.
 [[nodiscard]] AskedCopy asked_copy(const PlacedDiagram& placed, const Crossing& crossing);
 
-/// Blocks that reach beyond the array along what their boxes' rows lie along: their copies fill rows outside with
-/// zeros, `tma_row_outside` each. (eq. 13.3)
+/// The blocks whose boxes have rows beyond the array: their copies fill such rows with zeros, at `tma_row_outside`
+/// each. (eq. 13.3)
 struct EdgeCopies {
   double clocks = 0;  ///< clocks on the pipe into the node, for a chunk of the last block
   double blocks = 0;  ///< number of such blocks; 0: none reaches beyond
@@ -53,10 +53,10 @@ struct EdgeCopies {
 /// SMs (`l2_neighbours`) that request a line at about the same time share it, as blocks in step do. (model/README.md,
 /// eq. 16.2)
 [[nodiscard]] double unshared_fraction(const PlacedDiagram& placed);
-/// unshared_fraction() over all orders in which blocks may be handed out.
+/// The unshared_fraction() over all orders in which blocks may be launched or dealt out.
 struct UnsharedFraction {
   double least = 1;
-  bool by_order = false;  ///< orders differ; else every order has the least
+  bool by_order = false;  ///< true if orders differ; else every order has the least
 };
 [[nodiscard]] UnsharedFraction unshared_fraction_in_any_order(const PlacedDiagram& placed);
 /// Returns the least fraction over all lengths.

@@ -14,44 +14,45 @@
 namespace napkin {
 
 enum class NodeKind {
-  copy,    ///< a copy engine fills a buffer: one at a time, in order of request
-  store,   ///< a copy engine takes a result away: one at a time, beside the copies in
-  tensor,  ///< an asynchronous tensor operation: one at a time, in order of issue
-  thread   ///< instructions of an agent's threads: shares all vector pipes, max-min fair
+  copy,    ///< copy engine that fills a buffer: one at a time, in order of request
+  store,   ///< copy engine that takes a result away: one at a time, beside the copies in
+  tensor,  ///< asynchronous tensor operation: one at a time, in order of issue
+  thread   ///< instructions of an agent's threads, which share all vector pipes max-min fairly
 };
 
 /// The work of one instance in an iteration.
 struct EventNode {
   std::string name;  ///< "load K", "S", "P.max", "O.rescale"
   NodeKind kind = NodeKind::thread;
-  Phase phase = Phase::loop;  ///< head and tail: once a block
+  Phase phase = Phase::loop;  ///< phase; head and tail run once a block
   int agent = -1;             ///< index into PlacedDiagram::agents; -1: the block's copy engine
-  double clocks = 0;          ///< copy, tensor: on its pipe; thread: alone on the node
+  double clocks = 0;          ///< clocks on its pipe (copy, tensor), or alone on the node (thread)
   /// Clocks from the node's last clock on the pipe until dependents may use the result. A copy's may be negative: its
   /// result is ready earlier.
   double latency = 0;
-  std::vector<double> demand;  ///< thread: clocks of each vector pipe (EventGraph::pipes)
-  double idle = 0;       ///< tensor: of `clocks` those in which the unit rests, since threads wait for each instruction
-  double port = 0;       ///< tensor: share of shared memory's port that its operands take
-  int instructions = 1;  ///< tensor: that it is handed over in, one after the other
-  bool round_robin = false;  ///< tensor: where the unit's queue is full, agents hand over one instruction each in turn
-  double serial = 0;         ///< thread: clocks of instructions that wait for each other
-  /// thread: on top of `demand` in iterations whose chunk the mask or the array's end cuts
+  std::vector<double> demand;  ///< clocks of each vector pipe (EventGraph::pipes), for threads
+  double idle = 0;       ///< part of `clocks` in which the tensor unit idles, since threads wait for each instruction
+  double port = 0;       ///< share of shared memory's port that a tensor operation's operands take
+  int instructions = 1;  ///< instructions in which a tensor operation is handed over, in order
+  bool round_robin = false;  ///< true if agents hand over one tensor instruction each in turn while the unit's queue is
+                             ///< full
+  double serial = 0;         ///< clocks of a thread's instructions that wait for each other
+  /// Clocks added to `demand` in iterations whose chunk the mask or the array's end cuts.
   std::vector<double> cut_demand = {};
-  double cut_serial = 0;  ///< clocks of it that each wait for the one before
-  double cut_clocks = 0;  ///< clocks of such an iteration alone; 0 if there is no such work
-  double first_latency =
-      0;  ///< copy: on top of `latency` in a block's first cut iterations, whose bytes nobody has asked for before
+  double cut_serial = 0;     ///< clocks of these instructions that each wait for the one before
+  double cut_clocks = 0;     ///< clocks of such an iteration alone; 0 if there is no such work
+  double first_latency = 0;  ///< clocks added to a copy's `latency` in a block's first cut iterations, whose bytes no
+                             ///< block has loaded before
 
-  int engine = -1;  ///< copy, store: index into EventGraph::engines; -1: the block's one queue of copies, or of stores
+  int engine = -1;  ///< index into EventGraph::engines, for copies and stores; -1: the block's queue of copies, or of
+                    ///< stores
 
   [[nodiscard]] double cut_demand_of(std::size_t pipe) const { return cut_demand.empty() ? 0 : cut_demand[pipe]; }
 };
 
 enum class EdgeFrom {
-  done,    ///< the result is there
-  issued,  ///< the instructions have been handed over, in program order; of a tensor operation: the last is in the
-           ///< queue
+  done,    ///< availability of the result
+  issued,  ///< hand-over of all instructions, in program order; for a tensor operation the last is then in the queue
 };
 
 /// The number of a block's first and last iterations that also do the work of cut chunks (EventNode::cut_demand).
@@ -66,19 +67,19 @@ struct CutIterations {
 /// (see event_graph())
 struct EventEdge {
   int from = 0, to = 0;
-  int delay = 0;  ///< iterations (blocks) = tokens on the edge; negative: software pipelining
+  int delay = 0;  ///< iterations (blocks), which are tokens on the edge; negative: software pipelining
   int agents = 0;
   EdgeFrom after = EdgeFrom::done;
-  double latency = 0;    ///< clocks on top of the node's own
-  KnobId tokens = -1;    ///< the knob that `delay` is, less `ahead`; -1: none
+  double latency = 0;    ///< clocks added to the node's own
+  KnobId tokens = -1;    ///< knob whose value, less `ahead`, is `delay`; -1: none
   int ahead = 0;         ///< iterations of one block between `from` and the iteration that lets `to` go on
-  bool barrier = false;  ///< every instance of `to` waits for all of `from`
+  bool barrier = false;  ///< true if every instance of `to` waits for all of `from`
   bool in_order =
       false;  ///< true for a core's program, in which an iteration ahead beyond the block's end still delays that end
 };
 
 struct EventGraph {
-  int tensor_queue = 0;  ///< tensor instructions that the unit takes ahead, the running one among them; 0: any number
+  int tensor_queue = 0;  ///< tensor instructions that the unit accepts ahead, the running one among them; 0: any number
   std::vector<VectorPipe> pipes;
   std::vector<EventNode> nodes;
   std::vector<EventEdge> edges;
@@ -100,7 +101,7 @@ struct EventGraph {
 /// the mapping has no edges, or if an edge names a node that does not exist under the tile's knobs.
 [[nodiscard]] EventGraph event_graph(const PlacedDiagram& placed);
 
-/// Changes the graph to that of a tile which differs only in knobs that are tokens (EventEdge::tokens), all at least 1.
+/// Changes the graph to that of a tile that differs only in knobs for tokens (EventEdge::tokens), all at least 1.
 void set_tokens(EventGraph& graph, const Tile& tile);
 
 }  // namespace napkin

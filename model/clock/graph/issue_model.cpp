@@ -13,7 +13,7 @@ double least_port(const Machine& machine) {
   return port != nullptr ? machine.constant_or("shared_port_least", 0) / port->per_clock.best().value : 1;
 }
 
-/// Shares of a unit's rate by instances at work: those of few of them, and of as many as were measured or more.
+/// The shares of a unit's rate by working instances: for few, and for as many as were measured or more.
 struct Shares {
   std::array<double, 2> few = {1, 1};
   double all = 1;

@@ -13,12 +13,12 @@ namespace napkin {
 
 struct EventNode;
 
-/// A pipe whose work can be cut into any parts: a unit of threads, or the matrix unit where threads wait for it.
+/// A pipe whose work can be divided freely: a unit of threads, or the matrix unit if threads wait for it.
 struct VectorPipe {
   std::string name;
-  double beside =
-      1;  ///< share of its rate that is left, at most, while an asynchronous tensor operation runs (co-use rule)
-  bool port = false;  ///< passes shared memory's port, which the tensor operation's operands take first
+  double beside = 1;  ///< largest share of its rate while an asynchronous tensor operation runs (co-use rule)
+  bool port = false;  ///< true if its work passes shared memory's port, where the tensor operation's operands have
+                      ///< priority
   double least = 0;   ///< least share of that port that others keep beside it
   /// The `beside` of one and of two working instances, if so few get less: with one warp a scheduler, instructions wait
   /// for their own results.
@@ -31,11 +31,11 @@ struct VectorPipe {
 
   /// Returns the share of the rate beside that tensor operation (nullptr: none), for so many working instances.
   [[nodiscard]] double left_by(const EventNode* tensor, std::size_t at_work) const;
-  /// Appends all that left_by depends on.
+  /// Appends all numbers that left_by() depends on.
   void say(std::vector<double>& numbers) const;
 };
 
-/// The first of VectorPipes::pipes.
+/// The indices of the first entries of VectorPipes::pipes.
 inline constexpr std::size_t tensor_pipe = 0, issue_pipe = 1;
 
 struct VectorPipes {

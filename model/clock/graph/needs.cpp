@@ -49,7 +49,7 @@ struct Features {
   }
 };
 
-/// Calls visit(what, name, known, without): "constants." and "tma_box".
+/// The walk over a tile's numbers, which calls visit(what, name, known, without), with "constants." and "tma_box".
 template <class Visit>
 class NeedsWalk {
  public:

@@ -12,9 +12,9 @@ namespace napkin {
 
 /// The treatment of a missing number.
 enum class Without {
-  no_graph,  ///< there is no event graph: the roofline bounds
-  no_power,  ///< the power is not known, and the clock is assumed
-  less       ///< the effect is left out, or a coarser number stands for it, as needs.cpp says beside each
+  no_graph,  ///< no event graph: the roofline gives a bound
+  no_power,  ///< no power, and an assumed clock
+  less       ///< no effect, or a coarser number, as needs.cpp lists it
 };
 
 struct Need {

@@ -15,8 +15,8 @@ constexpr double most_rounds = 32;  // of blocks on all nodes, which are put ont
 using Dealt = BlockLengths::Dealt;
 using Outcome = BlockLengths::Outcome;
 
-/// Blocks that go to the first node that is free, at one e / c, and between which others they go the same way: as long
-/// as of any two ends that were compared the earlier one stays no later.
+/// An assignment of blocks to the first free node at one e / c, and the range of e / c over which it stays: for any two
+/// ends that were compared, the earlier one stays no later.
 class Nodes {
  public:
   Nodes(int nodes, double iteration, double beyond)
@@ -50,7 +50,7 @@ class Nodes {
   }
 
  private:
-  /// Nodes that are free from the same clock on, since they have run the same.
+  /// The nodes that are free from the same clock on, since they have run the same.
   struct Free {
     double at = 0;
     Dealt run;
@@ -89,8 +89,8 @@ class Nodes {
     head_ = 0;
   }
 
-  /// Runs more blocks than there are nodes: first the blocks that begin before the last node is free, then whole
-  /// rounds, in which each node takes one block in turn. Returns how many blocks are left.
+  /// Runs more blocks than nodes: first those that begin before the last node is free, then whole rounds of a block for
+  /// each node. Returns the number of blocks left.
   std::int64_t run_many(const Dealt& block, std::int64_t blocks) {
     forget_ended();
     const Free last = free_.back();

@@ -13,7 +13,7 @@ inline bool goes_to_first_free(BlockOrder order) {
   return order == BlockOrder::grid || order == BlockOrder::longest_first;
 }
 
-/// The clocks of a node's blocks, one after the other.
+/// The clocks of a node's blocks in sequence, beside their iterations.
 struct Ends {
   double start = 0;  ///< excess of the node's first block over a later one
   double each = 0;   ///< clocks of a later block

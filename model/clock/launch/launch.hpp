@@ -71,12 +71,12 @@ class BlockLengths {
 struct LaunchShape {
   Schedule who;
   double mean = 0;       ///< iterations of a block
-  bool unequal = false;  ///< a mask makes blocks unequally long
+  bool unequal = false;  ///< true if a mask makes blocks unequally long
   CutChunks cut;
   UnsharedFraction alone = {};                 ///< unshared_fraction_in_any_order()
   MeanBlock block, uncut;                      ///< block of mean length with its cut chunks, and without any
   std::shared_ptr<BlockLengths> lengths = {};  ///< lengths of unequal blocks, once they are asked for
-  EdgeCopies edge = {};  ///< edge_copies(); its blocks are those of the node that has the most edge blocks
+  EdgeCopies edge = {};  ///< result of edge_copies(); its blocks are those of the node with most edge blocks
   /// The sequences of one length of a packed batch.
   struct Part {
     double mean = 0;  ///< iterations of a block
@@ -91,7 +91,8 @@ struct LaunchShape {
       nullptr;  ///< sequence of each block, for orders that walk the axes as listed
 };
 [[nodiscard]] LaunchShape launch_shape(const PlacedDiagram& placed);
-/// Takes what does not depend on the cluster's size from the shape of a tile with another cluster.
+/// Makes the shape from `like`, the shape of the same tile with another cluster, whose cluster-independent fields it
+/// reuses.
 [[nodiscard]] LaunchShape launch_shape(const PlacedDiagram& placed, const LaunchShape& like);
 /// Returns the iterations of the blocks of one plane of the mask, in order; empty if all blocks have equal lengths.
 [[nodiscard]] std::vector<double> block_lengths(const PlacedDiagram& placed);
@@ -110,7 +111,7 @@ struct LaunchShape {
 
 /// The clocks between two blocks of a node, which no graph changes.
 struct BlockEnds {
-  double start = 0;     ///< clocks until a node's first block does anything
+  double start = 0;     ///< clocks before a node's first block starts to work
   double handover = 0;  ///< clocks until the next block is launched, unless blocks persist
   bool persist = false;
   double empty = 0;  ///< empty_block_clocks()

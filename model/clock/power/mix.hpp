@@ -14,11 +14,11 @@
 
 namespace napkin {
 
-/// Launches of one kind, among those of others.
+/// The launches of one kind in a mix with others.
 struct MixPart {
   double times = 1;                      ///< launches in a round of the mix
   Energy energy;                         ///< energy of a launch
-  std::function<Seconds(Hertz)> time{};  ///< t(f): from its start to the next launch's
+  std::function<Seconds(Hertz)> time{};  ///< time from its start to the next launch's, t(f)
 };
 
 /// Returns the joules of a launch of that time, its share of the card's constant power included.

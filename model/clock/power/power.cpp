@@ -128,7 +128,7 @@ HeldClock held_clock(const Machine& machine, const Energy& energy, double cycles
 
 namespace {
 
-/// Watts of launches one behind the other, by the clock over f0.
+/// The power of a sequence of launches, in watts, by the clock over f0.
 struct PowerAt {
   double idle, steep, flat, exponent;
 

@@ -14,25 +14,25 @@
 
 namespace napkin {
 
-/// Joules of one launch at f0.
+/// The joules of a launch at f0.
 struct Energy {
   double core = 0;    ///< tensor operations, warp instructions, bytes from and to the L2
   double device = 0;  ///< bytes to and from device memory
 };
 
-/// Bytes that one block gets from the L2, asked for by its own SM or by one of its cluster for all (multicast).
+/// The bytes that a block gets from the L2, requested by its own SM, or by one SM of its cluster for all (multicast).
 struct L2Bytes {
   double asked = 0, multicast = 0;
 };
 
-/// Joules of one operation, instruction or byte of each kind, at f0. A byte from the L2 takes `l2` where all neighbours
-/// have asked for it, and `alone` more where it comes for one SM alone.
+/// The joules of an operation, instruction or byte of each kind, at f0. A byte from the L2 takes `l2` if all
+/// neighbouring SMs share it, and `alone` more if it is for one SM.
 struct EnergyRates {
   bool known = false;
   double flop_16bit = 0, flop_8bit = 0, instruction = 0, l2 = 0, alone = 0, multicast = 0, device = 0;
   double flop_synchronous = 0;  ///< joules of a FLOP of tensor instructions with operands and results in registers; 0:
                                 ///< as the others
-  double shared = 0;            ///< a byte that threads load for them from the block's memory
+  double shared = 0;            ///< joules of a byte that threads load for them from the block's memory
   [[nodiscard]] double of_l2(const L2Bytes& bytes, double share_alone = 1) const {
     return bytes.asked * (l2 + share_alone * alone) + bytes.multicast * multicast;
   }
@@ -75,7 +75,7 @@ struct BlockEnergy {
 /// profile's maximum if it was not measured.
 [[nodiscard]] Hertz highest_clock(const Machine& machine);
 
-/// Power is what the card takes on the mean from one launch to the next.
+/// The clock that a card holds, and its power: the mean from one launch to the next.
 struct HeldClock {
   Hertz clock;
   Watts power;
@@ -84,7 +84,7 @@ struct HeldClock {
 
 /// The machine's constants in the power equation (16.1), looked up once.
 struct PowerLaw {
-  double idle = 0, tree = 0;  ///< watts; at f0
+  double idle = 0, tree = 0;  ///< watts when idle, and of the clock tree at f0
   double limit = 0;           ///< watts; 0: none is known
   double highest = 0;         ///< Hz
   double gap = 0;             ///< clocks at the highest between two launches

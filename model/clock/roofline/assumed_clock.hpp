@@ -11,8 +11,7 @@ namespace napkin {
 /// Returns the time that every call takes beside its kernel; 0 if the profile does not have it.
 [[nodiscard]] Seconds launch_overhead(const Machine& machine);
 
-/// The clock that predictions assume: the profile's tensor clock, else its maximum, else its base. 1 GHz where it has
-/// none.
+/// The clock that predictions assume: the profile's tensor clock, else its maximum, else its base, else 1 GHz.
 struct AssumedClock {
   Hertz frequency{1e9};
   std::string_view source = "no clock in the profile: 1 GHz";

@@ -10,10 +10,10 @@ namespace napkin {
 /// The time to combine parts of results. It follows the groups' loops and overlaps with none of their work.
 struct Synchronisation {
   Count steps;        ///< turns of one chain, barriers that a group passes, launches, or sums by one node's last blocks
-  double clocks = 0;  ///< turns: one chain; barriers: those of one group; launch: what the second moves, its latency;
-                      ///< last: what the busiest node's blocks wait for and move
+  double clocks = 0;  ///< clocks of a chain of turns, of a group's barriers, of the second launch's bytes and latency,
+                      ///< or (last) of the busiest node's waits and moves
   Seconds launch;     ///< time of the second launch
-  bool known = true;  ///< false: the profile leaves out a latency on the way, which counts as 0
+  bool known = true;  ///< false if the profile lacks a latency on the way, which then counts as 0
 };
 
 /// Returns the pipe over which blocks of a cluster exchange parts; nullptr if they exchange none.

@@ -75,7 +75,7 @@ Pieces instructions(const PlacedDiagram& placed, const PlacedOperation& op) {
   return out;
 }
 
-/// Adds to the head and tail's work or to the loop's.
+/// Adds clocks to the work of head and tail, or of the loop.
 void add(PipeLoad& pipe, Phase phase, double clocks) { (phase == Phase::loop ? pipe.loop : pipe.once) += clocks; }
 
 /// A load under construction, for pipes whose rate is known only at the end.

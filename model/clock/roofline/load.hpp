@@ -12,16 +12,16 @@
 
 namespace napkin {
 
-/// Clocks that one pipe of a compute node works for one block.
+/// The clocks that a pipe of a compute node works for a block.
 struct PipeLoad {
   std::string_view name;       ///< the unit's name, or "tensor"
   const Unit* unit = nullptr;  ///< unit of the machine, if it is one
   double loop = 0;             ///< clocks of a visited iteration
   double once = 0;             ///< clocks of head and tail together
-  bool vector = false;         ///< work of threads: not tensor, not a memory port
+  bool vector = false;         ///< true for work of threads, not of the tensor unit or a memory port
 };
 
-/// All pipes of a compute node, and what one block moves over the machine's pipe into its level.
+/// The loads of a compute node's pipes by one block, and the bytes that it moves over the pipe into its level.
 struct BlockLoad {
   static constexpr std::size_t most = 16;
   std::array<PipeLoad, most> pipes{PipeLoad{"tensor"}};
@@ -47,7 +47,7 @@ class Workload {
  private:
   struct Share {
     int pipe = -1;       ///< index into BlockLoad::pipes; -1: none
-    double a_clock = 1;  ///< results, slots or bytes
+    double a_clock = 1;  ///< results, slots or bytes a clock
   };
   struct Results {
     std::size_t operation;  ///< index into PlacedDiagram::operations
@@ -91,7 +91,7 @@ class Workload {
 /// The load of a tensor operation in one iteration of a block.
 struct TensorLoad {
   double clocks = 0;      ///< clocks of the matrix unit
-  double slots = 0;       ///< warp instructions issued, loads of operands included where threads do them
+  double slots = 0;       ///< warp instructions issued, including loads of operands by threads
   double port_bytes = 0;  ///< bytes of shared memory
   double products = 0;    ///< tensor instructions
   double flops = 0;       ///< FLOP of the operations, in whole instructions

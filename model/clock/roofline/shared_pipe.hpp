@@ -21,7 +21,7 @@ struct SharedPipe {
 [[nodiscard]] SharedPipe shared_pipe(const Machine& machine, LevelId into, Hertz clock);
 /// Returns the pipe of device memory's bytes.
 [[nodiscard]] SharedPipe device_pipe(const PlacedDiagram& placed, Hertz clock);
-/// Returns device memory's pipe by the machine alone: the first that has a rate. Throws Error where none has.
+/// Returns device memory's pipe of a machine: the first that has a rate. Throws Error if none has.
 [[nodiscard]] SharedPipe device_pipe(const Machine& machine);
 
 }  // namespace napkin

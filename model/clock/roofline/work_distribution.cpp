@@ -29,7 +29,7 @@ CutChunks cut_chunks_packed(const PlacedDiagram& placed) {
   return {sum.first / std::max(blocks, 1.0), sum.last / std::max(blocks, 1.0)};
 }
 
-/// Groups of a masked plane's members and the chunks that they see of the other axis.
+/// The groups of a masked plane's members, and the chunks of the other axis that they see.
 class GroupsUnderMask {
  public:
   GroupsUnderMask(const VisibleSpans& seen, Span seeing, std::int64_t members, std::int64_t group, std::int64_t along,
@@ -158,10 +158,10 @@ Schedule schedule_packed(const PlacedDiagram& placed) {
 
 }  // namespace
 
-// A node that runs ceil(blocks / nodes) blocks takes at least their share: with lengths that fall evenly from the longest
-// (at the mask's mean), n nodes run k n + 1 blocks only if one of them runs k + 1 blocks, none shorter than the last. The
-// number of blocks that a node holds at a time does not change its work. Packed sequences: blocks that have rows alone,
-// and of the busiest node only the longest block and the even share.
+// A node that runs ceil(blocks / nodes) blocks takes at least their share: with lengths that fall evenly from the
+// longest (at the mask's mean), n nodes run k n + 1 blocks only if one of them runs k + 1 blocks, none shorter than the
+// last. The number of blocks that a node holds at a time does not change its work. Packed sequences: blocks that have
+// rows alone, and of the busiest node only the longest block and the even share.
 Schedule schedule(const PlacedDiagram& placed) {
   if (!placed.packed.empty()) return schedule_packed(placed);
   const Count nodes = std::max(placed.machine->compute_nodes(), Count(1));
@@ -190,12 +190,12 @@ Schedule schedule(const PlacedDiagram& placed) {
 
 namespace {
 
-/// Columns of a mask of which no row sees all.
+/// The columns of a mask that no row sees.
 struct HiddenColumns {
   std::array<AxisId, 2> mask;
   AxisId axis = 0;
   double seen = 0;
-  bool of_all = false;  ///< whole chunks are left out, of every input
+  bool of_all = false;  ///< true if whole chunks are left out, of every input
 };
 
 std::vector<HiddenColumns> hidden_columns(const PlacedDiagram& placed) {

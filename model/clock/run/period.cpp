@@ -96,7 +96,7 @@ BlockClocks between(const BlockClocks& one, const BlockClocks& other, double sha
   return {one.first + share * (other.first - one.first), one.next + share * (other.next - one.next)};
 }
 
-/// Clocks of a first block and of a following one, by the runs that a period keeps.
+/// The clocks of a first block and of a following one, from the runs that a period keeps.
 class Runs {
  public:
   /// Prepares the runs of a graph; without a graph only known runs are used.

@@ -20,16 +20,15 @@ namespace napkin {
 
 class Simulation;
 
-/// Clocks of one block with so many iterations: alone, from its first copy's start to its last result, and what one
-/// more block takes behind others.
+/// The clocks of a block with a number of iterations: `first` alone, from its first copy's start to its last result;
+/// `next` as the increase by another block after others.
 struct BlockClocks {
   double first = 0, next = 0;
   bool operator==(const BlockClocks&) const = default;
 };
 
-/// A run of blocks of `iterations` iterations. It also gives the clocks of blocks that are longer or shorter by whole
-/// turns, down to `least` iterations: a block repeats itself every `turn`
-/// iterations.
+/// A run of blocks of `iterations` iterations. As a block repeats itself every `turn` iterations, it also gives the
+/// clocks of blocks that differ by whole turns, down to `least` iterations.
 struct BlockRun {
   BlockClocks clocks;
   int iterations = 1;
@@ -42,8 +41,8 @@ struct BlockRun {
   }
 };
 
-/// Runs of blocks by how many iterations they have and how many of their iterations are cut: a few dozen a graph, in
-/// one piece of memory.
+/// The runs of a graph's blocks by their numbers of iterations and of cut iterations: a few dozen, in one piece of
+/// memory.
 class BlockRuns {
  public:
   /// A run with its cut iterations, in the form that tables keep on disk.
@@ -79,7 +78,7 @@ class BlockRuns {
   std::vector<Kept> runs_;  // by key
 };
 
-/// A block of mean length with a mean number of cut iterations, as the whole numbers on both sides of the two means.
+/// A block of mean length with a mean number of cut iterations, between the whole numbers around both means.
 struct MeanBlock {
   double iterations = 1, rest = 0;  ///< iterations of the shorter block, and the distance above it
   CutIterations fewer, more;
@@ -91,15 +90,15 @@ struct Period {
   double clocks = 0;
   CycleRatio cycle;
   BusiestPipe pipe;
-  int settled = 1;  ///< iterations from which on a block's goes on at the period
-  /// Runs of blocks, where a question needed them.
+  int settled = 1;  ///< length from which another iteration takes the period
+  /// The runs of blocks that questions needed.
   std::shared_ptr<BlockRuns> run;
-  double contention = 0;  ///< clocks - the larger bound: instances meet on pipes with no order between them
+  double contention = 0;  ///< clocks above the larger bound: instances meet on pipes with no order between them
 };
 
-/// The steady iteration of a run of one block; what a period starts from.
+/// The steady iteration of a run of one block, from which a period is made.
 struct SteadyIteration {
-  double clocks = 0;   ///< 0 where the run does not settle
+  double clocks = 0;   ///< clocks; 0 if the run does not settle
   int iterations = 0;  ///< length from which an iteration takes `clocks`
   int turn = 0;        ///< iterations after which it repeats itself; 0: it does not settle
   double end = 0;      ///< clocks of the whole run, if it does not settle
@@ -111,7 +110,7 @@ struct SteadyIteration {
 /// alone, which is enough for a search.
 [[nodiscard]] Period period(const EventGraph& graph, bool explained = true);
 
-/// Adds what period(graph, true) says beyond period(graph, false).
+/// Adds the parts of period(graph, true) that period(graph, false) lacks.
 void explain(const EventGraph& graph, Period& period);
 
 /// Returns a block's clocks. Short blocks are simulated; up to the settling length a few simulated lengths are
@@ -129,15 +128,15 @@ void explain(const EventGraph& graph, Period& period);
 /// Returns a lower bound of a block's clocks, first or later, from the busiest pipe while it settles and the period
 /// after. For blocks whose runs are not known.
 [[nodiscard]] double block_clocks_at_least(const Period& period, double iterations, double cut);
-inline constexpr int most_to_settle = 36;  ///< iterations, beside the cut ones: no period settles later
+inline constexpr int most_to_settle = 36;  ///< iterations, beside the cut ones, after which every period has settled
 inline constexpr int few_iterations = 9;   ///< iterations, beside the cut ones: each length up to this has a run of its
                                            ///< own
 /// Interpolates block_clocks() between the whole blocks around one of mean length.
 [[nodiscard]] BlockClocks between_blocks(const MeanBlock& block, BlockClocks fewer, BlockClocks longer,
                                          BlockClocks more);
 
-/// The periods of graphs met before, found by the graphs' numbers: tiles and questions with equal graphs share a
-/// period. Not for several threads at once.
+/// The periods of known graphs, found by the graphs' content: tiles and questions with equal graphs share a period. Not
+/// thread-safe.
 class Periods {
  public:
   Periods();

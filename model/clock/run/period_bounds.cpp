@@ -76,8 +76,8 @@ class Howard {
     double clocks;
   };
 
-  /// Ends where no vertex turns. A ratio that no cycle beats lets ways grow over `vertices` rounds at most: beyond,
-  /// they grow by rounding alone. Whatever the numbers, no search takes more than so many rounds for each vertex.
+  /// Iterates until no vertex switches, or until ways have grown over `vertices` rounds without a better cycle, which
+  /// only rounding can cause. Rounds are limited for each vertex.
   void search(int vertices) {
     constexpr int most_rounds_a_vertex = 64;
     const int most = most_rounds_a_vertex * (vertices + 1);
@@ -102,7 +102,7 @@ class Howard {
     }
   }
 
-  /// Takes the best of the cycles that the policies run into, where it beats the best so far; returns whether one did.
+  /// Takes the best cycle of the current policies if it beats the best so far. Returns true if one did.
   bool follow() {
     bool better = false;
     std::fill(met_.begin(), met_.end(), 0);

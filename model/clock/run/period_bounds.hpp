@@ -14,11 +14,11 @@
 namespace napkin {
 
 struct CycleRatio {
-  double clocks = 0;               ///< 0 where nothing waits for itself
+  double clocks = 0;               ///< clocks an iteration; 0 if there is no cycle of waits
   std::vector<std::string> nodes;  ///< nodes of the critical cycle, in order: "P.max[0]", instance in brackets
 };
 
-/// Throws Error for a cycle without tokens that takes time.
+/// Finds the cycle. Throws Error for a cycle without tokens that takes time.
 [[nodiscard]] CycleRatio cycle_ratio(const EventGraph& graph);
 
 /// Returns the clocks of the critical cycle over edges that also hold between blocks, a bound for searches.

@@ -61,7 +61,7 @@ void Simulation::begin(int iterations, int blocks, int let_in) {
   let_in_unblocked();
 }
 
-/// Finds every unblocked job before the first of them runs: a job that another one unblocks would be met twice.
+/// Finds every unblocked job before the first of them runs, since a job that another unblocks would be found twice.
 void Simulation::let_in_unblocked() {
   let_in_.clear();
   for (int v = 0; v < static_cast<int>(vertices_.size()); ++v) {
@@ -185,7 +185,7 @@ void Simulation::finish(Job job) {
   fire(job, EdgeFrom::done);
 }
 
-/// Serves the queues' heads, then lets time pass until something ends, or arrives that lets a job begin.
+/// Serves the queues' heads, then advances the time until a job ends, or an arrival lets a job begin.
 void Simulation::step() {
   for (std::size_t which = 0; which < s_.queues.size(); ++which) {
     if (s_.ends[end_of(which)] == never && !s_.queues[which].empty()) serve(which);
@@ -200,7 +200,8 @@ void Simulation::step() {
   if (s_.next_end <= until) end_threads();
 }
 
-/// Lets time pass until the next arrival, or to the next end where that comes first. False: nothing has come of it yet.
+/// Advances the time to the next arrival, or to the next end if that is earlier. Returns false if no job could begin
+/// yet.
 bool Simulation::receive(double ends) {
   if (s_.first_arrival == s_.arrivals.size()) {
     s_.arrivals.clear();
@@ -255,7 +256,7 @@ void Simulation::end_threads() {
   }
 }
 
-/// Settles what threads have done, and gives them their rates from now on.
+/// Accounts for the threads' progress, and gives them new rates.
 void Simulation::share() {
   s_.changed = false;
   const double passed = s_.now - s_.changed_at;

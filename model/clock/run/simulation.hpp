@@ -27,7 +27,8 @@ class Simulation {
   struct FirstBlocks {
     std::array<double, 3> clocks{};  ///< clocks until the last result of one, two and three blocks in a row
     std::array<double, 3> more{};    ///< clocks of another iteration in each block
-    int least = 1, turn = 1;         ///< holds for blocks of `least` iterations or more that differ by whole turns
+    int least = 1, turn = 1;         ///< range of validity: blocks of `least` iterations or more that differ by whole
+                                     ///< turns
   };
   /// Simulates up to three blocks in a row, each starting from the state in which the previous left the pipes. `cut`
   /// tells how many of a block's first and last iterations are partial. Unless `in_full`, repeated iterations are
@@ -35,12 +36,12 @@ class Simulation {
   [[nodiscard]] FirstBlocks first_blocks(int iterations, CutIterations cut = {}, bool in_full = false);
 
   struct Steady {
-    double clocks = 0;   ///< an iteration; where it does not settle: all
+    double clocks = 0;   ///< clocks of an iteration; if it does not settle, of all
     int iterations = 0;  ///< length from which an iteration takes `clocks`
     int turn = 0;        ///< iterations after which it repeats itself; 0: it does not settle
   };
-  /// Runs one block until it repeats itself: over twice as many iterations as an edge reaches, every node ends a
-  /// fixed number of clocks after it did 1 or a few iterations before. A block that never does runs to its end.
+  /// Runs a block until it repeats itself: over twice as many iterations as any edge reaches, every node ends a fixed
+  /// number of clocks after it did a fixed number of iterations before. Otherwise runs to the end.
   [[nodiscard]] Steady steady(int most_iterations);
 
  private:
@@ -95,7 +96,7 @@ class Simulation {
     std::size_t head = 0;
     [[nodiscard]] bool empty() const { return head == jobs.size(); }
   };
-  /// Instructions in a row of one tensor operation.
+  /// Consecutive instructions of a tensor operation.
   struct Part {
     Job job;
     int count = 0;
@@ -124,7 +125,7 @@ class Simulation {
   enum : std::size_t { copies, stores, tensors, handed };
   /// Returns the index in State::ends of a queue's job.
   [[nodiscard]] static std::size_t end_of(std::size_t queue) { return queue < tensors ? queue : queue + 2; }
-  /// Iterations that a run has left out.
+  /// The iterations that a run has skipped.
   struct Skipped {
     int blocks = 0, behind = 0;  // blocks that have repeated themselves, and the block behind the latest one
     double clocks = 0;

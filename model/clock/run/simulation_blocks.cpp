@@ -114,8 +114,8 @@ void Simulation::say() {
   for (const Job job : s_.held) say_job(job);
 }
 
-/// Lets as many whole turns pass as do not reach into what is other at the block's end; none where it began with what
-/// is other at its start, or has met its end.
+/// Skips as many whole turns as do not reach into the cut iterations at the block's end; none if the repeated part
+/// begins with cut iterations at its start, or has met its end.
 void Simulation::skip(int block, int distance, double clocks) {
   const int start = block * iterations_, to = start + iterations_ - std::max(cut_.last, most_back_);
   const int last = furthest(start, to), like_others = start + std::max(cut_.first, most_ahead_);

@@ -137,7 +137,8 @@ void Simulation::time_handing() {
   }
 }
 
-/// Lets go on who waits for operations whose last instruction is in the queue; notes for the others when it will be.
+/// Releases jobs that wait for operations whose last instruction is in the queue, and computes that moment for the
+/// others.
 void Simulation::see_what_is_handed_over() {
   Tensors& t = s_.unit;
   const bool all = g_->tensor_queue == 0 || t.idle();

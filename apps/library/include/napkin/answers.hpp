@@ -264,7 +264,7 @@ struct AlternativeAnswer {
 struct KernelAnswer {
   std::string kernel;
   bool bundled = false;
-  TileValues tile;  ///< its best tile; empty: nothing fits
+  TileValues tile;  ///< best tile; empty: nothing fits
   std::optional<PredictedAnswer> predicted;
   bool by_graph = false;  ///< true if predicted by the event graph; false for the roofline, which no kernel reaches
   std::string why;        ///< the reason why nothing fits
