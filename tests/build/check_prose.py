@@ -9,6 +9,7 @@ usage: check_prose.py ROOT
 - The comment of a type or of a field begins with the noun that it is, and with no preposition, pronoun or question
   word: "bytes of a block", "true if ...", not "of a block", "whether ...".
 - Both take at most three lines, and use no metaphor for a mechanism ("waits in line").
+- The glossary has some fifteen house terms, each with a meaning and an example.
 - A noun stands where "the same", "alike" or "of these" would stand for one: "the clocks of a multicast box", not "the
   same by multicast".
 
@@ -22,7 +23,7 @@ from listing import files_of
 
 HEADERS, SOURCES, PAGES = {".hpp", ".cuh"}, {".hpp", ".cuh", ".cpp"}, {".md"}
 PRODUCT = ("apps/", "kernels/", "model/", "solver/")
-NOTEBOOKS = "docs/lab/"
+NOTEBOOKS, GLOSSARY = "docs/lab/", "model/README.md"
 HEADS = set("by for from how of what when where whether which who whose why with without".split())
 # Words that no comment of a type or a field begins with.
 FIRST = set("""
@@ -146,8 +147,15 @@ def wrong_in(name, text):
     return found
 
 
+def wrong_glossary(text):
+    """Rows of the glossary's table of house terms without a meaning or an example, and a table that grew."""
+    table = text.split("| term | meaning | example |\n")[1].split("\n\n")[0].splitlines()[1:]
+    found = [f"{GLOSSARY}: '{row}': term, meaning, example" for row in table if len(row.strip("|").split(" | ")) != 3]
+    return found + ([] if 10 <= len(table) <= 20 else [f"{GLOSSARY}: {len(table)} house terms: about fifteen"])
+
+
 def check(root):
-    found = []
+    found = wrong_glossary((pathlib.Path(root) / GLOSSARY).read_text())
     for name in files_of(root):
         path = pathlib.Path(root) / name
         if path.suffix in SOURCES | PAGES and path.is_file() and not name.startswith(NOTEBOOKS):
@@ -175,6 +183,9 @@ def selftest():
                 "/// Of every block.\nusing A = int;"):
         assert wrong_in("model/a.cpp", bad + "\n"), bad
     assert not wrong_in("tests/a.cpp", "/// Of every block.\nusing A = int;\n")
+    table = "| term | meaning | example |\n|---|---|---|\n"
+    assert not wrong_glossary(table + "| a | b | c |\n" * 15 + "\n\n")
+    assert wrong_glossary(table + "| a | b |\n" * 15 + "\n\n") and wrong_glossary(table + "| a | b | c |\n" * 30 + "\n\n")
     assert wrong_in("a.md", "The same of rows.\n") and not wrong_in("a.md", "```\nThe same of rows.\n```\n")
 
 
