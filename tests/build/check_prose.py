@@ -21,9 +21,10 @@ import sys
 
 from listing import files_of
 
-HEADERS, SOURCES, PAGES = {".hpp", ".cuh"}, {".hpp", ".cuh", ".cpp"}, {".md"}
+HEADERS, SOURCES, PAGES, DATA = {".hpp", ".cuh"}, {".hpp", ".cuh", ".cpp"}, {".md"}, {".yaml"}
 PRODUCT = ("apps/", "kernels/", "model/", "solver/")
 NOTEBOOKS, GLOSSARY = "docs/lab/", "model/README.md"
+NOTES = set("at behind how in its of one so those what whether which who whose".split())  # of YAML files
 HEADS = set("by for from how of what when where whether which who whose why with without".split())
 # Words that no comment of a type or a field begins with.
 FIRST = set("""
@@ -122,6 +123,17 @@ def wrong_comment(words, declaration):
     return ""
 
 
+def notes(text):
+    """(line number, first line) of each comment # of a YAML file."""
+    lines = text.split("\n")
+    for number, line in enumerate(lines, 1):
+        own = re.match(r"\s*#\s?(.*)", line)
+        if own and number > 1 and re.match(r"\s*#\s*\S", lines[number - 2]):
+            continue
+        if match := own or re.search(r"\s#\s(.*)", line):
+            yield number, match[1]
+
+
 def prose_of(suffix, text):
     """Lines of a document outside of its code, comments of a source; (line number, text)."""
     code = False
@@ -136,6 +148,9 @@ def prose_of(suffix, text):
 
 def wrong_in(name, text):
     suffix = pathlib.Path(name).suffix
+    if suffix in DATA:
+        return [f"{name}:{line}: '{note[:60]}': begin with the noun that it is"
+                for line, note in notes(text) if first_word(note) in NOTES]
     found = [f"{name}:{line}: '{match[0].strip()}' stands for a noun: say it"
              for line, prose in prose_of(suffix, text) for match in PRONOUN.finditer(QUOTED.sub('""', prose))]
     if suffix in HEADERS and (problem := wrong_head(text)):
@@ -158,7 +173,8 @@ def check(root):
     found = wrong_glossary((pathlib.Path(root) / GLOSSARY).read_text())
     for name in files_of(root):
         path = pathlib.Path(root) / name
-        if path.suffix in SOURCES | PAGES and path.is_file() and not name.startswith(NOTEBOOKS):
+        product = path.suffix in DATA and name.startswith((*PRODUCT, "hardware_profiles/"))
+        if (path.suffix in SOURCES | PAGES or product) and path.is_file() and not name.startswith(NOTEBOOKS):
             found += wrong_in(name, path.read_text(errors="replace"))
     return found
 
@@ -182,6 +198,7 @@ def selftest():
                 "/// Times a row.\n/// a\n/// b\n/// c\nint a;", "/// A tile that waits in line.\nstruct A {",
                 "/// Of every block.\nusing A = int;"):
         assert wrong_in("model/a.cpp", bad + "\n"), bad
+    assert wrong_in("a.yaml", "a: 1  # of a block\n") and not wrong_in("a.yaml", "# bytes of one\n# of these\n")
     assert not wrong_in("tests/a.cpp", "/// Of every block.\nusing A = int;\n")
     table = "| term | meaning | example |\n|---|---|---|\n"
     assert not wrong_glossary(table + "| a | b | c |\n" * 15 + "\n\n")
