@@ -9,6 +9,7 @@ usage: check_prose.py ROOT
 - The comment of a type or of a field begins with the noun that it is, and with no preposition, pronoun or question
   word: "bytes of a block", "true if ...", not "of a block", "whether ...".
 - Both take at most three lines, and use no metaphor for a mechanism ("waits in line").
+- A note (#) of a mapping or a profile begins with no preposition or question word.
 - The glossary has some fifteen house terms, each with a meaning and an example.
 - A noun stands where "the same", "alike" or "of these" would stand for one: "the clocks of a multicast box", not "the
   same by multicast".
