@@ -21,8 +21,8 @@ class KernelCache {
 
   /// Returns the entry; nothing if it is missing or damaged.
   [[nodiscard]] std::optional<CompiledKernel> find(const std::string& key) const;
-  /// Returns "" or why the entry could not be written. Never throws for that: the kernel is there, only slower next
-  /// time.
+  /// Stores a kernel. Returns "", or the reason why it could not be written; never throws for that, since it can be
+  /// compiled again.
   [[nodiscard]] std::string store(const std::string& key, const CompiledKernel& kernel) const;
 
   [[nodiscard]] std::filesystem::path file_of(const std::string& key) const { return entries_.file_of(key); }
@@ -31,11 +31,11 @@ class KernelCache {
   DiskCache entries_;
 };
 
-/// A kernel, and what went beside.
+/// A compiled kernel, and how it was obtained.
 struct Compilation {
   CompiledKernel kernel;
   bool cached = false;
-  std::string warning;  ///< the cache could not be written; "" otherwise
+  std::string warning;  ///< reason why the cache could not be written; else ""
 };
 
 /// Returns the kernel from the cache, or compiles and stores it. Throws CudaFailure if it does not compile.

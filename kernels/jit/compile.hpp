@@ -41,8 +41,8 @@ class Compiler {
   /// Returns the version, "13.0". Opens the library.
   [[nodiscard]] std::string version() const;
 
-  /// Throws CudaFailure with the compiler's log where the source does not compile. Spills and serialised instructions
-  /// are in the report: CompileReport::clean().
+  /// Compiles. Throws CudaFailure with the compiler's log if the source does not compile. Spills and serialised
+  /// instructions are in the report: CompileReport::clean().
   [[nodiscard]] CompiledKernel compile(const CompileRequest& request) const;
 
  private:

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t digest_digits = 64;
 
-/// A file descriptor that closes itself and takes its file with it unless it was renamed away.
+/// A file descriptor that closes itself, and removes its file unless that was renamed.
 class Temporary {
  public:
   explicit Temporary(fs::path path) : path_(std::move(path)) {

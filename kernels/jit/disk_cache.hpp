@@ -17,7 +17,8 @@ class DiskCache {
 
   /// Returns the entry; nothing if it is missing or damaged.
   [[nodiscard]] std::optional<std::string> find(const std::string& key) const;
-  /// Returns "" or why the entry could not be written. Never throws for that: what was kept can be made again.
+  /// Stores an entry. Returns "", or the reason why it could not be written; never throws for that, since entries can
+  /// be made again.
   [[nodiscard]] std::string store(const std::string& key, std::string_view content) const;
 
   [[nodiscard]] std::filesystem::path file_of(const std::string& key) const { return directory_ / (key + "." + kind_); }
@@ -32,7 +33,7 @@ class DiskCache {
 
 /// Appends a field of an entry: "length:bytes".
 void add_field(std::string& content, std::string_view bytes);
-/// Takes the next one off; nothing where there is no whole one.
+/// Takes the next field off; nothing if there is no whole one.
 [[nodiscard]] std::optional<std::string_view> next_field(std::string_view& rest);
 
 }  // namespace napkin

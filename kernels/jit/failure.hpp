@@ -7,15 +7,13 @@
 
 namespace napkin {
 
-/// A library of CUDA that is missing, refuses or fails. what() names the call, what went wrong and, where known, the
-/// way out.
+/// A CUDA library that is missing, refuses or fails. what() names the call, the fault and, if known, the remedy.
 class CudaFailure : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// The compiler did what it was asked, and the kernel would not be what its mapping says: it spills, or wgmma was
-/// serialised.
+/// A compiled kernel that is not what its mapping says: it spills, or wgmma was serialised.
 class CompilerObjection : public CudaFailure {
  public:
   using CudaFailure::CudaFailure;

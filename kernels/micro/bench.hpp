@@ -13,7 +13,7 @@
 
 namespace napkin {
 
-/// A kernel that runs again and again.
+/// A kernel that runs repeatedly until clock and power are steady.
 struct SteadyLoad {
   double seconds = 0;  ///< time of one launch
   double clock = 0;    ///< hertz; NVML's median over the later part. 0: not known
@@ -64,7 +64,7 @@ class GpuBench : public Bench {
   DeviceMemory results_, memory_, flush_;
 };
 
-/// Runs nothing: remembers what would run. Clocks and times that it answers are all 1.
+/// A bench that runs nothing and records the plans. Its clocks and times are all 1.
 class PlanningBench : public Bench {
  public:
   explicit PlanningBench(DeviceProperties device) : device_(std::move(device)) {}

@@ -16,8 +16,8 @@ struct TensorView {
   std::int64_t batch = 0, head = 0, row = 0;  ///< o and q: of query heads
 };
 
-/// Keys and values in pages of so many keys, wherever each lies: [pages, heads, size, columns] by the strides of k and
-/// v, whose `batch` is then from page to page. attention_decode_sm90 alone.
+/// Keys and values in pages of `size` keys at any addresses: [pages, heads, size, columns] by the strides of k and v,
+/// whose `batch` is then the stride between pages. attention_decode_sm90 alone.
 struct KeyPages {
   std::uint64_t table = 0;  ///< i32 [b, row] on the device: page numbers of each sequence; 0: no pages
   std::int64_t row = 0;     ///< pages that a sequence has in the table
@@ -26,8 +26,8 @@ struct KeyPages {
   bool operator==(const KeyPages&) const = default;
 };
 
-/// f32 numbers on the device that numbers of e4m3 are to be multiplied by: attention_fp8_sm90 alone. Strides in
-/// numbers; 0 where one stands for all: of a whole tensor all are. `block`: from 128 rows to the next (scales: block).
+/// The scales of e4m3 numbers, f32 on the device: attention_fp8_sm90 alone. Strides in scales; 0 shares a scale along
+/// that axis. `block` is the stride between groups of 128 rows (scales: block).
 struct ScaleView {
   std::uint64_t address = 0;  ///< 0: all are 1
   std::int64_t batch = 0, head = 0, block = 0;
@@ -37,8 +37,8 @@ struct AttentionCall {
   TensorView q, k, v, o;
   std::uint64_t log_sum_exp = 0;  ///< f32 [b, h * g, q] ([h * g, q rows] when packed), or 0: not wanted
   std::optional<double> scale;    ///< scale of the softmax; default d^-1/2
-  /// Packed sequences of different lengths, one behind the other: i32 [b + 1] first rows on the device, and all rows.
-  /// The question's q and x are then the longest. Batch strides are not used.
+  /// Packed sequences: i32 [b + 1] first rows on the device, and the number of all rows. The question's q and x are
+  /// then the longest. Batch strides are not used.
   std::uint64_t q_starts = 0, x_starts = 0;
   std::int64_t q_rows = 0, x_rows = 0;
   std::uint64_t ticket =
@@ -77,8 +77,8 @@ struct AttentionCall {
 [[nodiscard]] LaunchPlan attention_plan(const PlacedDiagram& placed, const AttentionCall& call,
                                         const LaunchDevice& device);
 
-/// Gives a plan of any of them the memory of another call that is the same in all else: sizes, strides, scale, and
-/// which of the optional arrays it has. Throws Error for addresses that are no multiples of 16 bytes.
+/// Binds a plan of any of them to the memory of another call with equal sizes, strides, scale, and optional arrays.
+/// Throws Error for addresses that are not multiples of 16 bytes.
 void bind(LaunchPlan& plan, const AttentionCall& call);
 
 }  // namespace napkin

@@ -38,8 +38,8 @@ struct AttentionBackwardPlans {
 [[nodiscard]] AttentionBackwardPlans attention_backward_sm90_plans(const PlacedDiagram& placed,
                                                                    const AttentionBackwardCall& call);
 
-/// Gives the plans the memory of another call that is the same in all else: sizes, strides and scale. Throws Error for
-/// addresses that are no multiples of 16 bytes. (Not `bind`: of a standard container that name finds std::bind.)
+/// Binds the plans to the memory of another call with equal sizes, strides and scale. Throws Error for addresses that
+/// are not multiples of 16 bytes. (Not named `bind`, which would find std::bind for a standard container.)
 void bind_backward(std::span<LaunchPlan> plans, const AttentionBackwardCall& call);
 
 }  // namespace napkin

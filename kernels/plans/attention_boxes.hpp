@@ -10,12 +10,12 @@
 
 namespace napkin {
 
-/// Columns of a head as they lie in memory, and as a block holds them: zeros behind those that there are.
+/// The columns of a head in memory, and in a block: padded with zeros.
 struct HeadColumns {
   int own, held;
 };
 
-/// The sizes of a question's arrays. Packed sequences lie one behind the other: they are one sequence of all rows.
+/// The sizes of a question's arrays. Packed sequences count as one sequence of all rows.
 struct AttentionBoxes {
   DType type = DType::bf16;
   std::int64_t h = 0, g = 0, q = 0, x = 0;

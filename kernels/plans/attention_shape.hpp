@@ -25,7 +25,8 @@ namespace napkin {
 [[nodiscard]] AttentionShape attention_shape(const PlacedDiagram& placed, int tile_q, int tile_g,
                                              const LaunchDevice& device, const PlacementReader& read);
 
-/// Writes what every kernel's configuration has of a question: its type, mask, widths, and what its call asks for.
+/// Writes the fields of every kernel's configuration that follow from a question: type, mask, widths, and the call's
+/// options.
 template <class Config, class Call>
 void set_question(Config& c, const PlacedDiagram& placed, const Call& call, const PlacementReader& read) {
   c.d = read.held("d");
@@ -37,7 +38,7 @@ void set_question(Config& c, const PlacedDiagram& placed, const Call& call, cons
   c.cycles = call.cycles != 0;
 }
 
-/// Writes where the copy engine puts Q, K and V, where the barriers lie behind them, and the registers of a thread.
+/// Writes the places of Q, K and V in shared memory, of the barriers after them, and the registers of a thread.
 template <class Config>
 void set_copies(Config& c, const PlacementReader& read) {
   c.q_offset = read.offset("Q");
@@ -63,7 +64,7 @@ void set_scale(Arguments& a, const std::optional<double>& wanted, const Placemen
 [[nodiscard]] AttentionArguments attention_arguments(const AttentionCall& call, const AttentionShape& shape,
                                                      const PlacementReader& read);
 
-/// Writes what the forward kernels' parameters have of a call's memory.
+/// Writes the memory of a call into the forward kernels' parameters.
 template <class Arguments>
 void bind_common(Arguments& a, const AttentionCall& call) {
   a.shape.q_starts = reinterpret_cast<const int*>(call.q_starts);
@@ -86,7 +87,7 @@ void bind_decode_sm90(LaunchPlan& plan, const AttentionCall& call);
 void bind_fp8_sm90(LaunchPlan& plan, const AttentionCall& call);
 void bind_sm80(LaunchPlan& plan, const AttentionCall& call);
 
-/// Throws Error where packed sequences lack their starts or rows, and where a dump stands beside what it cannot.
+/// Throws Error if packed sequences lack their starts or rows, or if a dump excludes other options.
 void check_call(const AttentionCall& call, std::string_view kernel);
 
 }  // namespace napkin

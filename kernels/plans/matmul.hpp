@@ -17,14 +17,14 @@ struct MatrixView {
 struct MatmulCall {
   MatrixView a, b, c;
   std::uint64_t cycles = 0;  ///< u64 [SMs, 2], all ones and 0: wanted first start and last end; 0: not wanted
-  std::uint64_t arrived = 0, sums = 0;  ///< memory of matmul_scratch(), for one launch at a time; 0 where it has none
+  std::uint64_t arrived = 0, sums = 0;  ///< addresses of matmul_scratch()'s memory, for one launch at a time; 0: none
   std::uint64_t a_scale = 0, b_scale = 0;  ///< scales of A and B for e4m3: addresses of f32; 0: 1
 };
 
 /// The memory, beside its matrices, that a placement with parts (split-K) needs.
 struct MatmulScratch {
   Count counters;  ///< i32, zero before the first launch; a launch leaves them so
-  Bytes sums;      ///< parts in f32, whatever is there before and after
+  Bytes sums;      ///< bytes of parts in f32, of any content before and after
 };
 [[nodiscard]] MatmulScratch matmul_scratch(const PlacedDiagram& placed);
 
@@ -33,7 +33,7 @@ struct MatmulScratch {
 /// integers.
 [[nodiscard]] LaunchPlan matmul_plan(const PlacedDiagram& placed, const MatmulCall& call, const LaunchDevice& device);
 
-/// Gives a plan the memory of another call whose sizes and strides are the same. Throws Error as above.
+/// Binds a plan to the memory of another call with equal sizes and strides. Throws Error as above.
 void bind(LaunchPlan& plan, const MatmulCall& call);
 
 }  // namespace napkin

@@ -46,7 +46,7 @@ class PlacementReader {
   Plan plan_;
 };
 
-/// Throws Error where it does not hold.
+/// Throws Error unless `holds`.
 void require(bool holds, std::string_view where, const std::string& what, const std::string& right);
 
 /// Returns the elements of a swizzle span: the widest of 64, 32 and 16 that divides `columns`.
@@ -62,10 +62,10 @@ void require(bool holds, std::string_view where, const std::string& what, const 
 /// Returns the array's address. Throws Error if it is not a multiple of 16 bytes.
 [[nodiscard]] std::uint64_t aligned(const std::string& name, std::uint64_t address);
 
-/// Sets where the plan's boxes copy from and to: arrays by name, in the boxes' order.
+/// Sets the addresses of the plan's boxes: arrays by name, in the boxes' order.
 void bind_boxes(LaunchPlan& plan, std::initializer_list<std::pair<const char*, std::uint64_t>> arrays);
 
-/// Changes the parameter of a plan's kernel. Throws Error where it is another kernel's.
+/// Changes the parameter of a plan's kernel. Throws Error if it is another kernel's.
 template <class Arguments, class Change>
 void change_arguments(LaunchPlan& plan, const Change& change) {
   Arguments arguments;

@@ -28,7 +28,7 @@ struct AttentionLayout {
   bool log_sum_exp = true;
   bool heads_first = false;  ///< [b, head, row, d] instead of [b, row, head, d]
   std::int64_t gap =
-      0;  ///< elements between rows that belong to nobody (a multiple of 8); a row and a head then do too
+      0;  ///< elements between rows that belong to no row (a multiple of 8); rows and heads are then separated too
   std::vector<std::int32_t> q_lengths, x_lengths;    ///< packed: one of each per sequence; else empty
   double deviation = 1;                              ///< standard deviation of the inputs
   double growth = 0.25;                              ///< exponent of growing and shrinking inputs, powers of two a key

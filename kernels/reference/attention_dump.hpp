@@ -17,13 +17,12 @@ namespace napkin {
 /// Returns the bytes of all tiles' dumps.
 [[nodiscard]] Bytes attention_dump_bytes(const PlacedDiagram& placed);
 
-/// Shows one tile's part of it (DumpLayout::tile_size() numbers) under the names, groups and chunks that run_streamed()
-/// has, clipped to the arrays; chunks that hold nothing but the poison were not visited. Pure. Throws CudaFailure where
-/// the tile was never written.
+/// Shows a tile's part (DumpLayout::tile_size() numbers) under the names, groups and chunks of run_streamed(), clipped
+/// to the arrays; chunks of poison were not visited. Pure. Throws CudaFailure if the tile was never written.
 void show_attention_tile(const PlacedDiagram& placed, int tile, std::span<const float> numbers,
                          const DumpOptions& options);
 
-/// Runs the debug variant once on these inputs. Throws Error for intermediates that are too many, CudaFailure.
+/// Runs the debug variant once on these inputs. Throws Error for too many intermediates, CudaFailure.
 void dump_attention(Runtime& runtime, const PlacedDiagram& placed, const Tensors& inputs, const DumpOptions& options);
 
 /// Makes the bundled kernel of an attention kernel with that planner.

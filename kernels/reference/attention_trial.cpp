@@ -10,7 +10,7 @@
 namespace napkin {
 namespace {
 
-/// A row of the output and what it should be.
+/// A row of the output and its reference.
 struct KnownRow {
   std::int64_t batch = 0, head = 0, query = 0;
   std::vector<double> o;

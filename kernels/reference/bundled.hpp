@@ -48,7 +48,8 @@ struct DumpOptions {
   std::vector<std::string> observed;  ///< names; empty: all
   Observer observer;
 };
-constexpr std::uint32_t dump_poison = 0xFFFFFFFF;  ///< a NaN that no kernel makes: where it stands nothing was written
+constexpr std::uint32_t dump_poison = 0xFFFFFFFF;  ///< A NaN that no kernel makes, which marks words that were not
+                                                   ///< written.
 
 struct BundledKernel {
   std::string mapping;  ///< name of the mapping that describes it
@@ -59,8 +60,8 @@ struct BundledKernel {
   /// Throws CudaFailure.
   std::unique_ptr<KernelTrial> (*trial)(Runtime& runtime, const PlacedDiagram& placed,
                                         const TrialOptions& options) = nullptr;
-  /// Runs the debug variant once on these inputs and shows its intermediates as run_streamed() would, chunks that the
-  /// kernel did not visit left out; nullptr where there is none. Throws Error where they are too many, CudaFailure.
+  /// Runs the debug variant once on these inputs and shows its intermediates as run_streamed() would, without chunks
+  /// that the kernel did not visit; nullptr if it has none. Throws Error for too many, CudaFailure.
   void (*dump)(Runtime& runtime, const PlacedDiagram& placed, const Tensors& inputs,
                const DumpOptions& options) = nullptr;
 };

@@ -15,7 +15,7 @@ namespace napkin {
 
 constexpr int e4m3_sum_terms = 32;
 
-/// 32 numbers of e4m3, taken apart: a row of a product meets every column, and is taken apart once.
+/// 32 e4m3 numbers, decoded once, as a row of a product meets every column.
 struct E4m3Terms {
   float values[e4m3_sum_terms];
   std::int16_t exponents[e4m3_sum_terms];  ///< exponents; a subnormal number has that of the least normal one

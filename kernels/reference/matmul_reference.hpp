@@ -37,7 +37,7 @@ struct HostMatmul {
 [[nodiscard]] std::vector<std::vector<double>> reference_rows(const HostMatmul& m,
                                                               const std::vector<std::int64_t>& rows, int threads = 1);
 
-/// Holds one row of C to the reference. reference_error: of the exact product rounded to the type.
+/// Compares a row of C with the reference. reference_error is that of the exact product rounded to the type.
 void compare_row(std::span<const std::uint16_t> row, const std::vector<double>& reference, DType type,
                  Comparison& into);
 

@@ -98,7 +98,7 @@ struct Softmax {
   double log_sum_exp = -infinity;
 };
 
-/// The exponentials behind the largest score, and their sum.
+/// The exponentials relative to the largest score, and their sum.
 struct Exponentials {
   std::vector<double> weights;
   double most = -infinity, sum = 0;

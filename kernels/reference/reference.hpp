@@ -15,7 +15,7 @@ struct AttentionSizes {
   std::int64_t b = 1, h = 1, g = 1, q = 1, x = 1, d = 64, dv = 64;  ///< packed: q and x are the longest
 };
 
-/// Numbers of 16 bits (or of 8, one each in the low byte) on the host and where row (batch, head, row) of them starts.
+/// Numbers of 16 bits (or of 8, each in the low byte) on the host, with the strides of their rows (batch, head, row).
 struct HostArray {
   std::vector<std::uint16_t> values;
   std::int64_t batch = 0, head = 0, row = 0;  ///< strides in elements
@@ -96,12 +96,12 @@ struct Comparison {
   double max_error = 0;        ///< largest |o - reference| over the rows compared
   double reference_error = 0;  ///< largest error of unfused_row
   double largest = 0;          ///< largest |reference|
-  double rounding = 0;         ///< allowed beside: rounding_of(largest) where the rows are few
+  double rounding = 0;         ///< error allowed beside: rounding_of(largest) for few rows
   double lse_error = 0;        ///< error against log_sum_exp_to_hold()
-  std::int64_t rows = 0;       ///< compared
+  std::int64_t rows = 0;       ///< rows compared
   std::int64_t unwritten = 0;  ///< output elements, of all, that still hold the poison
-  std::int64_t strayed = 0;    ///< elements between and around the rows that do not
-  std::string beside;          ///< the first that was written beside the rows or beside an array: "O[1040]"
+  std::int64_t strayed = 0;    ///< elements between and around the rows that lost the poison
+  std::string beside;          ///< first element written beside the rows or beside an array: "O[1040]"
   [[nodiscard]] bool good() const {
     return rows > 0 && max_error <= allowed_error(reference_error, rounding) && lse_error <= 1e-3 && unwritten == 0 &&
            strayed == 0 && beside.empty();
@@ -112,7 +112,7 @@ constexpr std::uint16_t poison = 0xFFFF;  // a NaN that no kernel produces
 constexpr std::uint8_t poison_byte = 0xFF;
 constexpr std::uint32_t lse_poison = 0xFFFFFFFF;
 
-/// Compares up to `most` rows, evenly spread with a random start; all elements for the poison.
+/// Compares up to `most` rows, evenly spread from a random start, and all elements with the poison.
 [[nodiscard]] Comparison compare(const HostAttention& a, std::int64_t most, std::uint64_t seed);
 
 }  // namespace napkin

@@ -28,7 +28,7 @@ struct DeviceProperties {
   Bytes memory, l2, shared_per_block;
 };
 
-/// A stream of the driver's, or of the runtime's: they are the same. nullptr: the default stream.
+/// A stream of the driver's or of the runtime's, which are the same; nullptr: the default stream.
 using Stream = void*;
 
 struct DeviceContext;  // a device's driver and primary context, kept as long as anything lives on it
@@ -95,7 +95,7 @@ class DeviceKernel {
   unsigned shared_ = 0;
 };
 
-/// Lets this thread load kernels while a stream is captured into a graph, for as long as it lives.
+/// A guard that lets this thread load kernels while a stream is captured into a graph.
 class RelaxedCapture {
  public:
   explicit RelaxedCapture(std::shared_ptr<const DeviceContext> context);

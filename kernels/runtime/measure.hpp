@@ -13,7 +13,7 @@
 namespace napkin {
 
 enum class L2State {
-  warm,  ///< launches queued one behind the other, as in a model's inner loop; a run is the mean of `queued` of them
+  warm,  ///< launches queued in a row, as in a model's inner loop; a run is the mean of `queued` of them
   cold,  ///< launches timed alone, each after a write to a buffer larger than the L2
 };
 
@@ -22,7 +22,7 @@ struct TimingOptions {
   Seconds warm_up = Seconds(0.1);  ///< launches before the first run
   int queued = 20;                 ///< launches of a warm run
   int least_runs = 12, most_runs = 200;
-  double wanted = 0.005;         ///< enough when the median is known to that fraction (standard error)
+  double wanted = 0.005;         ///< standard error of the median, as a fraction, that is enough
   Seconds longest = Seconds(2);  ///< longest time of all runs
 };
 
@@ -43,7 +43,7 @@ struct LaunchTiming {
 /// Pure.
 [[nodiscard]] LaunchTiming summarise(std::vector<double> seconds);
 
-/// Calls `launch` on the default stream, again and again.
+/// Calls `launch` on the default stream repeatedly.
 [[nodiscard]] LaunchTiming time_launch(const Device& device, const std::function<void()>& launch,
                                        const TimingOptions& options = {});
 

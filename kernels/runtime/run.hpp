@@ -23,10 +23,10 @@ enum class Objections { refuse, report };
 struct LoadedKernel {
   CompiledKernel compiled;  ///< compiled kernel, its machine code dropped after loading
   std::unique_ptr<DeviceKernel> device;
-  bool cached = false;  ///< came from the disk cache
+  bool cached = false;  ///< true if it came from the disk cache
 };
 
-/// A launch with everything done that can be done beforehand: a few microseconds each.
+/// A launch that is prepared as far as possible: a few microseconds each.
 class ReadyLaunch {
  public:
   void operator()(Stream stream = nullptr) const;
@@ -43,8 +43,8 @@ class ReadyLaunch {
   const LoadedKernel* kernel_;
 };
 
-/// Compiles without a GPU. Throws CudaFailure where there is no NVRTC, where the kernel does not compile, and where the
-/// compiler objects and `objections` says refuse (CompilerObjection).
+/// Compiles without a GPU. Throws CudaFailure if NVRTC is missing, if the kernel does not compile, and
+/// CompilerObjection if the compiler objects and `objections` is refuse.
 [[nodiscard]] Compilation compile(const LaunchPlan& plan, const Environment& environment,
                                   Objections objections = Objections::refuse);
 

@@ -18,8 +18,8 @@ bool is_product(const SassInstruction& one) { return product_shape(one).has_valu
 /// Registers that a result of a product takes up, seen from its first one.
 constexpr int fragment = 4;
 
-/// Operation by operation what a turn multiplies. Of two operations the first one's accumulators begin at zero in each
-/// turn, and the second's go on from turn to turn.
+/// The products of a turn, by operation. Of two operations, the first one's accumulators begin at zero in each turn,
+/// and the second's continue from turn to turn.
 class Products {
  public:
   Products(const Code& code, const std::vector<int>& turn, int operations) : code_(code), operations_(operations) {
@@ -60,7 +60,7 @@ class Products {
   }
   const Code& code_;
   int operations_;
-  std::map<int, int> held_;  ///< register: operation
+  std::map<int, int> held_;  ///< operation that each register accumulates
 };
 
 double own_flops(const Code& code, const std::vector<SassLoop>& loops, const SassLoop& loop) {

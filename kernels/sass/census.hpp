@@ -15,7 +15,7 @@ namespace napkin {
 struct SassOperation {
   ProductShape shape;
   int count = 0;
-  int chains = 0;  ///< accumulators: so many blocks of m x n
+  int chains = 0;  ///< number of accumulators, blocks of m x n
   bool a_in_registers = false;
   int waits = 0;  ///< waits for asynchronous products
   [[nodiscard]] int depth() const { return chains > 0 ? shape.k * count / chains : 0; }
@@ -35,14 +35,14 @@ struct SassCensus {
   /// The instructions by section: before each operation's last product, after the last product of the operation before.
   /// In loops of two operations [1] computes the second's operand.
   std::vector<SassSection> sections;
-  bool second_first = false;  ///< the second operation's products of a turn stand behind the first's of the next one
+  bool second_first = false;  ///< true if the second operation's products of a turn follow the first's of the next turn
   SassSection lead;           ///< instructions from the last wait before the first product to that product; not in
                               ///< sections
   int barriers = 0, waits = 0;
   int copies = 0, copied = 0;  ///< cp.async: instructions and bytes of a thread
-  int bulk = 0;                ///< copies by the engine in the loop that asks for them
+  int bulk = 0;                ///< copies by the copy engine in the loop that requests them
   int bulk_everywhere = 0;
-  int mbarriers = 0;                              ///< words that are made barriers at the start
+  int mbarriers = 0;                              ///< barriers initialised at the start
   int copy_registers = 0, compute_registers = 0;  ///< registers that the two kinds of agents set (setmaxnreg); 0: none
                                                   ///< do
   int head = 0, tail = 0;

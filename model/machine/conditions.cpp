@@ -24,7 +24,7 @@ void lock_clock(Machine& machine, double clock) {
   }
 }
 
-/// Sets the clock that SMs were read to have, beside products too.
+/// Sets the clock that the SMs were read to have, also beside products.
 void hold_clock(Machine& machine, double clock) {
   lock_clock(machine, clock);
   const auto beside = machine.constants.find("clock_beside_tensor");

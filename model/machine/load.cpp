@@ -34,7 +34,7 @@ std::string read_name(const yaml::Node& node) {
   return name;
 }
 
-/// A built-in profile stands beside the built-in architectures; a user's file may have its own beside it.
+/// The place of a profile: built-in ones use the built-in architectures, a user's file may have its own beside it.
 enum class Source { built_in, file };
 
 /// Reads the architecture of that name: beside the product's own file, else built in.

@@ -24,7 +24,7 @@ struct Provenance {
   std::string note;                ///< optional: a range, a condition, a conflict between sources
   std::optional<double> spread;    ///< spread of a measurement's repetitions: (third - first quartile) / median
   bool fitted = false;
-  std::string gpu;  ///< the product that it was measured on or fitted to; "": the profile's own
+  std::string gpu;  ///< product that it was measured on or fitted to; "": the profile's own
   [[nodiscard]] bool measured() const { return !tool.empty(); }
 };
 
@@ -35,7 +35,7 @@ struct Number {
   Provenance from;
 };
 
-/// The datasheet's and the measured value of one quantity; both stay, best() is the measured one where there is one.
+/// A quantity by datasheet and by measurement, both kept; best() returns the measured value if there is one.
 struct Stated {
   std::optional<Number> datasheet;
   std::optional<Number> measured;
@@ -48,8 +48,8 @@ enum class LevelKind { ordinary, cache, cross_transfer };
 using LevelId = int;  ///< index into Machine::levels; 0 is the top (device memory)
 
 /// A kind of memory node. Levels form a tree; nodes() counts nodes in the whole machine. A cross-transfer level is a
-/// side node of that tree: the network that joins children of its parent. It holds nothing and has no children; every
-/// parent node has exactly one, and per_parent is the largest number of nodes that one transfer joins.
+/// side node without content and children: the network that joins up to per_parent children of its parent, one for
+/// every parent node.
 struct Level {
   std::string
       name;  ///< "device", "l2", "cluster", "shared", "registers", "tensor_memory"; Ascend: "l1", "l0c", "ub", ...
@@ -62,8 +62,9 @@ struct Level {
   Provenance per_parent_from, transaction_from;
 };
 
-/// A connection parent -> child (or any named pair). Bandwidth is either per node and clock or of the machine and
-/// second; bytes_per_second() unifies. "Node" is the end that the machine has more of: the child of a parent.
+/// A connection from parent to child (or any named pair). Bandwidth is per node and clock, or per second of the
+/// machine; bytes_per_second() unifies both. A "node" is at the end of which the machine has more: the child of a
+/// parent.
 struct Pipe {
   std::string name;
   std::string engine;  ///< engine of a node that makes this pipe's copies one at a time, in order: "mte2"; empty: none
@@ -73,24 +74,25 @@ struct Pipe {
   Stated aggregate;                       ///< bytes a second, whole machine
   std::optional<Number> latency;          ///< clocks
   std::optional<Number> energy_per_byte;  ///< joules
-  /// cross-transfer pipes: bandwidth (bytes a second, whole machine) by cluster size
+  /// Bandwidth of a cross-transfer pipe (bytes a second, whole machine) by cluster size.
   std::vector<std::pair<Count, Number>> by_cluster_size;
 };
 
-/// Time of one tensor instruction against its N, by operand source. (clock cycles an SM, back to back)
+/// The clocks of a tensor instruction against its n, by operand source: SM clocks, back to back.
 struct InstructionTiming {
   Count n;
-  double clocks_shared = 0;     ///< A from shared memory
-  double clocks_registers = 0;  ///< A from registers
+  double clocks_shared = 0;     ///< clocks with A from shared memory
+  double clocks_registers = 0;  ///< clocks with A from registers
   double latency_shared = 0;    ///< clocks of a single instruction, from issue to the end of the wait; 0: not known
   double latency_registers = 0;
   bool operator==(const InstructionTiming&) const = default;
 };
 
-/// Matrix instruction of one element type: m x n x k, n from n_least to n_most in steps.
+/// A matrix instruction of one element type: m x n x k, n from n_least to n_most in steps.
 struct TensorInstruction {
   std::string name;            ///< "wgmma", "mma.sync", "tcgen05", "mfma", "cube"
-  bool asynchronous = false;   ///< the unit fetches operands by itself and threads go on; else they load and wait
+  bool asynchronous = false;   ///< true if the unit fetches operands by itself, so that threads continue; else threads
+                               ///< load and wait
   bool by_descriptor = false;  ///< true if it reads tiles of the block's memory in place, which must be swizzled and
                                ///< aligned
   Count warps = 1;             ///< warps that issue an instruction together (wgmma: 4)
@@ -110,8 +112,8 @@ enum class Counted { results, instructions, bytes, flop };
 /// The clock's use of a unit beyond the work that a mapping gives it.
 enum class UnitRole {
   none,
-  issue,        ///< the schedulers: every warp instruction takes a slot of it
-  multiply_add  ///< multiplies where no tensor instruction takes the type
+  issue,        ///< the schedulers, of which every warp instruction takes a slot
+  multiply_add  ///< multiplication if no tensor instruction takes the type
 };
 
 using UnitId = int;  ///< index into Machine::units
@@ -120,7 +122,7 @@ using UnitId = int;  ///< index into Machine::units
 /// first rate for one, the last for as many as the list is long and more.
 struct CoUse {
   static constexpr std::size_t most = 3;
-  std::vector<Number> alone, beside;  ///< while no tensor instruction runs, and while one does
+  std::vector<Number> alone, beside;  ///< rates while no tensor instruction runs, and while one does
 };
 
 /// A non-tensor execution unit: results (or warp instructions, or bytes) a clock and node.
@@ -129,15 +131,14 @@ struct Unit {
   Stated per_clock;
   Counted counts = Counted::results;
   UnitRole role = UnitRole::none;
-  std::optional<Number>
-      per_lane;        ///< results (bytes) of one lane of a warp instruction where it is not 1: packed pairs
-  UnitId passes = -1;  ///< the port that its work goes through; -1: none
+  std::optional<Number> per_lane;       ///< results (bytes) of a lane of a warp instruction, if not 1: packed pairs
+  UnitId passes = -1;                   ///< the port that its work goes through; -1: none
   std::optional<Number> beside_tensor;  ///< the rate while the tensor unit is busy, where measured (Hopper)
   CoUse co_use;
   LevelId level = 0;  ///< level whose nodes hold it (Machine::compute unless the profile says otherwise)
 
-  bool packed = false;        ///< an instruction works on several results (bytes) of a lane: per_lane says how many
-  bool late_results = false;  ///< a result comes later than that of an addition: whoever needs it waits longer
+  bool packed = false;        ///< true if an instruction works on several results (bytes) of a lane, as per_lane counts
+  bool late_results = false;  ///< true if results come later than those of an addition, so that dependents wait longer
 
   [[nodiscard]] double results_per_lane() const { return per_lane ? per_lane->value : 1; }
 };
@@ -147,17 +148,17 @@ struct Limits {
   Count warp_size = 32;
   Count threads_per_node = 2048, warps_per_node = 64, blocks_per_node = 32, threads_per_block = 1024;
   Count registers_per_node = 65536, registers_per_block = 65536, registers_per_thread = 255;
-  Count register_granule_per_thread = 8;  ///< registers a thread are rounded up to this
+  Count register_granule_per_thread = 8;  ///< granule to which a thread's registers are rounded up
   Count register_granule_per_warp = 256;
   Count schedulers = 4;                               ///< sub-partitions a node
   Count shared_reserved_per_block = 1024;             ///< bytes
   Count shared_granule = 128;                         ///< bytes
   bool known = false;                                 ///< false for machines without SMs (Ascend)
-  std::map<std::string, Number, std::less<>> stated;  ///< each of the above as the profile states it, by name
+  std::map<std::string, Number, std::less<>> stated;  ///< each number above as the profile states it, by name
 };
 
-/// A kind of core of a compute node, whose instances are the nodes of a level: that level, and those below it that are
-/// no other core's, are its memories; a unit of that level is its own. Example: two vector cores beside each cube core.
+/// A kind of core of a compute node: its instances are the nodes of a level, its memories that level and those below
+/// that belong to no other core, its units those of the level. Example: two vector cores beside each cube core.
 struct Core {
   std::string name;  ///< "cube", "vector"
   LevelId level = 0;
@@ -169,7 +170,7 @@ struct Clocks {
 
 struct Power {
   std::optional<Number> limit, idle;  ///< watts
-  std::optional<Number> burst;        ///< watts that the card holds for some tens of milliseconds behind a rest
+  std::optional<Number> burst;        ///< watts that the card holds for tens of milliseconds after a rest
 };
 
 struct Machine {
@@ -180,15 +181,15 @@ struct Machine {
   std::string architecture;   ///< "sm_90"; mappings' runs_on refers to it
   std::vector<Level> levels;  ///< top to bottom; parents before children
   std::vector<Pipe> pipes;
-  LevelId compute = 0;  ///< the level whose nodes hold the execution units (the SM: "shared")
+  LevelId compute = 0;  ///< level whose nodes hold the execution units (the SM: "shared")
   std::vector<TensorInstruction> tensor;
   std::vector<Unit> units;
-  std::vector<Core> cores;  ///< kinds of them; empty: one kind, whose threads do everything
+  std::vector<Core> cores;  ///< kinds of cores; empty: a single kind, whose threads do everything
   Limits limits;
   Clocks clocks;
   Power power;
-  std::map<std::string, Number, std::less<>> constants;  ///< other measured values, by name: launch overhead, ...
-  std::map<std::string, Number, std::less<>> fitted;     ///< fitted from whole-kernel runs, kept apart
+  std::map<std::string, Number, std::less<>> constants;  ///< other measured constants, by name: launch overhead, ...
+  std::map<std::string, Number, std::less<>> fitted;     ///< constants fitted to runs of whole kernels, by name
 
   [[nodiscard]] std::optional<LevelId> find_level(std::string_view level_name) const;
   [[nodiscard]] LevelId level(std::string_view level_name) const;  ///< throws Error that lists the known

@@ -14,8 +14,8 @@ namespace {
 /// The kind of a number beside its unit.
 enum class Kind {
   plain,
-  allowance,  ///< a power that may be taken, not one that something takes
-  highest     ///< the clock that no other one passes
+  allowance,  ///< power that may be taken, not one that something takes
+  highest     ///< clock that no other exceeds
 };
 
 /// The places of a number: one, several that change together, or a count.
@@ -34,7 +34,7 @@ bool is_better_more(std::string_view unit) {
   return std::find(costs.begin(), costs.end(), profile::dimension_of(unit)) == costs.end();
 }
 
-/// Calls visit(name, unit, provenance, slot) for each number.
+/// The walk over a machine's numbers, which calls visit(name, unit, provenance, slot) for each.
 template <class Visit>
 class Walk {
  public:

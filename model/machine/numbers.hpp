@@ -17,10 +17,10 @@ struct MachineNumber {
   std::string name;    ///< path in the profile: "units.special.rate", "fitted.energy_l2", "tensor.wgmma.bf16.timing"
   std::string unit;    ///< unit in the profile
   double value = 0;    ///< value in that unit
-  bool whole = false;  ///< counts things: 132 SMs have 131 and 133 as neighbours
+  bool whole = false;  ///< true for a count, whose neighbours are whole: 131 and 133 for 132 SMs
   bool more_is_better = true;                             ///< direction of the quantity itself, whatever its effect on
                                                           ///< a prediction
-  double most = std::numeric_limits<double>::infinity();  ///< no clock passes the highest one
+  double most = std::numeric_limits<double>::infinity();  ///< upper limit: no clock exceeds the highest
   Provenance from;
 };
 
@@ -28,7 +28,7 @@ struct MachineNumber {
 enum class Basis {
   measured,   ///< measurement by this program on that product
   fitted,     ///< fit to runs of whole kernels on that product
-  published,  ///< a datasheet's, or measured by others
+  published,  ///< datasheet, or measurement by others
   derived,    ///< derivation from a sibling: another product of the architecture, or another architecture
   assumed     ///< assumption without a source
 };

@@ -25,7 +25,7 @@ struct Walk {
   Visits total;
   Count last_chunks, last_columns;  ///< chunks and columns of the last group across, which may be ragged
   Count all_chunks = 1;             ///< chunks of one group across without a mask
-  Count across = 1;                 ///< extent of one group across
+  Count across = 1;                 ///< extent of a group across
 };
 
 /// A level below device memory, as used. Above the block's level: the L2 (a single group) and the cluster (adjacent
@@ -37,7 +37,8 @@ struct PlacedLevel {
   std::vector<Count> groups_of;  ///< ceil(size / extent) for grouped axes, else 1, by AxisId
   Count chunk = 1;               ///< chunk of the streamed axis at this level (its full size if nothing streams)
   Count groups = 1;              ///< groups that run at this level, all launches of one call: the product of groups_of
-  bool staged = false;           ///< a knob or the mapping sizes it (the lowest staged level is what --tile addresses)
+  bool staged = false;           ///< true if a knob or the mapping sizes it (the lowest staged level is what --tile
+                                 ///< addresses)
 };
 
 /// A variable of the kernel.
@@ -53,10 +54,11 @@ struct Variable {
   int alias = -1;  ///< index into PlacedDiagram::variables, or -1
   CopyEngine engine = CopyEngine::none;
   bool multicast = false;
-  bool divided = false;     ///< an equal part of it in each block of the cluster: `elements` are those of one
-  bool unpermuted = false;  ///< rows one behind the other: what reads several at a time may meet a bank twice
+  bool divided = false;     ///< true if each block of the cluster holds an equal part: `elements` counts one part
+  bool unpermuted = false;  ///< true if rows lie one behind the other, so that reads of several rows may conflict in
+                            ///< banks
   bool output_staging = false;
-  bool part = false;  ///< holds what one iteration adds
+  bool part = false;  ///< true if it holds what an iteration adds
   int agent = -1;     ///< agent whose core's memory holds it, a node for each instance; -1: as the array's operations
                       ///< say
   const std::vector<AxisId>* axes = nullptr;  ///< axes, if its array is in another order: B as [c, b]; kept by variant
@@ -65,36 +67,38 @@ struct Variable {
   [[nodiscard]] Bytes bytes() const { return bytes_of(elements, type) * copies; }
 };
 
-/// An array that changes colour: moved from the level above into `into` (load), or up from it (store), by each group.
+/// An array that changes colour: each group moves it from the level above into `into` (load), or up from it (store).
 struct Crossing {
-  ArrayId array = 0;   ///< -1: an auxiliary
+  ArrayId array = 0;   ///< array; -1: an auxiliary
   int auxiliary = -1;  ///< index into Streamed::auxiliaries
   LevelId into = 0;    ///< the lower level of the pipe
   bool store = false;
-  Phase phase = Phase::loop;  ///< head and tail: once a group; loop: the streamed axis in full
-  bool reread = false;  ///< read anew in every iteration although it lacks the streamed axis (Q from shared memory)
+  Phase phase = Phase::loop;  ///< phase; head and tail: once a group; loop: the streamed axis in full
+  bool reread = false;  ///< true if read anew in every iteration although it lacks the streamed axis (Q from shared
+                        ///< memory)
   DType type = DType::bf16;
   CopyEngine engine = CopyEngine::none;
-  bool fills = false;                ///< an input on its way down to `variable`: multicast where that is
-  bool combined_in_cluster = false;  ///< a result whose parts became one in the cluster: one copy leaves it
-  bool skips = false;                ///< chunks that the mask rules out do not cross
-  bool parts = false;  ///< a part of a result of a split axis, or what goes with it: every block's crosses
-  int variable = -1;   ///< index into PlacedDiagram::variables: what it fills, is read from or stored from
-  int pipe = -1;       ///< index into Machine::pipes, where agents are cores; -1: the one from or to the parent
+  bool fills = false;                ///< true for an input on its way down to `variable`, multicast if that is
+  bool combined_in_cluster = false;  ///< true for a result whose parts became one in the cluster, so that a single copy
+                                     ///< leaves it
+  bool skips = false;                ///< true if chunks that the mask rules out do not cross
+  bool parts = false;                ///< true for a part of a result, or its statistics: every block's crosses
+  int variable = -1;  ///< index into PlacedDiagram::variables: the variable that it fills or is read from
+  int pipe = -1;      ///< index into Machine::pipes, if agents are cores; -1: the pipe from or to the parent
 };
 
 struct PlacedAgent {
   int mapping = 0;                 ///< index into Mapping::agents
   Count instances, threads;        ///< threads an instance
-  std::optional<Count> registers;  ///< a thread, where the kernel sets it or its compiler has said it
-  bool compiled = false;           ///< the compiler has: it is also what the thread needs
+  std::optional<Count> registers;  ///< registers of a thread, if the kernel sets or the compiler reports them
+  bool compiled = false;           ///< true if the compiler reported them; they are then also its need
   Count overhead;                  ///< registers a thread
   Count rows;                      ///< product of the extents of the split axes, one instance
   std::vector<Count> extent;       ///< extent by AxisId: an instance's part of the block's group (chunk on the streamed
                                    ///< axis)
 };
 
-/// Vector work of one operation for one visited iteration of one block (loop), or once a block (head, tail).
+/// The vector work of an operation in one visited iteration of a block (loop), or once a block (head, tail).
 struct PlacedWork {
   const WorkMapping* mapping = nullptr;
   int unit = -1;      ///< index into Machine::units
@@ -107,7 +111,7 @@ struct PlacedOperation {
   int agent = -1;  ///< index into PlacedDiagram::agents
   bool tensor = false;
   const TensorInstruction* instruction = nullptr;
-  Count m, n, k;  ///< tensor: extents of one block's one iteration (rows, columns, contracted; batch axes in m)
+  Count m, n, k;  ///< extents of a product in one iteration of a block (rows, columns, contracted; batch axes in m)
   Count row_parts = 1, column_parts = 1;  ///< parts into which its agent's instances divide m and n
   Count repeats = 1;                      ///< instances that do each part
   Count waits = 1;                        ///< waits of its agent's threads for asynchronous instructions in an
@@ -121,7 +125,7 @@ struct PlacedOperation {
 struct PlacedCombine {
   CombineMapping::By by = CombineMapping::By::launch;
   int at = -1;                          ///< index into PlacedDiagram::levels; -1: device memory
-  Count steps = 0;                      ///< barriers; launches; 1 for adds and (a chain of) turns
+  Count steps = 0;                      ///< barriers, or launches; 1 for adds and for a chain of turns
   std::optional<CombineLaunch> launch;  ///< launch that reads the parts that stay apart, if it is a launch of its own
 };
 
@@ -134,7 +138,7 @@ struct PlacedDiagram {
   const Problem* problem = nullptr;
   Tile tile;
   std::vector<PlacedLevel> levels;  ///< top to bottom, device memory left out
-  int block_level = 0;              ///< index into levels: where one block lives (shared memory; "low")
+  int block_level = 0;              ///< index into levels of the block's level (shared memory; "low")
   std::vector<Variable> variables;
   std::span<const Crossing> crossings;  ///< kept alive by variant
   std::vector<PlacedAgent> agents;
@@ -143,9 +147,9 @@ struct PlacedDiagram {
   Count blocks;                  ///< groups at the block level
   Count cluster = 1;             ///< blocks a cluster
   Count threads;                 ///< a block
-  std::optional<AxisId> across;  ///< the mask's axis that is not the streamed one, where chunks are skipped
+  std::optional<AxisId> across;  ///< axis of the mask that is not the streamed one, if chunks are skipped
   std::shared_ptr<const PlacedCombine> combine;  ///< combining, if results have parts
-  bool cuts = false;  ///< the block's level cuts the streamed axis into `parts`: into one leaves it whole
+  bool cuts = false;  ///< true if the block's level cuts the streamed axis into `parts`; a single part leaves it whole
   std::shared_ptr<const void> variant;  ///< alternatives of the mapping that it was made of (Placer's); owns the spans
   std::uint64_t binding = 0;            ///< number of the Placer's problem
   /// The sequences of a packed batch by length. All other fields then describe the launch, sized for the longest
@@ -189,11 +193,11 @@ struct PlacedDiagram {
   }
 };
 
-/// The sequences of one length, placed by themselves under the batch's tile.
+/// The sequences of one length, placed separately under the batch's tile.
 struct PackedPart {
-  PlacedDiagram placed;                    ///< axis b: how many there are
+  PlacedDiagram placed;                    ///< placed sequences; axis b is their number
   std::shared_ptr<const Problem> problem;  ///< problem of `placed`
-  bool blank = false;  ///< no keys (`placed` has one): nothing is read, and rows of zeros are stored
+  bool blank = false;  ///< true without keys (`placed` has one): nothing is read, and rows of zeros are stored
 };
 
 /// Returns true if blocks take the stream's chunks from last to first.
@@ -206,7 +210,7 @@ struct PackedPart {
 /// guards, the knobs that a quantity depends on. Its arguments must outlive it.
 class Placer {
  public:
-  /// Throws Error where the mapping does not fit the diagram or the machine lacks what it needs.
+  /// Prepares placing. Throws Error if the mapping does not fit the diagram, or the machine lacks what it needs.
   Placer(const Streamed& streamed, const Mapping& mapping, const Machine& machine, const Problem& problem);
   ~Placer();
   Placer(Placer&&) noexcept;
@@ -214,9 +218,9 @@ class Placer {
 
   /// Places any tile, legal or not (values at least 1); solver/space judges legality.
   [[nodiscard]] PlacedDiagram place(const Tile& tile) const;
-  /// Places into an existing object. Where that holds a tile of this placer under the same alternatives (values of
-  /// the knobs that guards name), untouched since, nothing is allocated and only what the turned knobs change is placed
-  /// anew. Exact; throws Overflow for sizes beyond 64 bits.
+  /// Places into an existing object. If that holds an untouched tile of this placer with the same alternatives (values
+  /// of knobs in guards), allocates nothing and places only what the changed knobs change. Exact; throws Overflow for
+  /// sizes beyond 64 bits.
   void place(const Tile& tile, PlacedDiagram& into) const;
 
   /// Places the alternatives of a tile without its sizes: variables and where they are shared, crossings, the

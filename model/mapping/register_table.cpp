@@ -16,7 +16,7 @@ constexpr std::size_t most_combinations = std::size_t{1} << 20;
 constexpr std::int32_t unknown = -1;
 
 constexpr std::array<std::string_view, 4> facts = {"compiler", "date", "revision", "command"};
-/// The numbers of a bundled kernel's table: what it needs, and compiled tiles as evidence, which nobody asks for.
+/// The numbers of a bundled kernel's table: its needs, and compiled tiles as evidence, which no answer uses.
 constexpr std::array<std::string_view, 4> evidence = {"registers", "kept", "spilled", "needless"};
 
 bool is_name(std::string_view text) {
@@ -83,7 +83,7 @@ class RegisterTable::Reader {
   }
 
  private:
-  /// A part of the text and where it stands.
+  /// A piece of text with its position.
   struct Word {
     std::string_view text;
     int line = 0, column = 1;

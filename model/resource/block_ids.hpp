@@ -10,7 +10,7 @@
 
 namespace napkin {
 
-/// Neighbouring blocks of one plane that have as many iterations each.
+/// Consecutive blocks of a plane with equal numbers of iterations.
 struct EqualBlocks {
   double iterations;
   std::int64_t blocks;

@@ -17,14 +17,14 @@ struct TouchedArray {
   std::vector<AxisId> grouped;      ///< grouped axes of the array
   std::vector<double> fixed_bytes;  ///< bytes of a piece, without its ragged axes and the streamed axis, by lengths
   std::vector<double> copies;       ///< fraction of the cache's partitions that keep it, by lengths
-  bool streams = false;  ///< a segment at a step; else once, at the block's first step, or stored at its last
+  bool streams = false;  ///< true for a segment at a step; else once, at the block's first step, or stored at its last
   bool stored = false;
-  bool alone = false;     ///< each block has a piece of its own, which no other one touches
-  std::size_t as = 0;     ///< the first of the arrays that have their pieces by the same axes
+  bool alone = false;     ///< true if each block has a piece of its own
+  std::size_t as = 0;     ///< index of the first array with the same grouped axes, which stands for all of them
   std::size_t index = 0;  ///< index among them
 };
 
-/// A block's part of an array: its first piece, and bytes of a piece; streamed: of one column.
+/// The piece of an array that a block touches: its index, and bytes of a piece (for a streamed array of a column).
 struct BlockPieces {
   std::size_t first = 0;
   double bytes = 0;
@@ -36,7 +36,8 @@ class BlockTouches {
   BlockTouches(const PlacedDiagram& placed, int partitions, std::optional<Count> section, std::int64_t running);
 
   struct Block {
-    std::int64_t first = 0, last = 0;  ///< segments, one behind the last; from the other end where blocks walk backward
+    std::int64_t first = 0, last = 0;  ///< range of segments, the end excluded; counted from the other end if blocks
+                                       ///< walk backward
     std::size_t lengths = 0;           ///< index of the lengths, in a packed batch
     BlockPieces* pieces = nullptr;     ///< pieces by array
   };
@@ -61,7 +62,7 @@ class BlockTouches {
   [[nodiscard]] bool backward() const { return backward_; }
 
  private:
-  /// The sizes that a block works by: those of the question, or of its sequence of a packed batch.
+  /// The sizes of a block: the question's, or those of its packed sequence.
   struct Lengths {
     Sizes sizes;
     std::vector<Count> groups;           // by AxisId

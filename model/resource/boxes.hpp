@@ -6,8 +6,8 @@
 
 namespace napkin {
 
-/// Rows of an array in device memory, cut along the row into boxes. An array lies as drawn: its last axis in one piece,
-/// rows one after another, each at a multiple of 16 bytes, as the copy engine wants it. Everything in bytes.
+/// Rows of an array in device memory, cut along the row into boxes, in bytes. The array's last axis is contiguous, and
+/// each row begins at a multiple of 16 bytes, as the copy engine requires.
 class BoxedRows {
  public:
   /// Describes a row of `row` bytes, covered by `tiles` parts of `tile` bytes, padded.
@@ -32,7 +32,7 @@ class BoxedRows {
 
 constexpr std::int64_t l2_line = 128;  ///< bytes
 constexpr std::int64_t l2_granule =
-    64;  ///< bytes that the L2 hands out at once, at least (measured: rows of 32 B come at half the rate)
+    64;  ///< least bytes that the L2 delivers at once (measured: rows of 32 B have half the rate)
 
 /// Returns the bytes of a box's row: the widest swizzle that divides the tile's row, or the tile's row if none does.
 [[nodiscard]] Count box_width(Count tile);

@@ -17,10 +17,10 @@ namespace napkin {
 /// The counting of elements along tiled axes.
 enum class Ragged {
   clipped,  ///< elements within the array
-  whole,    ///< the last, ragged tile in full: the copy engine's boxes
+  whole,    ///< elements of the last, ragged tile in full: the copy engine's boxes
 };
 
-/// The groups of one level, and how they walk the streamed axis.
+/// The groups of a level, and their walk along the streamed axis.
 struct LevelGroups {
   const PlacedLevel& level;
   const Walk& walk;

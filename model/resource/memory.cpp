@@ -138,7 +138,7 @@ class Holder {
   [[nodiscard]] bool is_deepest(LevelId level) const { return p_.levels.back().level == level; }
   [[nodiscard]] DType plain_type() const { return p_.machine->tensor.empty() ? p_.problem->dtype : DType::f32; }
 
-  /// Adds what each variable holds of the array to held_by_; returns what none holds.
+  /// Adds each variable's bytes of the array to held_by_. Returns the bytes that none holds.
   [[nodiscard]] Bytes array_size(ArrayId array, Phase phase, LevelId level, bool staging) {
     Bytes out;
     bool held = false;

@@ -11,12 +11,12 @@
 namespace napkin {
 
 enum class BlockOrder {
-  grid,           ///< row after row, plane after plane; the next block goes to the first node that is free
+  grid,           ///< row after row, plane after plane; the next block goes to the first free node
   persistent,     ///< row after row, plane after plane; node i has blocks i, i + nodes, ...
-  longest_first,  ///< planes by sections, in each the last row of all planes first; to the first node that is free
+  longest_first,  ///< planes by sections, in each the last row of all planes first; to the first free node
   grouped,        ///< rows in groups, down the columns of a group; dealt out as persistent
   hilbert,        ///< Hilbert curve over rows and columns; dealt out as persistent
-  even            ///< row after row; every node has as many iterations, those of a tile perhaps with its neighbours
+  even            ///< row after row; every node has equally many iterations, and may share a tile with its neighbours
 };
 
 /// Returns true if every word of the order knob goes through rows, then planes, if nothing is masked.
@@ -44,14 +44,14 @@ enum class BlockOrder {
 /// at work together, which then read the fewest rows and columns.
 [[nodiscard]] Count grouped_rows(Count rows, Count resident, Count tile_height, Count tile_width);
 
-/// A block's place: its row (the fastest grouped axis: the last that the order's word or the mapping lists) and its
-/// plane, a number of mixed radix over the grouped axes listed before.
+/// A block's place: its row, along the fastest grouped axis (the last that the order's word or the mapping lists), and
+/// its plane, a mixed-radix number over the other grouped axes.
 struct BlockPlace {
   std::int64_t row = 0, plane = 0;
   bool operator==(const BlockPlace&) const = default;
 };
 
-/// The blocks of a launch in the order in which they are handed out.
+/// The blocks of a launch in launch order.
 class BlockSequence {
  public:
   /// Orders the launch's blocks. `section` replaces the launch's own choice: planes at a time of longest_first, rows at
@@ -79,8 +79,8 @@ class BlockSequence {
   BlockOrder order_;
   std::vector<AxisId> axes_;
   std::vector<std::int64_t> groups_;    ///< number of groups by AxisId
-  std::int64_t rows_ = 1, planes_ = 1;  ///< rows: of clusters
-  std::int64_t cluster_ = 1;            ///< blocks side by side along the rows
+  std::int64_t rows_ = 1, planes_ = 1;  ///< rows of clusters, and planes
+  std::int64_t cluster_ = 1;            ///< blocks of a cluster, adjacent along the rows
   std::int64_t section_ = 1;            ///< longest_first: planes; grouped: rows
 };
 
@@ -107,7 +107,7 @@ class PackedBlocks {
   }
   /// Returns the rows of tiles of the part's sequences; 0 for part -1.
   [[nodiscard]] std::int64_t rows(int part) const { return part < 0 ? 0 : rows_[static_cast<std::size_t>(part)]; }
-  /// Neighbouring planes of one part.
+  /// Consecutive planes of one part.
   struct Run {
     std::int64_t first = 0, last = 0;
     int part = -1;
@@ -115,12 +115,12 @@ class PackedBlocks {
   [[nodiscard]] const std::vector<Run>& runs() const { return runs_; }
 
  private:
-  /// The number of a plane along one axis.
+  /// The digit of a plane's number along an axis.
   struct Digit {
     std::int64_t stride = 1, size = 1;
     [[nodiscard]] std::int64_t of(std::int64_t plane) const { return plane / stride % size; }
   };
-  /// An axis of lengths that is divided among planes.
+  /// An axis with lengths that is divided among planes.
   struct Split {
     Digit digit;
     std::vector<std::int64_t> groups;  ///< groups by part

@@ -8,15 +8,15 @@
 
 namespace napkin {
 
-/// The parts of one output, in numbers.
+/// The sizes of an output's parts, in values.
 struct OutputParts {
   ArrayId output = 0;
   Count whole;  ///< all parts, as an array of the output's own axes and its parts
   Count tile;   ///< values of a part of a block's tile, rows and columns beyond the array's end included
 };
 
-/// Example: a product of 16 x 4096 in tiles of 64 x 128, its contracted axis dealt out to 4 blocks, has 32 tiles of 4
-/// parts: C's `tile` is 64 * 128, its `whole` 4 * 16 * 4096.
+/// The parts of a launch. Example: a product of 16 x 4096 in tiles of 64 x 128, its contracted axis in 4 parts, has 32
+/// tiles: C's `tile` is 64 * 128, its `whole` 4 * 16 * 4096.
 struct PartsMemory {
   Count tiles;      ///< tiles with parts: the launch's blocks, in whole clusters, over `parts`
   Count parts = 1;  ///< parts of a tile

@@ -22,7 +22,7 @@ namespace napkin {
 /// the mapping's own (Mapping::barriers).
 [[nodiscard]] Count barrier_count(const PlacedDiagram& placed);
 
-/// Registers a thread of one agent: what its variables and its overhead take, and what it may have.
+/// The registers of an agent's thread: the need of its variables and overhead, and the limit.
 struct RegisterNeed {
   int agent = -1;  ///< index into PlacedDiagram::agents; -1: no agents
   Count need;   ///< sum of the variables at level "registers" (aliases share) / (4 B x threads), rounded up, + overhead
@@ -74,13 +74,13 @@ class Footprint {
 
   struct InShared {
     std::size_t variable;
-    int storage;                       ///< -1: elsewhere
-    Count storage_align, align, bits;  ///< bits: an element
+    int storage;                       ///< index of the storage; -1: elsewhere
+    Count storage_align, align, bits;  ///< alignments; bits of an element
     int agent;                         ///< agent whose instances have one each; -1: one a block
     bool barriers;
   };
   struct InRegisters {
-    std::size_t variable, owner;  ///< owner: whose storage it uses
+    std::size_t variable, owner;  ///< index of the variable, and of the variable whose storage it uses
     int agent;                    ///< agent whose registers they are
     bool of_block;                ///< true for one a block, spread over the instances
   };

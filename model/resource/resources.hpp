@@ -14,9 +14,9 @@ namespace napkin {
 struct LevelTransfer {
   LevelId level = 0;
   Count groups;
-  Bytes load, store;  ///< all groups; clipped to the arrays, visited chunks only
-  Bytes delivered;    ///< loads as the receiver's counter sees them: rows of boxes (eq. 2.5), sectors; into the
-                      ///< cache below device memory, with Rereads::counted: what is read again too (resource/reuse)
+  Bytes load, store;  ///< bytes of all groups, clipped to the arrays, visited chunks only
+  Bytes delivered;    ///< loads as the receiver's counter sees them: rows of boxes (eq. 2.5), sectors; into the cache
+                      ///< below device memory, with Rereads::counted, re-reads too
   std::optional<Bytes> delivered_apart = {};  ///< bytes from that cache if blocks run out of step (Rereads::spread)
   Bytes transfer_per_group;                   ///< bytes of a full, unmasked group
   [[nodiscard]] Bytes transfer() const { return load + store; }
@@ -44,7 +44,7 @@ enum class Rereads { none, counted, spread };
 struct CombineMoved {
   LevelId into = 0;  ///< the lower end of that pipe
   Count parts = 1;   ///< parts of one result
-  Bytes stored;      ///< parts, and with them what the groups exchange; these bytes are in transfers() too
+  Bytes stored;      ///< bytes of parts, and of the statistics that groups exchange (in transfers() too)
   Bytes loaded;      ///< bytes of parts that groups read back (in transfers() too); by `launch` all parts, by the
                      ///< second launch
   Bytes whole;       ///< bytes of the results that the second launch stores (by `launch`)
@@ -58,20 +58,21 @@ struct CombineMoved {
 /// meet, and down again. transfers() includes them.
 [[nodiscard]] Bytes cut_bytes(const PlacedDiagram& placed);
 
-/// The three memories of model/README.md, "The two rules", of one node of each level.
+/// The three memories of a level's node in model/README.md, "The two rules".
 struct LevelMemory {
   LevelId level = 0;
-  Bytes lower_bound;  ///< the paper's rule: columns as drawn, outputs at the stream input, no auxiliaries, no copies
+  Bytes lower_bound;  ///< bytes by the paper's rule: columns as drawn, outputs at the stream input, no auxiliaries, no
+                      ///< copies
   Bytes live;         ///< largest set of values still needed, auxiliaries included
   Bytes allocated;    ///< bytes that the kernel allocates: copies, alignment, aliases
   std::optional<Bytes> limit;
 };
 [[nodiscard]] std::vector<LevelMemory> memories(const PlacedDiagram& placed);
 
-/// FLOPs: contractions only, 2 a multiply-add, unmasked pairs, unpadded; executed: visited tiles in full.
+/// The FLOP of contractions, 2 a multiply-add, unmasked pairs, unpadded; `executed` counts visited tiles in full.
 struct Work {
   Flops flops, executed_flops;
-  Count exponentials, conversions;  ///< executed
+  Count exponentials, conversions;  ///< operations of the executed tiles
 };
 [[nodiscard]] Work work(const PlacedDiagram& placed);
 
@@ -87,7 +88,7 @@ struct Plan {
   Bytes shared_total;        ///< dynamic shared memory of a block, barriers included
   Bytes shared_limit;
   Count barriers;              ///< mbarriers of 8 bytes
-  Count registers_per_thread;  ///< estimated need of the hungriest agent, overhead included
+  Count registers_per_thread;  ///< estimated need of the agent that needs most, overhead included
   Count registers_limit;       ///< registers that the agent may have (setmaxnreg split, 255, or threads' share)
   Count registers_launch;      ///< registers a thread at launch, a multiple of the granule (before setmaxnreg)
   Count threads;

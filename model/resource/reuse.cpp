@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t most_steps = std::int64_t{1} << 16;  // of all blocks together
 
-/// A block on its way: at its step `begins` it takes its first segment, at `ends` its last one.
+/// A running block: it takes its first segment at step `begins`, its last at `ends`.
 struct Running {
   BlockTouches::Block touches;
   std::int64_t begins = 0, ends = -1;

@@ -14,11 +14,11 @@
 
 namespace napkin {
 
-/// The cache below device memory as what it can keep.
+/// The cache below device memory, as the data that it can keep.
 struct L2Model {
   double bytes = 0;    ///< bytes of a partition; 0: not known, everything is kept
-  int partitions = 1;  ///< each keeps what its own SMs read
-  int ways = 0;        ///< lines of a set; 0: any line goes anywhere, and exactly `bytes` are kept
+  int partitions = 1;  ///< number of partitions, each of which keeps what its own SMs read
+  int ways = 0;        ///< lines of a set; 0: fully associative, keeping exactly `bytes`
 };
 /// Returns the model of a machine with one such cache of known size; for others a cache that keeps everything.
 [[nodiscard]] L2Model l2_model(const Machine& machine);
@@ -31,7 +31,7 @@ struct L2Model {
 /// The distance between blocks that run together.
 enum class Pace {
   together,  ///< blocks begin together and stay in step
-  apart      ///< each as far into its work as any: begun evenly spread over a block's time, never in step again
+  apart      ///< blocks began evenly spread over a block's time, and never run in step
 };
 
 /// The bytes that device memory sends: those of a first read, and re-reads.

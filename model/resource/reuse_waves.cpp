@@ -13,8 +13,8 @@
 namespace napkin {
 namespace {
 
-/// Bytes that blocks touch: those of a row of tiles, which all planes share, those of a plane, which all its rows
-/// share, and those of a block alone.
+/// The bytes that blocks touch: those of a row of tiles, shared by all planes; those of a plane, shared by all its
+/// rows; those of a single block.
 struct Touches {
   double row = 0, plane = 0, own = 0;
 };
@@ -55,7 +55,7 @@ bool is_stream(const PlacedDiagram& placed, const Crossing& c) {
   return c.into == placed.block().level && !c.store && c.phase == Phase::loop && c.auxiliary < 0 && !placed.in_parts(c);
 }
 
-/// Rows and planes of tiles that so many blocks (clusters) in a row of the launch's order touch, on the mean.
+/// The mean rows and planes of tiles that so many consecutive blocks (clusters) touch.
 struct Rectangle {
   double rows = 0, planes = 0;
 };

@@ -23,7 +23,7 @@ struct SharedLayout {
   Count align = 1, end;  // end: bytes from the aligned base
 };
 
-/// Throws Overflow; Error for more than 64 variables.
+/// Lays out shared memory. Throws Overflow; Error for more than 64 variables.
 [[nodiscard]] SharedLayout layout_of(const PlacedDiagram& placed);
 
 [[nodiscard]] inline const Variable& variable_at(const PlacedDiagram& placed, std::size_t v) {

@@ -171,7 +171,7 @@ void add_vector_rows(const PlacedDiagram& placed, const PlacedOperation& op, std
   }
 }
 
-/// FLOP of an iteration's products, and the clocks that they take the node's tensor units at their peak.
+/// The FLOP of an iteration's products, and their clocks on the node's tensor units at peak.
 struct Products {
   double flops = 0, clocks = 0;
 };
@@ -205,7 +205,7 @@ double split_rows(const PlacedDiagram& placed) {
   return rows;
 }
 
-/// Bytes that one iteration of a block loads: independent of its rows, and for each row.
+/// The bytes that an iteration of a block loads: a constant part, and a part for each row.
 struct StreamedBytes {
   double shared = 0, a_row = 0;
 };

@@ -21,31 +21,31 @@ struct ConfigurationRow {
   Scope scope = Scope::block;
   Count copies = 1;
   Count elements;               ///< elements of one copy
-  Bytes block_bytes;            ///< scope block: all copies; else 0
-  Bytes agent_bytes;            ///< scope agent: all copies of one instance; else 0
+  Bytes block_bytes;            ///< bytes of all copies, for scope block; else 0
+  Bytes agent_bytes;            ///< bytes of all copies of one instance, for scope agent; else 0
   std::optional<Bytes> offset;  ///< offset of its storage in a core's memory, in the mapping's order
 };
 
 /// A level of the table: the number of agents that it holds. (eq. 10.1: N_max = (M_max - M_TB) / M_WG)
 struct TableTotal {
   LevelId level = 0;
-  Bytes limit;                        ///< bytes of one block: M_max
-  Bytes block_bytes;                  ///< M_TB
-  Bytes agent_bytes;                  ///< M_WG
-  std::optional<double> most_agents;  ///< N_max; none where no variable belongs to an agent
-  Bytes excess;                       ///< limit - M_TB - N M_WG with the table's N; negative where N does not fit
-  Bytes excess_per_agent;             ///< excess / N, rounded down
-  std::optional<Count>
-      excess_per_thread;  ///< bytes; registers only: of the threads' share as the paper counts it (erratum P5)
+  Bytes limit;                             ///< bytes of one block: M_max
+  Bytes block_bytes;                       ///< M_TB
+  Bytes agent_bytes;                       ///< M_WG
+  std::optional<double> most_agents;       ///< N_max; none where no variable belongs to an agent
+  Bytes excess;                            ///< limit - M_TB - N M_WG with the table's N; negative where N does not fit
+  Bytes excess_per_agent;                  ///< excess / N, rounded down
+  std::optional<Count> excess_per_thread;  ///< bytes a thread, for registers only: of the threads' share as the paper
+                                           ///< counts it (erratum P5)
   std::optional<Count> excess_allocatable;  ///< `excess` with registers in whole granules
 };
 
 struct ConfigurationTable {
   std::vector<ConfigurationRow> rows;  ///< rows in the mapping's order; storage that an alias shares counts at its
                                        ///< owner only
-  std::vector<TableTotal> totals;  ///< totals of the levels that hold variables, top to bottom
-  Count agents;                    ///< N: the floor of the least N_max
-  Count agent_threads;             ///< threads of one agent
+  std::vector<TableTotal> totals;      ///< totals of the levels that hold variables, top to bottom
+  Count agents;                        ///< floor of the least N_max
+  Count agent_threads;                 ///< threads of one agent
 };
 
 /// Returns an axis of a variable's content as the table writes it: "g_q", "w_q", "u_x".

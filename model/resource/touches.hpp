@@ -11,7 +11,7 @@
 
 namespace napkin {
 
-/// Distances in bytes between two touches of a piece: a sum over the last touches of all pieces, by Fenwick's tree.
+/// The distances in bytes between two touches of a piece: sums over the last touches of all pieces, by Fenwick's tree.
 class Distances {
  public:
   /// Touches a piece. Returns the bytes of other pieces since its last touch; negative: it was never touched.
@@ -56,7 +56,7 @@ class Distances {
   double total_ = 0, passed_ = 0;  // passed_: since the last touch
 };
 
-/// Numbers of keys, kept in one piece of memory: thousands of keys are met in a launch that takes microseconds.
+/// A numbering of keys in one piece of memory, fast enough for thousands of keys in a launch of microseconds.
 class Numbering {
  public:
   /// Returns the key's number, and true if the key is new and got the number `next`.
@@ -98,7 +98,7 @@ class Numbering {
   std::size_t size_ = 0;
 };
 
-/// Slots by number.
+/// A set of slots.
 class Slots {
  public:
   explicit Slots(std::size_t slots) : words_((slots + 63) / 64, 0) {}
@@ -108,7 +108,7 @@ class Slots {
     for (std::size_t w = 0; w < words_.size(); ++w) words_[w] |= other.words_[w];
   }
   void clear() { std::fill(words_.begin(), words_.end(), 0); }
-  /// Calls visit(slot) for each, the least first, until one returns false; says whether none did.
+  /// Calls visit(slot) for each slot, the least first, until one returns false. Returns true if none did.
   template <class Visit>
   bool each(const Visit& visit) const {
     for (std::size_t w = 0; w < words_.size(); ++w) {

@@ -25,7 +25,7 @@ Bytes moved_by(const PlacedDiagram& placed, const PlacedLevel& level, const Cros
 
 namespace {
 
-/// Loads as the receiver's counter sees them; `moved`: clipped to the array.
+/// Returns the loads as the receiver's counter sees them; `moved` is clipped to the array.
 Bytes delivered(const PlacedDiagram& placed, const Crossing& crossing, const CrossingCounts& counts, Bytes moved) {
   switch (crossing.engine) {
     case CopyEngine::tma: return counts.boxes();

@@ -10,13 +10,13 @@
 
 namespace napkin {
 
-/// The walks of the blocks that run: no more than slots, so that the table stays in the processor's first caches.
+/// The walks of running blocks, as many as slots at most, so that the table fits the processor's first caches.
 class Walks {
  public:
   struct Walk {
     std::int64_t step = -1;  ///< step in which a block of it last touched
     std::size_t blocks = 0;  ///< blocks that joined and have not left
-    std::size_t leader = 0;  ///< the slot whose block touched last
+    std::size_t leader = 0;  ///< slot whose block touched last
   };
 
   /// Prepares the table; `facts` is the number of values that decide a block's walk.
@@ -51,7 +51,7 @@ class Walks {
     return walk;
   }
 
-  /// Returns whether other blocks are left in the walk.
+  /// Removes a block from the walk. Returns whether others are left.
   bool leave(std::size_t walk) {
     if (--walks_[walk].blocks > 0) return true;
     std::size_t* link = &first_[bucket_[walk]];

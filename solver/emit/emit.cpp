@@ -56,8 +56,8 @@ const LevelMapping* streaming_level(const Mapping& mapping) {
   return found;
 }
 
-/// Triton's name of a knob. M: the rows that a block's warps divide; where a second grouped axis has a knob that is N
-/// and the streamed one K, else the streamed one is N. Counts have Triton's keyword names.
+/// Triton's names of knobs. M: the rows that a block's warps divide; N: the second grouped axis with a knob, which
+/// makes the streamed axis K, else the streamed axis. Counts have Triton's keyword names.
 struct TritonNames {
   std::string rows, columns, depth;
 

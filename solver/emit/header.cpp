@@ -15,7 +15,7 @@ namespace {
 using emit::identifier;
 using emit::type_identifier;
 
-/// Lines of the struct; each name is given once, even where two of the mapping's names make one identifier.
+/// The lines of the struct; each name is given once, even if two names of the mapping make one identifier.
 class Struct {
  public:
   /// Returns the name, made unique in the current scope.

@@ -33,7 +33,8 @@ struct MatmulMinima {
 /// P20).
 [[nodiscard]] double least_accumulator_bytes(const MatmulMinima& minima, double accumulator_bytes);
 
-/// Attention: H/K = d/M + 1/(2x), K = 4 q x d. With M = 2 d g_q the first part asks for g_q rows whatever d is.
+/// The sizes from which attention is not bound by the pipe: H/K = d/M + 1/(2x), K = 4 q x d. With M = 2 d g_q the first
+/// term depends on g_q alone.
 struct AttentionMinima {
   double rows = 0;    ///< least g_q for x -> infinity: Kdot / (2 Hdot)
   double memory = 0;  ///< M = 2 d g_q, values
@@ -48,7 +49,7 @@ struct StreamLoad {
   double processors = 0;        ///< N_SM
   double clock = 0;             ///< f_K, hertz
   double bytes_per_second = 0;  ///< B, all processors together
-  double sharers = 1;           ///< blocks that share one stream through a cache (erratum L8)
+  double sharers = 1;           ///< blocks that share a stream through a cache (erratum L8)
 };
 /// Returns the least g_q with k_TC g_q / f_K >= H_B N_SM / B, that is g_q >= f_K H_B N_SM / (k_TC B). (erratum P1)
 [[nodiscard]] double least_rows(const StreamLoad& load);

@@ -7,8 +7,8 @@
 
 namespace napkin {
 
-/// minimise  ln sum_t exp(offset_t - (lacks x)_t)   over x   s.t.  sum x <= budget,  0 <= x_i <= upper_i.
-/// With x = ln g this is eq. 6.2: offset_t = ln A_t, lacks(t, i) = 1 where array t lacks axis i.
+/// The problem: minimise ln sum_t exp(offset_t - (lacks x)_t) over x subject to sum x <= budget, 0 <= x_i <= upper_i.
+/// For x = ln g this is eq. 6.2: offset_t = ln A_t, lacks(t, i) = 1 if array t lacks axis i.
 struct LogProgram {
   Eigen::MatrixXd lacks;   ///< terms x axes, entries 0 and 1; every column has a 1
   Eigen::VectorXd offset;  ///< ln of each term's coefficient
@@ -21,8 +21,8 @@ enum class Bound { lower, inside, upper };
 struct LogSolution {
   Eigen::VectorXd x;
   std::vector<Bound> bound;  ///< bound by axis
-  Eigen::VectorXd terms;     ///< the share of each term in the sum; they add to 1
-  double value = 0;          ///< the minimum of the logarithm
+  Eigen::VectorXd terms;     ///< shares of the terms in the sum; they add to 1
+  double value = 0;          ///< minimum of the logarithm
   int steps = 0;             ///< Newton steps taken
 };
 

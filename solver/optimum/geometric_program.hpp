@@ -27,7 +27,7 @@ struct ProgramAxis {
   AxisId axis = 0;
   double size = 1;
   Product symbol;       ///< the name; empty (1) for an axis of size 1 by default
-  bool limited = true;  ///< g_i is in the memory limit; false: it costs no memory, so g_i = a_i
+  bool limited = true;  ///< true if g_i counts in the memory limit; false: it costs no memory, so g_i = a_i
 };
 
 struct ProgramTerm {
@@ -48,7 +48,7 @@ struct GeometricProgram {
 struct PowerTerm {
   double alpha = 0;
   double beta = 0;
-  std::optional<Product> symbol;  ///< alpha M^-beta in axis names, where it is one product
+  std::optional<Product> symbol;  ///< alpha M^-beta in axis names, if it is a single product
   std::string text;               ///< the power as text; a number if it has no symbol
 };
 
@@ -56,9 +56,9 @@ struct PowerTerm {
 enum class Box { axes, none };
 
 struct ClosedForm {
-  bool fits = false;  ///< false where the memory is below y: group sizes are then 1
-  /// True: transfer = sum alpha M^-beta as long as the limits that bind stay (theorem (ii) or (iii)). False: the last
-  /// term is the leading one only, exact for M -> infinity (theorem (iv), erratum P15).
+  bool fits = false;  ///< false if the memory is below y, so that group sizes are 1
+  /// True if transfer = sum alpha M^-beta while the same limits bind (theorem (ii) or (iii)); false if the last term is
+  /// only the leading one, exact for M -> infinity (theorem (iv), erratum P15).
   bool exact = true;
   std::vector<PowerTerm> terms;  ///< terms by ascending beta, each beta once; beta = 0 first if present
   double transfer = 0;           ///< H* of the real-valued programme, whether or not the terms are exact

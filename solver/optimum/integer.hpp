@@ -14,9 +14,9 @@ namespace napkin {
 
 struct IntegerAxis {
   Count size = 1;
-  Count multiple = 1;               ///< g must be a multiple of this (lcm of the divisors)
-  bool divides = false;             ///< g must also divide the size
-  std::optional<Count> fixed = {};  ///< the only size there is, whatever the others say
+  Count multiple = 1;               ///< lcm of the divisors, of which g must be a multiple
+  bool divides = false;             ///< true if g must also divide the size
+  std::optional<Count> fixed = {};  ///< single possible size, if there is one
 };
 
 /// coefficient * prod_{i in lacks} ceil(a_i / g_i): an array, at full size, once per group of the axes it lacks.
@@ -25,11 +25,13 @@ struct IntegerTerm {
   std::uint64_t lacks = 0;  ///< set of positions in IntegerProblem::axes
 };
 
-/// minimise  sum of terms   s.t.  memory(g, s) <= limit,  g_i a multiple of k_i up to round_up(a_i, k_i).
+/// The problem: minimise the sum of terms subject to memory(g, s) <= limit, g_i a multiple of k_i up to round_up(a_i,
+/// k_i).
 struct IntegerProblem {
   std::vector<IntegerAxis> axes;
   std::vector<IntegerTerm> terms;
-  /// Must not fall when a group size or the chunk grows. An Overflow thrown by it counts as "too large".
+  /// The memory of group sizes and a chunk, which must not fall when one of them grows. An Overflow that it throws
+  /// counts as "too large".
   std::function<Count(std::span<const Count> group, Count chunk)> memory;
   Count limit = 0;
   std::vector<Count> chunks = {1};  ///< the stream sizes to try

@@ -26,9 +26,10 @@ using TransferLaw = std::function<double(double memory)>;
 struct MemoryLevel {
   std::string name;
   LevelKind kind = LevelKind::ordinary;
-  double weight = 0;    ///< time (or energy) a value over its own pipe: from its parent; cross-transfer: between nodes
+  double weight = 0;    ///< time (or energy) of a value over its own pipe: from its parent, or between nodes
+                        ///< (cross-transfer)
   double memory = 0;    ///< memory of one node; not read for cache and cross-transfer
-  double children = 1;  ///< cache: nodes below one cache; cross-transfer: nodes that it joins (N_max)
+  double children = 1;  ///< nodes below a cache, or nodes that a cross-transfer level joins (N_max)
 };
 
 /// A term of the weighted sum: weight * H*(memory). (eq. 7.1)
@@ -58,8 +59,8 @@ struct MultiLevelCost {
   };
   std::vector<Share> shares;
   double sum = 0;               ///< serial time, or energy
-  std::vector<PipeCost> pipes;  ///< the bytes by physical pipe: costs add to `sum`
-  double slowest = 0;           ///< overlapped: max over pipes and compute
+  std::vector<PipeCost> pipes;  ///< bytes by physical pipe; their costs add to `sum`
+  double slowest = 0;           ///< time with overlap: maximum over pipes and compute
   std::string bound;            ///< the pipe of that maximum, or "compute"
 };
 
@@ -76,14 +77,14 @@ struct MultiLevelCost {
 /// The gain by fewer bytes a value: H*^B = sum_t alpha_t sum_l w_l^B (M_l^B)^-beta_t q^(1 + beta_t).
 struct Quantisation {
   double gain = 1;                               ///< cost at `from` over cost at `to`, all terms (erratum P17)
-  std::vector<std::pair<double, double>> terms;  ///< (beta, (from / to)^(1 + beta)): each power alone
+  std::vector<std::pair<double, double>> terms;  ///< gain of each power alone: (beta, (from / to)^(1 + beta))
 };
 
 /// Computes the gain. Weights are per byte, memories in bytes, alpha in values; `from` and `to` are bytes a value.
 [[nodiscard]] Quantisation quantisation(std::span<const PowerTerm> terms, std::span<const EffectiveLevel> levels,
                                         double from, double to);
 
-/// Thm 2 with whole numbers: how N children share one parent tile, n_i along axis i.
+/// The division of a parent tile among N children, n_i along axis i: Theorem 2 in whole numbers.
 struct NestedFactors {
   std::vector<Count> factors;  ///< number of children along each axis; the product is at most N
   Count used;                  ///< the product
@@ -102,9 +103,9 @@ struct ClusterOption {
   double weight = 0;
 };
 
-/// DeltaH*(N) = (w_hc - w_xc(N)) sum_t alpha_t M_c^-beta_t (1 - N^-beta_t): what a cluster of N saves.
+/// The cluster sizes and their savings: DeltaH*(N) = (w_hc - w_xc(N)) sum_t alpha_t M_c^-beta_t (1 - N^-beta_t).
 struct ClusterChoice {
-  Count size = 1;  ///< the best; 1 where nothing saves (w_xc >= w_hc)
+  Count size = 1;  ///< best size; 1 if none saves (w_xc >= w_hc)
   std::vector<std::pair<Count, double>> savings;
 };
 [[nodiscard]] ClusterChoice choose_cluster(std::span<const PowerTerm> terms, double memory, double parent_weight,

@@ -26,15 +26,15 @@ struct FormulaReport {
 };
 
 struct OptimumReport {
-  bool fits = false;             ///< the memory holds at least the smallest group
+  bool fits = false;             ///< true if the memory holds at least the smallest group
   std::vector<PowerTerm> terms;  ///< terms under the limits that bind at this memory, each beta once
-  bool exact = true;             ///< transfer is the sum of the terms (else the last one is only the leading power)
+  bool exact = true;             ///< true if transfer is the sum of the terms; else the last is only the leading power
   double transfer = 0;           ///< H*, values
   std::vector<std::pair<std::string, double>> group;  ///< real-valued
   ClosedForm textbook;                                ///< closed form without the upper limits of the axes (eq. 1)
   std::optional<IntegerReport> integer;               ///< integer optimum; none if not even groups of 1 fit
-  /// Exact integer optimum over closed form, at least 1; 0 where there is no integer optimum, or where a mask is
-  /// active (the closed form counts every pair).
+  /// The exact integer optimum over the closed form, at least 1; 0 without an integer optimum, or under a mask (the
+  /// closed form counts every pair).
   double ratio = 0;
   FormulaReport formula;
 };

@@ -12,7 +12,7 @@
 
 namespace napkin {
 
-/// Tiles that were timed: the best of each size, at most so many, and the best whose time differs from the first's.
+/// The best timed tiles: of each size the best, at most so many, and the best whose time differs from the first's.
 class Best {
  public:
   struct Found {

@@ -147,8 +147,8 @@ std::vector<Scan::Walk> Scan::walks(Only only) {
   return out;
 }
 
-/// Opens the part, bounds some rows more, or times the first one waiting, whichever may bring the least time; returns
-/// whether anything is left.
+/// Opens the part, bounds some rows more, or times the first waiting row, whichever may lead to the least time. Returns
+/// true if anything is left.
 bool Scan::go_on(Walk& walk, Only only, Best& best) {
   if (!walk.open) {
     walk.open = true;
@@ -272,7 +272,7 @@ Scan::MeanClocks Scan::block_of(const TablePart& part, const TileRow& row, const
   return sum;
 }
 
-/// Runs the row's graph, or then its blocks, where that is not done yet; returns whether it was not.
+/// Runs the row's graph, or else its blocks, unless that was done. Returns true if it ran any.
 bool Scan::learn(const TablePart& part, const TileRow& row, const LaunchShape& launch) {
   if (row.period != nullptr && block_of(part, row, launch).known) return false;
   const EventGraph& graph = graph_of(row);

@@ -56,7 +56,7 @@ class Scan {
   /// A part at the question's lengths.
   struct Shape {
     LaunchShape launch;
-    double device = 0;  ///< bytes, each once
+    double device = 0;  ///< bytes from device memory, each once
   };
   struct Bound {
     double least = 0;  ///< cycles
@@ -68,8 +68,8 @@ class Scan {
     double seconds = 0;  ///< lower bound of the time of every tile left
     bool open = false;
     Shape* shape = nullptr;                        ///< shape of an open part whose tiles have bounds
-    std::size_t next = 0;                          ///< row: those before it wait, or are done with
-    std::vector<Bound> waiting = {};               ///< the first one in front
+    std::size_t next = 0;                          ///< next row; rows before it wait, or are done
+    std::vector<Bound> waiting = {};               ///< waiting rows, the first in front (a heap)
     [[nodiscard]] double least_from_next() const;  ///< returns cycles; infinite if no row is left
     [[nodiscard]] double least_waiting() const;    ///< returns cycles; infinite if no row waits
     void wait(double least, const TileRow& row);
@@ -81,7 +81,7 @@ class Scan {
   /// A row's block of mean length.
   struct MeanClocks {
     BlockClocks clocks;
-    bool known = true;  ///< false: some of its runs are not made, and no block goes below the clocks
+    bool known = true;  ///< false if some of its runs are missing, so that the clocks are a lower bound
   };
   using Only = std::optional<std::pair<KnobId, std::int64_t>>;  ///< a knob and its value
 
@@ -128,7 +128,7 @@ class Scan {
   std::vector<TablePart*> parts_;   ///< parts by sizes; nullptr: lengths rule the size out
   std::unordered_map<const TablePart*, Shape> shapes_;
   std::vector<std::unique_ptr<TimeModel>> models_;  ///< models by variant
-  const TimeModel* model_ = nullptr;                ///< the model of any variant: for what all variants share
+  const TimeModel* model_ = nullptr;                ///< model of any variant, for the facts that all share
   std::unordered_map<const TileRow*, Timed> timed_;
   /// The number of launches that a search simulates for re-reads, least time first, at a millisecond or more each.
   /// Further tiles are ranked only if re-reads cannot cost them time.

@@ -55,7 +55,7 @@ bool Table::is_timed_one_by_one(const Question& like) const {
   });
 }
 
-/// Keeps one tile of each combination of length knobs, and what does not depend on lengths.
+/// Keeps a tile of each combination of length knobs, and its facts that do not depend on lengths.
 void Table::find_sizes(const Question& like) {
   const Problem problem = small(like.problem);
   const Placer judging(*like.streamed, *like.mapping, *like.machine, judged_),
@@ -184,7 +184,7 @@ void TablePart::finish() {
   for (const TileRow& row : rows) cycle = std::min(cycle, traits[row.trait].blocks > 1 ? 0 : rounding * row.cycle);
 }
 
-/// Parts of one question's facts: what their graphs share is found once.
+/// The maker of parts for a question's facts; what their graphs share is found once.
 class PartMaker {
  public:
   PartMaker(Table& table, const Question& question)

@@ -55,7 +55,7 @@ struct TablePart {
                       ///< most_to_settle iterations
   double energy = 0;  ///< joules that an iteration of every tile takes at least
 
-  std::vector<TileRow> rows;  ///< the shortest iteration by its bounds first
+  std::vector<TileRow> rows;  ///< rows, ascending by the bound of an iteration
   std::vector<TileTrait> traits;
   std::vector<BlockEnergy> energies;
   /// Clocks that a node takes at least.
@@ -73,7 +73,7 @@ struct TablePart {
   [[nodiscard]] static Period least_period(const TileRow& row);
   std::vector<AtLeast> from_row;  ///< bounds by row, over that row and all later ones
 
-  /// Sorts new rows, and finds what all of them take at least.
+  /// Sorts new rows, and computes lower bounds over them.
   void finish();
 };
 

@@ -33,10 +33,10 @@ struct TileRule {
   bool lengths = false;  ///< true if it reads the size of an axis that blocks or chunks divide
 };
 
-/// A requirement on what the plan says a placed tile needs.
+/// A requirement on the plan of a placed tile.
 struct PlanRule {
   std::string name;
-  KnobSet knobs = 0;  ///< the plan's numbers that it reads depend on no other knob
+  KnobSet knobs = 0;  ///< knobs on which the plan's numbers that it reads depend
   std::optional<Excess> (*check)(const PlacedDiagram&, const Plan&) = nullptr;
 };
 

@@ -18,7 +18,7 @@ struct RequiredFactor {
   Count divisor;
 };
 
-/// All reasons of one axis; its tile size must be a multiple of their least common multiple.
+/// The reasons for an axis's granularity; its tile size must be a multiple of their least common multiple.
 struct Granularity {
   AxisId axis = 0;
   Count divisor = 1;

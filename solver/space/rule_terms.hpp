@@ -13,7 +13,7 @@
 
 namespace napkin {
 
-/// A literal, or a knob and a literal on top: values with every axis replaced by its size.
+/// A literal, or a knob plus a literal: a value with every axis replaced by its size.
 struct Term {
   std::int64_t literal = 0;
   KnobId knob = -1;
@@ -22,7 +22,7 @@ struct Term {
   }
 };
 
-/// Makes terms of a mapping's values at one problem.
+/// The conversion of a mapping's values to terms, for a problem.
 class Resolver {
  public:
   Resolver(const Streamed& streamed, const Mapping& mapping, const Problem& problem)

@@ -14,7 +14,8 @@ namespace {
 constexpr const char* exponent_name = "energy_exponent";
 constexpr double exponent_of_small_kernels = 1;  // where the base has none (eq. 16.1)
 
-/// The number at "units.special.rate" and the like, made where the profile may have one; nullptr where it may not.
+/// The lookup of a number by its place, such as "units.special.rate"; it makes the number if the profile may have it,
+/// and returns nullptr otherwise.
 class Places {
  public:
   explicit Places(Machine& machine) : machine_(machine) {}

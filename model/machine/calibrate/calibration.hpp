@@ -23,12 +23,12 @@ struct Finding {
   Number number;                 ///< four significant digits
   int runs = 0;                  ///< repetitions behind it
   std::optional<double> before;  ///< value that the base's predictions used, in number.unit; none: not known
-  bool placed = false;           ///< stands in the calibrated machine
+  bool placed = false;           ///< true if the calibrated machine has it
   std::string why;               ///< reason why it was not put into the profile
 };
 
 struct Calibration {
-  Machine machine;  ///< the base with what was found in its place; the rest keeps its source
+  Machine machine;  ///< the base with the findings in their places; other numbers keep their source
   std::vector<Finding> findings;
 };
 

@@ -21,7 +21,7 @@ std::optional<Estimate> pooled(const std::vector<const Reading*>& readings, doub
   return estimate(std::move(all));
 }
 
-/// A number that is a reading times a factor: most are.
+/// A rule for a number that is a reading times a factor, as most are.
 struct Rule {
   const char* name;
   const char* unit;

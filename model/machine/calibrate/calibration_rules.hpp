@@ -21,14 +21,13 @@ struct MeasuredNumber {
 /// Measures all numbers that the readings suffice for; `exponent` is n of eq. 16.1.
 [[nodiscard]] std::vector<MeasuredNumber> measured_numbers(const Readings& readings, double exponent);
 
-/// The table of a 16-bit product's clocks against n, with the latencies of one alone. Below the smallest n measured the
-/// line through the three smallest (A in shared memory: 16 + n/4 clocks of operands), A in registers as at the
-/// smallest.
+/// The clocks of a 16-bit product against n, with the latencies of a single product. Below the smallest measured n: the
+/// line through the three smallest (A in shared memory: 16 + n/4 clocks of operands), or the smallest (A in registers).
 struct MeasuredTiming {
   std::string instruction;              ///< measured instruction, by its name in the profile
   std::vector<DType> types;             ///< types that take those clocks
   std::vector<InstructionTiming> rows;  ///< empty: not measured
-  double spread = 0;                    ///< the largest of the rows'
+  double spread = 0;                    ///< largest spread of the rows
   std::string note;
 };
 [[nodiscard]] MeasuredTiming measured_timing(const Readings& readings);

@@ -6,7 +6,7 @@
 
 namespace napkin {
 
-/// A measured number: the median of its repetitions and how far they lie apart.
+/// A measured number: the median of its repetitions, and their spread.
 struct Estimate {
   double value = 0;
   double spread = 0;  ///< (third quartile - first quartile) / |median|; 0 for a single value
@@ -16,7 +16,8 @@ struct Estimate {
 /// Throws Error for no values and for values that are not finite.
 [[nodiscard]] Estimate estimate(std::vector<double> values);
 
-/// y = intercept + slope x, least squares; rms of what is left. Throws Error for fewer than two distinct x.
+/// A line y = intercept + slope x by least squares, with the rms of the residuals. Throws Error for fewer than two
+/// distinct x.
 struct Line {
   double intercept = 0, slope = 0, rms = 0;
   [[nodiscard]] double at(double x) const { return intercept + slope * x; }
@@ -37,8 +38,9 @@ struct PowerPoint {
   std::vector<double> rates;  ///< rate of each kind of work, a second
 };
 
-/// P = idle + tree (f/f0)^(1+n) + sum over core kinds of energy (f/f0)^n rate + sum over the others of energy rate
-/// (model eq. 16.1), least squares in tree and energies, none of them below 0. `scales[k]`: kind k is the core's.
+/// The fit of P = idle + tree (f/f0)^(1+n) + sum over core kinds of energy (f/f0)^n rate + sum over the others of
+/// energy rate (eq. 16.1): least squares in tree and energies, none of them negative. `scales[k]`: kind k belongs to
+/// the core.
 struct PowerFit {
   double tree = 0;               ///< watts at f0
   std::vector<double> energies;  ///< joules a unit, at f0 where it scales

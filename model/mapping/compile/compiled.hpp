@@ -19,7 +19,7 @@ namespace napkin {
   return engine == CopyEngine::atomic || engine == CopyEngine::bulk_reduce;
 }
 
-/// A set of knobs: bit i is KnobId i; all of them where it has one that no bit stands for.
+/// A set of knobs: bit i is KnobId i; all bits if it has a knob beyond 63.
 using Knobs = std::uint64_t;
 
 [[nodiscard]] constexpr Knobs knob_of(KnobId knob) { return knob < 0 ? 0 : knob < 64 ? Knobs{1} << knob : ~Knobs{0}; }
@@ -50,7 +50,7 @@ using GuardedNumber = std::vector<std::pair<const Guard*, Number64>>;
 /// Returns the first alternative that holds, or `otherwise`.
 [[nodiscard]] Count number_of(const GuardedNumber& alternatives, const Tile& tile, Count otherwise);
 
-/// A product of extents: those that no tile changes, multiplied once, and the axes of the others.
+/// A product of extents: the constant ones, multiplied, and the axes of the others.
 struct Extents {
   Count constant = 1;
   std::vector<AxisId> axes;
@@ -63,7 +63,7 @@ struct CompiledLevel {
   LevelId id = 0;
   int agent = -1;  ///< agent whose core's memory it is; -1: that of the agent that divides the block's group
   bool staged = false;
-  bool cluster = false;                            ///< blocks side by side along `along`
+  bool cluster = false;                            ///< true if blocks are adjacent along `along`
   std::vector<std::pair<AxisId, Number64>> sizes;  ///< group sizes that differ from the array's (below the block's
                                                    ///< level: the block's)
   std::optional<Number64> chunk;                   ///< chunk of the streamed axis
@@ -101,7 +101,7 @@ struct CompiledWork {
   int unit = -1;
   int agent = -1;  ///< agent whose threads do it
   Extents per;
-  std::vector<std::pair<AxisId, Number64>> per_chunk;  ///< axes beside those of `per`: once for so many
+  std::vector<std::pair<AxisId, Number64>> per_chunk;  ///< axes of `per` that are divided: once for so many elements
   std::optional<Number64> counted = {};                ///< count that replaces the mapping's
 };
 
@@ -109,12 +109,13 @@ struct CompiledOperation {
   const OperationMapping* mapping = nullptr;  ///< nullptr: the mapping says nothing
   int agent = -1;
   bool tensor = false;
-  std::vector<std::pair<const Guard*, const TensorInstruction*>> instruction;  ///< alternatives; empty: none
+  std::vector<std::pair<const Guard*, const TensorInstruction*>> instruction;  ///< alternative instructions; empty:
+                                                                               ///< none
   Extents m, n, k;
   std::vector<AxisId> rows, columns;  ///< all axes of m and of n
   std::optional<Number64> waits;
   const Guard* swap_ab = nullptr;  ///< guard under which m and n change places, and the second input is A
-  GuardedNumber row_parts;         ///< empty: as the agent's splits say
+  GuardedNumber row_parts;         ///< alternatives; empty: as the agent's splits say
   [[nodiscard]] bool swapped(const Tile& tile) const { return swap_ab != nullptr && holds(*swap_ab, tile); }
   std::vector<CompiledWork> work;
   /// Variables (indices into Mapping::variables) that an input may be read from, each with its guard, by input.

@@ -7,7 +7,7 @@
 namespace napkin {
 namespace {
 
-/// The mask's plane of one question: the streamed axis and the one across.
+/// The mask's plane of a question: the streamed axis, and the axis across.
 struct Plane {
   const Mask& mask;
   std::int64_t along, across;
@@ -44,7 +44,8 @@ void walk_masked(const Plane& plane, Walk& w, std::int64_t chunk) {
   }
 }
 
-/// Most chunks of one part that any group visits. A group's chunks [begin, end) cover a whole part, or lie in two.
+/// The search for the most chunks of a part that any group visits. A group's chunks [begin, end) cover whole parts, or
+/// lie in two.
 class LongestInPart {
  public:
   LongestInPart(const Plane& plane, std::int64_t group, std::int64_t chunk, std::int64_t part)

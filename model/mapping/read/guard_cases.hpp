@@ -15,8 +15,8 @@ using KnobValues = std::vector<std::int64_t>;  ///< The knobs' values, by KnobId
 
 [[nodiscard]] bool holds(const Guard& guard, const KnobValues& values);
 
-/// Calls `visit` with knob values such that every combination that the guards can tell apart occurs once. Throws Error
-/// at `where` where there are more than 4096.
+/// Calls `visit` with knob values that contain every combination which the guards can tell apart, once. Throws Error at
+/// `where` for more than 4096.
 void for_each_case(const Mapping& m, const std::vector<const Guard*>& guards, const Location& where,
                    const std::function<void(const KnobValues&)>& visit);
 

@@ -11,17 +11,17 @@
 
 namespace napkin::mapping_text {
 
-/// A table that a mapping names; no path: there is none of that name.
+/// A table that a mapping names; no path: there is none.
 struct TableFile {
   std::string path, text;
   bool bundled = false;
 };
 using FindTable = std::function<TableFile(const std::string& name)>;
 
-/// Reads one document. Knobs come first: everything else may name them.
+/// The reader of a mapping's document. Knobs come first, since everything else may name them.
 class Reader {
  public:
-  /// Throws Error (file:line:column, field path, what, what would be right).
+  /// Reads a mapping. Throws Error (file:line:column, field path, what, what would be right).
   [[nodiscard]] static Mapping read(const yaml::Node& document, const std::string& file, const FindTable& find_table);
 
  private:
@@ -65,7 +65,7 @@ class Reader {
 
   Mapping& m_;
   const FindTable& find_table_;
-  std::vector<std::pair<std::string, std::shared_ptr<const RegisterTable>>> tables_;  ///< read so far
+  std::vector<std::pair<std::string, std::shared_ptr<const RegisterTable>>> tables_;  ///< tables read so far
 };
 
 constexpr std::int64_t most = std::int64_t{1} << 40;  ///< upper limit of any literal: far above every size of a GPU
