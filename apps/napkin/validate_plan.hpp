@@ -15,7 +15,7 @@ namespace napkin::cli {
 /// A tile to measure.
 struct PlannedTile {
   SweepTile tile;
-  std::string key;                        ///< row_key()
+  std::string key;                        ///< result of row_key()
   std::optional<ValidationRow> recorded;  ///< --resume: its newest row
 };
 

@@ -50,7 +50,7 @@ struct AgentsAtWork {
   int tensor_groups = 0, vector_groups = 0;
   bool copies = false;
   int batches = 0;
-  long long window = 0;  ///< clocks
+  long long window = 0;  ///< clocks for which the agents work
   bool same = false;     ///< all SMs copy the same boxes, else each its own
 };
 [[nodiscard]] LaunchPlan agents_plan(Bench& bench, const AgentsConfig& config, const AgentsAtWork& at_work);

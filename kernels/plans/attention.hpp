@@ -42,12 +42,13 @@ struct AttentionCall {
   std::uint64_t q_starts = 0, x_starts = 0;
   std::int64_t q_rows = 0, x_rows = 0;
   std::uint64_t ticket =
-      0;  ///< two i32, zero before the first launch (each leaves them so); needed where order = longest_first
+      0;  ///< two i32, zero before the first launch (each launch resets them); needed for order = longest_first
   KeyPages pages;
   std::uint64_t lengths = 0;    ///< i32 [b] keys of each sequence, at most x: attention_decode_sm90; 0: all have x
   std::uint64_t workspace = 0;  ///< attention_workspace() bytes, zero before the first launch; 0 where it needs none
   ScaleView q_scale, k_scale, v_scale;  ///< scales by query head, and by key head
-  std::uint64_t cycles = 0;  ///< u64 [SMs, 2], all ones and 0: wanted first start and last end; 0: not wanted
+  /// Address of u64 [SMs, 2] for first starts and last ends, initialised to all ones and 0; 0: not wanted.
+  std::uint64_t cycles = 0;
   std::uint64_t dump = 0;  ///< f32 as kernels/attention/common/dump.cuh lays it out: the debug variant; 0: not wanted.
                            ///< Not with cycles, not packed
 

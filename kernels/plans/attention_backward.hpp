@@ -19,7 +19,8 @@ struct AttentionBackwardCall {
   std::int64_t q_rows = 0, x_rows = 0;
   std::optional<int> at_once;  ///< blocks of the gradients that run at once; default one for each SM
   std::uint64_t scratch = 0;   ///< scratch_bytes() of any content
-  std::uint64_t cycles = 0;    ///< u64 [SMs, 2], all ones and 0: wanted first start and last end; 0: not wanted
+  /// Address of u64 [SMs, 2] for first starts and last ends, initialised to all ones and 0; 0: not wanted.
+  std::uint64_t cycles = 0;
 
   [[nodiscard]] bool packed() const { return q_starts != 0; }
 };

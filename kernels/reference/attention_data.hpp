@@ -26,18 +26,18 @@ struct AttentionLayout {
   DType type = DType::bf16;
   Mask mask;
   bool log_sum_exp = true;
-  bool heads_first = false;  ///< [b, head, row, d] instead of [b, row, head, d]
-  std::int64_t gap =
-      0;  ///< elements between rows that belong to no row (a multiple of 8); rows and heads are then separated too
-  std::vector<std::int32_t> q_lengths, x_lengths;    ///< packed: one of each per sequence; else empty
+  bool heads_first = false;  ///< true for [b, head, row, d], false for [b, row, head, d]
+  /// Unused elements between rows (a multiple of 8); heads and sequences then have an unused row and head between them.
+  std::int64_t gap = 0;
+  std::vector<std::int32_t> q_lengths, x_lengths;    ///< lengths of packed sequences; else empty
   double deviation = 1;                              ///< standard deviation of the inputs
   double growth = 0.25;                              ///< exponent of growing and shrinking inputs, powers of two a key
-  AttentionInputs inputs = AttentionInputs::normal;  ///< others than normal: not packed
+  AttentionInputs inputs = AttentionInputs::normal;  ///< values of the inputs; packed: `normal` only
   std::uint64_t seed = 1;
 };
 
-/// Lays out rows of heads, heads outside or inside of rows. If rows have gaps, so do the last row of a head and the
-/// last head of a sequence.
+/// Lays out rows of heads, heads outside or inside of rows. If rows have gaps, an unused row follows
+/// each head, and an unused head each sequence.
 [[nodiscard]] TensorView strided(const AttentionLayout& layout, std::int64_t rows, std::int64_t heads,
                                  std::int64_t columns);
 

@@ -23,7 +23,7 @@ class Fp8Arrays {
   Fp8Arrays(const AttentionLayout& layout, Fp8Scales scales);
 
   std::vector<std::uint8_t> q, k, v;
-  std::vector<std::uint16_t> o;  ///< poison
+  std::vector<std::uint16_t> o;  ///< output, filled with poison
   std::vector<float> log_sum_exp, q_scale, k_scale, v_scale;
   std::vector<std::int32_t> q_starts, x_starts;
 

@@ -35,7 +35,7 @@ struct LaunchPlan {
   std::uint64_t workspace = 0;       ///< bytes of device memory that it needs beside its arrays
   std::vector<std::byte> arguments;  ///< the kernel's only parameter; its tensor maps are still to be encoded
   std::vector<TensorBox> boxes;
-  Count counters;  ///< i32 that it needs, zero before its first launch; every launch leaves them so
+  Count counters;  ///< number of i32 that are zero before the first launch; each launch resets them
   Bytes scratch;   ///< memory that it needs for as long as a launch runs
 };
 

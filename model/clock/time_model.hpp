@@ -50,13 +50,13 @@ struct KnownLaunch {
   const BlockEnergy& energy;
   const LaunchShape& shape;
   LaunchClocks clocks;
-  double device_bytes;  ///< device_bytes_in_order()
+  double device_bytes;  ///< result of device_bytes_in_order()
 };
 
 /// The method of a prediction.
 enum class ByClock { graph, roofline };
 
-/// The time model of one variant and problem.
+/// The time model of a problem and a mapping's variant, which is a choice of its alternatives.
 struct TimeModel {
   /// Prepares predictions. `wanted` may be the graph only if has_event_graph(placed), which the caller has checked.
   TimeModel(const PlacedDiagram& placed, ByClock wanted);
@@ -67,8 +67,8 @@ struct TimeModel {
                           const Period& period) const;
   /// Adds so many bytes that device memory sends again because the L2 has evicted them. (resource/reuse)
   void read_again(const PlacedDiagram& placed, double bytes, Timing& timing) const;
-  /// Adds re-reads if they cost more than 0.1 % of the time; counting smaller ones takes longer than all else. The
-  /// seconds are infinite if `known` may simulate no further launch.
+  /// Adds re-reads if they cost more than 0.1 % of the time; smaller ones are only bounded, since a count takes longer
+  /// than the rest of a prediction. The seconds are infinite if `known` may simulate no further launch.
   void notice_rereads(const PlacedDiagram& placed, Count blocks_per_node, Timing& timing, KnownRereads& known) const;
   /// Returns true if device memory could be the slowest pipe, were all loads to come from it.
   [[nodiscard]] bool may_bind(const Timing& timing) const;
@@ -77,7 +77,7 @@ struct TimeModel {
   [[nodiscard]] Seconds with_launch(const Timing& timing) const {
     return Seconds(timing.seconds + timing.meeting / timing.clock.value) + launch;
   }
-  /// Makes the prediction of a timing. `period` is explained, for a tile with an event graph, else nullptr.
+  /// Makes the prediction of a timing. `period` comes from period(graph, true); nullptr without an event graph.
   [[nodiscard]] Prediction explained(const PlacedDiagram& placed, const Timing& timing, const Period* period) const;
 
   AssumedClock clock;

@@ -27,7 +27,7 @@ struct Move {
 
 struct LoopTraffic {
   std::vector<Move> moves;
-  Count load, store;  ///< values
+  Count load, store;  ///< values moved
 };
 
 /// Returns the traffic of an order (a permutation of all loops), of which the `cached` innermost run within the cache.

@@ -222,7 +222,7 @@ struct OperationMapping {
 /// An edge of the clock's event graph.
 struct EdgeMapping {
   std::string from, to;       ///< "load K", "S", "P.max", "P.exp", "O", "store O"
-  std::int64_t distance = 0;  ///< iterations
+  std::int64_t distance = 0;  ///< iterations between its two ends
   std::int64_t agents = 0;    ///< distance to the agent instance at which it ends (ping-pong)
   bool barrier = false;       ///< true if each instance waits for all of them
   Value tokens;
@@ -234,7 +234,7 @@ struct EdgeMapping {
 /// A requirement on several knobs, left = right, with a name for rejections.
 struct Relation {
   std::string name;                ///< "rows: q * g = 64 * warpgroups"
-  std::vector<Value> left, right;  ///< products
+  std::vector<Value> left, right;  ///< factors of the two products
   enum class Kind { equal, at_most, multiple, less } kind = Kind::equal;
   Guard when;
   Location location;

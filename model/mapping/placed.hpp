@@ -146,7 +146,7 @@ struct PlacedDiagram {
   Walk walk;                     ///< walk of the blocks; all agents of a block walk together
   Count blocks;                  ///< groups at the block level
   Count cluster = 1;             ///< blocks a cluster
-  Count threads;                 ///< a block
+  Count threads;                 ///< threads of a block
   std::optional<AxisId> across;  ///< axis of the mask that is not the streamed one, if chunks are skipped
   std::shared_ptr<const PlacedCombine> combine;  ///< combining, if results have parts
   bool cuts = false;  ///< true if the block's level cuts the streamed axis into `parts`; a single part leaves it whole

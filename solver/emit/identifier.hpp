@@ -1,5 +1,6 @@
 #pragma once
-// identifier() makes a name of a knob or a word one of C++ and Python: "dq_from" stays, "2d" becomes "_2d".
+// identifier() turns the name of a knob or a word into an identifier of C++ and Python: "dq_from" stays, "2d" becomes
+// "_2d".
 
 #include <string>
 #include <string_view>

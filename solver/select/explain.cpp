@@ -49,7 +49,7 @@ Wave wave_of(const PlacedDiagram& placed) {
   return {blocks, nodes, waves > 0 ? blocks / (waves * nodes) : 1};
 }
 
-/// Compute nodes that stand idle, in words; "" where that is not what the time goes into.
+/// A cause of lost time: its fraction of the time, and words for it.
 struct Waste {
   double fraction = 0;  ///< fraction of the time
   std::string words;
@@ -66,7 +66,8 @@ Waste last_wave(const Wave& wave) {
           fmt::format("{} blocks fill {:.0f} % of {} waves", number(wave.blocks), 100 * wave.fill, number(waves))};
 }
 
-/// Returns the largest cause after what binds an iteration: few blocks, the last wave, the ends, the launch.
+/// Returns the largest cause of lost time beside the fullest pipe: idle nodes, the last wave, the ends of blocks, or
+/// the launch; none if it takes less than a fifth of the time.
 Waste next_cause(const Prediction& p, const Wave& wave, const Machine& machine) {
   constexpr double worth_saying = 0.2;
   const PipeUse* pipe = fullest(p);

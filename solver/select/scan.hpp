@@ -59,7 +59,7 @@ class Scan {
     double device = 0;  ///< bytes from device memory, each once
   };
   struct Bound {
-    double least = 0;  ///< cycles
+    double least = 0;  ///< lower bound, cycles
     const TileRow* row = nullptr;
   };
   /// The remainder of a part during a walk through the table.

@@ -85,7 +85,7 @@ class Selector {
 /// from. Times each tile by itself, by the event graph where every legal tile has one, else by the roofline.
 struct Exhausted {
   struct Timed : Ranked {
-    Count into_blocks;  ///< bytes_into_blocks()
+    Count into_blocks;  ///< result of bytes_into_blocks()
   };
   std::vector<Timed> all;
   Rejections rejections;

@@ -1,5 +1,5 @@
 #pragma once
-// ways_of lists the ways in which an island can divide a question, each with its launches asked and its time known.
+// ways_of lists the ways in which an island can divide a question, each with its launches' predictions and its time.
 // Internal to apps/.
 
 #include <memory>
@@ -24,7 +24,7 @@ struct IslandQuestion {
   Problem problem;
   NamedSizes shape;  ///< every axis
 };
-/// Throws Error for every mistake in the question.
+/// Resolves the names of a question. Throws Error for every mistake in it.
 [[nodiscard]] IslandQuestion island_question(const Session& session, const Ask& ask);
 
 /// The launches of one shape, by all GPUs, with the Session's answer for one.
@@ -32,7 +32,7 @@ struct AskedLaunch {
   DeviceLaunch launch;
   std::int64_t count = 0;
   std::shared_ptr<const QueryAnswer> answer;
-  double adding = 0;  ///< seconds
+  double adding = 0;  ///< seconds to add a launch's part to the running results
 };
 
 struct Way {
@@ -40,7 +40,7 @@ struct Way {
   std::vector<Transport> transports;
   std::vector<AskedLaunch> launches;
   std::vector<std::vector<StepTime>> steps;  ///< times by GPU, then by step
-  double finishing = 0;                      ///< seconds
+  double finishing = 0;                      ///< seconds after the last step
   IslandTime time;
   double flops = 0;      ///< FLOP of all GPUs together
   double imbalance = 1;  ///< work of the busiest GPU over the mean
@@ -56,7 +56,7 @@ struct IslandWays {
   std::vector<Way> ways;  ///< the fastest first
   std::vector<std::pair<std::string, std::string>> refused;
 };
-/// Throws Error where the question names a split that cannot be.
+/// Predicts every way. Throws Error if the question names a split that is impossible.
 [[nodiscard]] IslandWays ways_of(const Session& session, const IslandQuestion& question);
 
 /// Returns the least length of the sequence, in steps of 64 for each part, from which on the way's ring is hidden;

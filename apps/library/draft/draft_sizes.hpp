@@ -1,6 +1,6 @@
 #pragma once
-// draft_sizes works out a block's tile from the shapes and accumulators of its products: an iteration of O = P V as
-// deep as 8 x 16 elements walks 128 keys.
+// draft_sizes works out a block's tile from the shapes and accumulators of its products: if an iteration's products of
+// O = P V contract 8 x 16 elements, a chunk has 128 keys.
 
 #include <map>
 #include <string>

@@ -40,7 +40,7 @@ struct TilePrediction {
   PredictedAnswer predicted;
   std::vector<LevelAnswer> levels;
   bool legal = true;
-  Count into_blocks = {};  ///< bytes_into_blocks()
+  Count into_blocks = {};  ///< result of bytes_into_blocks()
   PredictionKind kind = {};
 };
 [[nodiscard]] TilePrediction predict_tile(const Measurable& measurable, const Tile& tile, Rereads rereads);

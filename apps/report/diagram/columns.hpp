@@ -30,7 +30,7 @@ struct Bundle {
   ArrayId array = -1;
   OpId state_of = -1;        ///< the softmax whose auxiliaries it is
   std::vector<AxisId> axes;  ///< the lowest has unit stride; axes of one entry are left out
-  int first = 0, last = 0;   ///< columns
+  int first = 0, last = 0;   ///< columns that it spans
   bool output = false;
   /// Lines that read one dimension of an input, drawn as a single line at its source: "y: i + u - 1".
   struct Joined {

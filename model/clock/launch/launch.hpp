@@ -73,7 +73,7 @@ struct LaunchShape {
   double mean = 0;       ///< iterations of a block
   bool unequal = false;  ///< true if a mask makes blocks unequally long
   CutChunks cut;
-  UnsharedFraction alone = {};                 ///< unshared_fraction_in_any_order()
+  UnsharedFraction alone = {};                 ///< result of unshared_fraction_in_any_order()
   MeanBlock block, uncut;                      ///< block of mean length with its cut chunks, and without any
   std::shared_ptr<BlockLengths> lengths = {};  ///< lengths of unequal blocks, once they are asked for
   EdgeCopies edge = {};  ///< result of edge_copies(); its blocks are those of the node with most edge blocks
@@ -114,7 +114,7 @@ struct BlockEnds {
   double start = 0;     ///< clocks before a node's first block starts to work
   double handover = 0;  ///< clocks until the next block is launched, unless blocks persist
   bool persist = false;
-  double empty = 0;  ///< empty_block_clocks()
+  double empty = 0;  ///< result of empty_block_clocks()
   bool operator==(const BlockEnds&) const = default;
 };
 [[nodiscard]] BlockEnds block_ends(const PlacedDiagram& placed);
