@@ -1,6 +1,6 @@
 #pragma once
-// These functions print numbers as people read them: time_text(7.81e-4) is "781 us". JSON never uses them: it has SI
-// units and plain numbers. JSON never uses these: it has SI units and plain numbers.
+// These functions print numbers as people read them: time_text(7.81e-4) is "781 us". JSON does not use
+// them: it has SI units and plain numbers.
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 // A Compiler turns kernels into machine code by NVRTC, which is opened at run time: attention_sm90.cuh and a tile
-// become a cubin, without a GPU. Needs no GPU.
+// become a cubin, without a GPU.
 
 #include <optional>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// round_to makes of a number what it becomes when it is stored in a type: 1.001 is 1 in bf16.
+// round_to rounds a number to a type: 1.001 is 1 in bf16.
 
 #include <cstdint>
 

@@ -1,8 +1,8 @@
 #pragma once
-// A Split says how several GPUs divide an algorithm, as a mapping says it of blocks one storey below: ring_attention
-// groups the queries and streams the keys, so that each GPU keeps its queries and sees one block of K and V after the
-// other. Where an array lies before and after (its home) and what the work needs say what must move, and how.
-// (schema: docs/several-gpus.md)
+// A Split says how several GPUs divide an algorithm, as a mapping divides it between the blocks of one GPU:
+// ring_attention groups the queries and streams the keys, so that each GPU keeps its queries and receives the blocks of
+// K and V in turn. The moves follow from where an array lies before and after (its home) and which parts the work
+// reads. (schema: docs/several-gpus.md)
 
 #include <optional>
 #include <string>

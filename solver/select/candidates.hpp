@@ -3,7 +3,7 @@
 // attention_sm90 at d = 128 the knobs' rules leave 9,216, of which 4,869 fit an SM.
 //
 // A kind is everything of a question but its lengths: the sizes of the axes that blocks and chunks divide, and how wide
-// the window of a mask is. Rules that read lengths are asked again at every question.
+// the window of a mask is. Rules that read lengths are evaluated for every question.
 
 #include <cstdint>
 #include <string>

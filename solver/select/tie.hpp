@@ -1,7 +1,7 @@
 #pragma once
-// bytes_into_blocks decides between tiles of one predicted time: that with fewer bytes is better. Where device memory
-// binds, a tile of four query heads takes the time of one of eight, to the last digit, but moves twice the bytes out of
-// the L2; the fewer there are, the better they hide behind the memory, and the less energy they take.
+// bytes_into_blocks decides between tiles of equal predicted time: the tile with fewer bytes is better. Where device
+// memory binds, a tile of four query heads takes the time of one of eight, to the last digit, but moves twice the bytes
+// out of the L2; the fewer there are, the better they hide behind the memory, and the less energy they take.
 
 #include "model/resource/resources.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
-// A TimelineAnswer shows who runs when in one block: that on an H200 the tensor unit works on S of one warpgroup while
-// the other one takes exponentials. Internal to apps/.
+// A TimelineAnswer shows when each unit and group of threads of one block works: that on an H200 the tensor unit works
+// on S of one warpgroup while the other one takes exponentials. Internal to apps/.
 
 #include <string>
 #include <utility>

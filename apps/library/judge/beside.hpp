@@ -1,5 +1,5 @@
 #pragma once
-// recorded_beside finds what was measured near a question, to stand beside what the model says of it: "attention_sm90
+// recorded_beside finds measured calls near a question, to print beside the prediction: "attention_sm90
 // at q = x = 8192 on an H200 took 753 us; predicted are 781 us". Recorded rows are this project's own, published ones
 // other people's. Internal to apps/.
 

@@ -1,6 +1,6 @@
 #pragma once
-// FoundErrors holds how far predictions were off, by kind and source: data/errors.json is its text, and bands are made
-// of it. Internal to apps/.
+// FoundErrors holds the errors of predictions, by kind and source. data/errors.json is its text; bands are computed
+// from it. Internal to apps/.
 
 #include <string>
 #include <vector>

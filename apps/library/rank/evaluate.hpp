@@ -1,6 +1,6 @@
 #pragma once
-// evaluate works out one tile of one layout: where each array lies, what each level moves and holds, whether the tile
-// is legal, and how long it takes, as answers. Internal to apps/.
+// place() and the functions below evaluate one tile of one layout and return parts of an answer: where each array lies,
+// what each level moves and holds, whether the tile is legal, and how long it takes. Internal to apps/.
 
 #include <optional>
 #include <vector>

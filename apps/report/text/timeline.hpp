@@ -1,5 +1,5 @@
 #pragma once
-// These functions show who runs when: the run of an event graph as text, SVG, JSON and a trace that Perfetto and
+// These functions print the simulated run of an event graph as text, SVG, JSON and a trace that Perfetto and
 // chrome://tracing open.
 
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
-// synchronisation() is what it costs that groups of a split axis wait for each other: a second launch that adds up
-// eight parts of the keys, or the turns of a chain of blocks. (model/README.md, "Time: the roofline")
+// synchronisation() returns the time that groups of a split axis take to combine their parts: a second launch that adds
+// up eight parts of the keys, or the turns of a chain of blocks. (model/README.md, "Time: the roofline")
 
 #include "model/base/quantity.hpp"
 #include "model/mapping/placed.hpp"

@@ -1,5 +1,5 @@
 #pragma once
-// node_rate is what a node gets of the pipe into it: 35 bytes a clock of an H200's L2 where all SMs read at once.
+// node_rate() returns the bytes a clock that a node receives: 35 from an H200's L2 where all SMs read at once.
 
 #include "model/mapping/placed.hpp"
 

@@ -1,5 +1,5 @@
 #pragma once
-// A Timeline says who runs when: a run of an event graph for so many iterations. Copies and asynchronous tensor
+// A Timeline holds when each event of an event graph runs, over a number of iterations. Copies and asynchronous tensor
 // operations are served first come, first served; threads share the vector pipes max-min fair, at the rates that are
 // left beside a running tensor operation.
 

@@ -1,7 +1,7 @@
 #pragma once
-// An IslandAnswer says what several GPUs make of an algorithm: attention on hgx-h100-8 by ring_attention, zigzag, moves
-// so many bytes into each GPU and takes so long, the ring hidden or not. Each GPU's own work is a question to the
-// Session as any other.
+// An IslandAnswer predicts an algorithm on several GPUs: the bytes that attention on hgx-h100-8 by ring_attention,
+// zigzag, moves into each GPU, its time, and whether the work hides the moves. Each GPU's own work is answered as a
+// question about one GPU.
 
 #include <cstdint>
 #include <optional>
