@@ -1,5 +1,5 @@
 #pragma once
-// run_experiments does what `napkin calibrate` says: it runs the experiments on the GPU, fifteen seconds of an H200,
+// run_experiments does the work of `napkin calibrate`: it runs the experiments on the GPU, fifteen seconds of an H200,
 // and returns their readings.
 
 #include <optional>

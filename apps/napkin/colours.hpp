@@ -1,7 +1,7 @@
 #pragma once
-// colours_of says where each array of a program goes, in which type and how many copies, and who computes an operation
-// on which unit. For attention on an H200: "O += contract over x (P, V)   wgmma by softmax; P in registers, V in
-// shared; O in registers as f32". (the paper's steps 2 and 3)
+// colours_of prints where each array of a program lies, in which type and how many copies, and which agent computes an
+// operation on which unit. For attention on an H200: "O += contract over x (P, V)   wgmma by softmax; P in registers, V
+// in shared; O in registers as f32". (the paper's steps 2 and 3)
 
 #include "model/fusion/pseudocode.hpp"
 #include "model/mapping/placed.hpp"

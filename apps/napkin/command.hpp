@@ -1,6 +1,6 @@
 #pragma once
-// A Command is what the program can be told to do, such as `napkin select`: its name, its options, and a function from
-// arguments to a reply. A new command is one file that defines a Command, and its line in commands.cpp.
+// A Command is a command of the program, such as `napkin select`: its name, its options, and a function from arguments
+// to a reply. A new command is one file that defines a Command, and its line in commands.cpp.
 
 #include <map>
 #include <optional>

@@ -1,5 +1,5 @@
 #pragma once
-// program() is the command line: `napkin select attention ...` as the words behind its name.
+// program() runs the command line, `napkin select attention ...`, given as the words behind its name.
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
-// replay_files predicts what files of recorded rows hold, for the commands that judge the model by them: validate and
-// report. (validate_replay.cpp)
+// replay_files predicts the rows of recorded files, for the commands that judge the model by them: validate and report.
+// (validate_replay.cpp)
 
 #include <string>
 #include <vector>

@@ -1,6 +1,5 @@
 #pragma once
-// ValidateOptions is what the options of `napkin validate` say; the functions are the things that it does: measure,
-// replay, dump.
+// ValidateOptions holds the options of `napkin validate`; the functions do its work: measure, replay, dump.
 
 #include <cstdint>
 #include <memory>

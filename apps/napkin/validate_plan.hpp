@@ -1,5 +1,5 @@
 #pragma once
-// plan_questions settles which tiles of which questions are measured, before the GPU is touched.
+// plan_questions chooses the tiles of each question to measure, before the GPU is touched.
 
 #include <set>
 #include <string>

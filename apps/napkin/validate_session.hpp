@@ -1,5 +1,5 @@
 #pragma once
-// A MeasurementRun measures what was planned on the GPU, question by question and tile by tile, and writes the rows.
+// A MeasurementRun measures the planned tiles on the GPU, question by question and tile by tile, and writes the rows.
 
 #include <map>
 #include <string>

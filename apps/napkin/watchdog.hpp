@@ -1,5 +1,5 @@
 #pragma once
-// A Watchdog ends the program where a kernel hangs: a launch cannot be called back, only its process can.
+// A Watchdog ends the program where a kernel hangs: a launch cannot be cancelled, but its process can be ended.
 
 #include <chrono>
 #include <condition_variable>

@@ -1,6 +1,6 @@
 #pragma once
 // asking_of turns the arguments of a Python call into a question: select("attention", gpu="h200-sxm", h=16, q=8192,
-// x=8192, d=128) becomes the Ask that the command line makes of its options.
+// x=8192, d=128) becomes the Ask that the command line builds from its options.
 
 #include <nanobind/nanobind.h>
 

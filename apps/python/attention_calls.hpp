@@ -1,5 +1,5 @@
 #pragma once
-// bind_attention_calls gives Python the calls of attention that came before: C++ finds one again by its tensors, and
+// bind_attention_calls lets Python repeat earlier calls of attention: C++ finds the earlier call by its tensors, and
 // launches it.
 
 #include <nanobind/nanobind.h>

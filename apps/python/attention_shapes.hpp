@@ -1,5 +1,5 @@
 #pragma once
-// AttentionShapes is a call of attention but for the memory: sizes, strides, type, mask and scale, checked once.
+// AttentionShapes is a call of attention without its addresses: sizes, strides, type, mask and scale, checked once.
 
 #include <nanobind/nanobind.h>
 

@@ -1,5 +1,6 @@
 #pragma once
-// write_file leaves a file that is whole or not there at all: a page is written beside its place, then renamed.
+// write_file leaves a file that is whole or not there at all: a page is written under another name in the same folder,
+// then renamed.
 
 #include <string>
 #include <string_view>

@@ -1,6 +1,6 @@
 #pragma once
-// A KernelCache keeps compiled kernels on disk, by the hash of all that they were made of: a second process compiles
-// attention_sm90 no more.
+// A KernelCache keeps compiled kernels on disk, by the hash of all inputs of the compilation: a second process does not
+// compile attention_sm90 again.
 
 #include <filesystem>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
-// A Bench is what an experiment does to a GPU: it launches plans and times them. GpuBench runs them, PlanningBench only
-// collects the kernels that it would run, so that they can be compiled ahead, and tested where there is no GPU.
+// A Bench launches and times the plans of an experiment. GpuBench runs them on a GPU; PlanningBench only collects the
+// kernels that it would run, so that they can be compiled ahead, and tested where there is no GPU.
 
 #include <cstddef>
 #include <cstdint>

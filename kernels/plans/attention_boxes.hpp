@@ -1,6 +1,6 @@
 #pragma once
-// AttentionBoxes tells the copy engine how rows of heads lie in device memory: a tile's box of Q is 64 columns of 16
-// queries of 4 query heads, a chunk's box of K is 64 columns of 128 keys.
+// AttentionBoxes describes to the copy engine how rows of heads lie in device memory: a tile's box of Q is 64 columns
+// of 16 queries of 4 query heads, a chunk's box of K is 64 columns of 128 keys.
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
-// These functions are what the plans of all attention kernels share: attention_shape tells the device a question's
-// sizes, mask_kind_of its mask.
+// The plans of all attention kernels share these functions: attention_shape passes a question's sizes to the device,
+// mask_kind_of its mask.
 
 #include <numbers>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
-// A PlacementReader is how launch plans read a placed diagram, and how they tell the copy engine of arrays: K's box is
-// 128 rows of 64 columns.
+// A PlacementReader reads from a placed diagram what launch plans need, and describes arrays to the copy engine: K's
+// box is 128 rows of 64 columns.
 
 #include <cstring>
 #include <initializer_list>

@@ -1,7 +1,7 @@
 #pragma once
-// Fp8Arrays is one problem of attention_fp8_sm90 on the host: random numbers of e4m3, their scales, and what float64
-// says of a result. Example: Fp8Arrays({.sizes = {1, 2, 1, 1000, 1000, 128, 128}}, Fp8Scales::block) has eight scales a
-// head.
+// Fp8Arrays is one problem of attention_fp8_sm90 on the host: random numbers of e4m3, their scales, and the errors of a
+// result against float64. Example: Fp8Arrays({.sizes = {1, 2, 1, 1000, 1000, 128, 128}}, Fp8Scales::block) has eight
+// scales a head.
 
 #include <cstdint>
 #include <vector>
@@ -13,13 +13,13 @@ namespace napkin {
 enum class Fp8Scales {
   none,   ///< all are 1
   head,   ///< a scale for each head
-  block,  ///< a scale for each head's 128 rows, of some blocks 0
+  block,  ///< a scale for each 128 rows of a head; some are 0
 };
 
 class Fp8Arrays {
  public:
-  /// Makes arrays. Of `layout` the type is ignored and inputs are normal numbers; rows may have gaps of a multiple of
-  /// 16.
+  /// Fills inputs with normal numbers and the output with poison. Ignores the layout's type; gaps between rows are
+  /// multiples of 16.
   Fp8Arrays(const AttentionLayout& layout, Fp8Scales scales);
 
   std::vector<std::uint8_t> q, k, v;

@@ -1,6 +1,6 @@
 #pragma once
-// A BundledKernel is what a bundled kernel offers to whoever measures it: its variants, and problems on the device
-// whose right answer is known. A new kernel is a file beside this one and its line in bundled.cpp.
+// A BundledKernel lets tests and `napkin validate` run a bundled kernel: its variants, and problems on the device whose
+// right answer is known. A new kernel is a file beside this one and its line in bundled.cpp.
 
 #include <cstdint>
 #include <memory>

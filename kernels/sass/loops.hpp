@@ -1,7 +1,7 @@
 #pragma once
-// loops_of finds the loops of machine code, and iteration_of what one turn of a loop executes: of two ways round a
-// branch the one with the copies and products, else the shorter one, since masks, retries and repairs stand beside the
-// way.
+// loops_of finds the loops of machine code, and iteration_of what one turn of a loop executes: of two sides of a branch
+// it takes the side with the copies and products, else the shorter side, since masks, retries and repairs are off the
+// usual path.
 
 #include <vector>
 

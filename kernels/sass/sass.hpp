@@ -1,6 +1,6 @@
 #pragma once
-// read_sass reads a disassembly into functions of instructions: "HGMMA.64x128x16.F32.BF16 R24, gdesc[UR8], RZ" and who
-// jumps where. The text is what `nvdisasm -c`, `cuobjdump -sass` or a compiler's own listing prints.
+// read_sass reads a disassembly into functions of instructions: "HGMMA.64x128x16.F32.BF16 R24, gdesc[UR8], RZ" and the
+// targets of jumps. The text is what `nvdisasm -c`, `cuobjdump -sass` or a compiler's own listing prints.
 
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
 #pragma once
-// read_file takes a file into memory whole, or says why not: a profile, a diagram, a recording. What is no regular file
+// read_file reads a whole file, or throws with the reason: a profile, a diagram, a recording. What is no regular file
 // (a folder, a FIFO, /dev/zero, a link to one) is refused before anything is read, so that nothing waits or grows.
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// find_named finds what comes with the program and is asked for by name, such as the diagram "attention" of
+// find_named finds a file that comes with the program by its name, such as the diagram "attention" of
 // model/diagram/algorithms/attention.yaml, or by the path of a user's own file.
 
 #include <algorithm>

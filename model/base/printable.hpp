@@ -1,5 +1,5 @@
 #pragma once
-// printable() keeps a user's text from doing anything to a terminal: "\x1b[31m" is shown by its code, not obeyed.
+// printable() makes a user's text harmless to a terminal: the escape of "\x1b[31m" is printed as a code, not executed.
 
 #include <cstddef>
 #include <string>

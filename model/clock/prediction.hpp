@@ -1,5 +1,5 @@
 #pragma once
-// predict() gets from a placed diagram to a time: it says how long a call takes, at which clock, what limits it, and
+// predict() returns the predicted time of a placed diagram: how long a call takes, at which clock, what limits it, and
 // whether that is a bound ("at least").
 
 #include <optional>

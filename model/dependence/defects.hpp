@@ -1,6 +1,6 @@
 #pragma once
-// find_defects holds a nest to what its author claims of it: "parallel: [i, d]" and "same_as: attention_reference" are
-// checked, and what does not hold is a defect.
+// find_defects checks the claims that a nest's author makes: "parallel: [i, d]" and "same_as: attention_reference" are
+// checked, and a claim that does not hold is a defect.
 
 #include <string>
 #include <vector>

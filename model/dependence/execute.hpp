@@ -1,6 +1,6 @@
 #pragma once
-// execute runs a loop nest on the CPU in float64, one statement instance after the other, and shows every access: it
-// judges what the analyses of this folder claim.
+// execute runs a loop nest on the CPU in float64, one statement instance after the other, and reports every access:
+// tests compare the analyses of this folder with it.
 
 #include <cstdint>
 #include <functional>

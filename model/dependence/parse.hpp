@@ -1,6 +1,5 @@
 #pragma once
-// These functions are what the readers of a nest and of its statements share: is_name("m") holds, is_name("2m") does
-// not.
+// The readers of a nest and of its statements share these functions: is_name("m") holds, is_name("2m") does not.
 
 #include <functional>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
-// A Step gets from one loop nest to the next by name, such as privatise: it gives a new nest and says why.
-// (model/README.md, "Dependences")
+// A Step transforms a loop nest, such as privatise: it returns a new nest and the reason. (model/README.md,
+// "Dependences")
 
 #include <string>
 #include <vector>

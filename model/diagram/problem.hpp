@@ -1,5 +1,5 @@
 #pragma once
-// A Problem is what is asked of a diagram: the size of each axis, the mask, the element type. For attention: q=4096,
+// A Problem gives a diagram its numbers: the size of each axis, the mask, the element type. For attention: q=4096,
 // x=4096, d=128, causal, bf16.
 
 #include <string>

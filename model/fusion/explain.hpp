@@ -1,6 +1,5 @@
 #pragma once
-// explain() tells the derivation in words: "x streams: O is a sum over x, rescaled where m grows". Internal to the
-// folder.
+// explain() words the derivation: "x streams: O is a sum over x, rescaled where m grows". Internal to the folder.
 
 #include "model/fusion/accumulator.hpp"
 

@@ -1,5 +1,5 @@
 #pragma once
-// print_pseudocode shows the streamed program to people: labelled diagram and head/loop/tail pseudocode.
+// print_pseudocode prints the streamed program: labelled diagram and head/loop/tail pseudocode.
 
 #include <functional>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
-// These functions are what rewriting rules have in common: remove_unused drops the arrays that nothing reads any more.
-// Internal to the folder.
+// The rewriting rules share these functions: remove_unused drops the arrays that nothing reads any more. Internal to
+// the folder.
 
 #include <vector>
 

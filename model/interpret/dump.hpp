@@ -1,5 +1,5 @@
 #pragma once
-// dump_into writes intermediate values as files, S.npy among them, to lay beside a kernel's own.
+// dump_into writes intermediate values as files, S.npy among them, to compare with a kernel's own.
 
 #include <string>
 

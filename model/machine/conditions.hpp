@@ -1,6 +1,6 @@
 #pragma once
-// CardConditions say under what a card runs a kernel: sustained, in a burst behind a rest, or for a fraction of the
-// time, and at which clock the driver holds it. under() gives the machine as it is then. (model/README.md, Time: power)
+// CardConditions say how a card runs a kernel: sustained, in a burst after idling, or for a fraction of the time, and
+// at which clock the driver holds it. under() gives the machine as it is then. (model/README.md, Time: power)
 
 #include <optional>
 #include <string>

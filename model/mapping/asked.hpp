@@ -1,6 +1,6 @@
 #pragma once
-// These functions say what a kernel is asked where that is not word for word the question: flash_attention_2 runs heads
-// of 80 as heads of 96, and takes the heads of a group for further queries.
+// These functions adapt a question to a kernel: flash_attention_2 runs heads of 80 as heads of 96, and treats the query
+// heads of a group as further queries.
 
 #include "model/diagram/problem.hpp"
 #include "model/mapping/mapping.hpp"

@@ -1,9 +1,9 @@
 #pragma once
-// A RegisterTable says what a compiler made of each tile. Of a bundled kernel: how many registers a thread needs beyond
-// its arrays so that the compiler keeps all of them (attention_sm90 with two warpgroups needs 28 with overlap, 44
-// without), written by tests/kernel/run_compile.cpp. Of a peer's kernel: the registers of a thread and whatever else
-// was counted, such as instructions by unit, written by script/peers/compile.py. Its file is a CSV beside the mapping;
-// its form: docs/own-kernel.md.
+// A RegisterTable holds a compiler's results for each tile. For a bundled kernel: how many registers a thread needs
+// beyond its arrays so that the compiler keeps all of them (attention_sm90 with two warpgroups needs 28 with overlap,
+// 44 without), written by tests/kernel/run_compile.cpp. For a peer's kernel: the registers of a thread and whatever
+// else was counted, such as instructions by unit, written by script/peers/compile.py. Its file is a CSV beside the
+// mapping; its form: docs/own-kernel.md.
 
 #include <atomic>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// These functions say what a mapping's tables know of a tile: triton_matmul.compiled has no row of 256 rows a block.
+// These functions look a tile up in a mapping's tables: triton_matmul.compiled has no row of 256 rows a block.
 
 #include <string>
 #include <vector>

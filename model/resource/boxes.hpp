@@ -1,6 +1,6 @@
 #pragma once
-// BoxedRows says what the receiver's counter sees of boxes that the copy engine brings from an array: of 96 bytes in a
-// box of 128 it sees 128. (model/README.md eq. 2.5, measured on an H200: tests/measured/counters)
+// BoxedRows counts bytes of the copy engine's boxes as the receiver's hardware counter does: 96 bytes in a box of 128
+// count as 128. (model/README.md eq. 2.5, measured on an H200: tests/measured/counters)
 
 #include "model/base/count.hpp"
 

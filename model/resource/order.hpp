@@ -1,7 +1,6 @@
 #pragma once
-// A block order says which tile a launch hands out when: under `grid` row after row, each to the first node that is
-// free. The mapping says which order a word of its order knob means. (docs/own-kernel.md,
-// "Sections")
+// A block order is the order in which a launch distributes its tiles: under `grid` row after row, each to the first
+// node that is free. The mapping gives each word of its order knob an order. (docs/own-kernel.md, "Sections")
 
 #include <optional>
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
 // parts_memory says where parts of results lie until all of a result's are there: in device memory that a launch takes
-// beside its arrays. How a kernel lays it out is the kernel's matter. (model/README.md, "Combining partial results")
+// beside its arrays. The kernel chooses the layout. (model/README.md, "Combining partial results")
 
 #include <vector>
 

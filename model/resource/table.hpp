@@ -1,5 +1,5 @@
 #pragma once
-// configuration_table and throughput_table make the paper's Tables 1, 2 and 3 of a placed diagram, as data, for any
+// configuration_table and throughput_table build the paper's Tables 1, 2 and 3 for a placed diagram, as data, for any
 // mapping. (model/README.md, "Configuration table" and "Throughput")
 
 #include <optional>
@@ -29,14 +29,14 @@ struct ConfigurationRow {
 /// A level of the table: the number of agents that it holds. (eq. 10.1: N_max = (M_max - M_TB) / M_WG)
 struct TableTotal {
   LevelId level = 0;
-  Bytes limit;                             ///< bytes of one block: M_max
-  Bytes block_bytes;                       ///< M_TB
-  Bytes agent_bytes;                       ///< M_WG
-  std::optional<double> most_agents;       ///< N_max; none where no variable belongs to an agent
-  Bytes excess;                            ///< limit - M_TB - N M_WG with the table's N; negative where N does not fit
-  Bytes excess_per_agent;                  ///< excess / N, rounded down
-  std::optional<Count> excess_per_thread;  ///< bytes a thread, for registers only: of the threads' share as the paper
-                                           ///< counts it (erratum P5)
+  Bytes limit;                              ///< bytes of one block: M_max
+  Bytes block_bytes;                        ///< M_TB
+  Bytes agent_bytes;                        ///< M_WG
+  std::optional<double> most_agents;        ///< N_max; none where no variable belongs to an agent
+  Bytes excess;                             ///< limit - M_TB - N M_WG with the table's N; negative where N does not fit
+  Bytes excess_per_agent;                   ///< excess / N, rounded down
+  std::optional<Count> excess_per_thread;   ///< bytes a thread, for registers only: of the threads' share as the paper
+                                            ///< counts it (erratum P5)
   std::optional<Count> excess_allocatable;  ///< `excess` with registers in whole granules
 };
 

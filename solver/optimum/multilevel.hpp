@@ -1,6 +1,6 @@
 #pragma once
-// multilevel_cost is the optimum on several memory levels: one cost over all pipes, and what element types, caches,
-// cross-transfers and cluster sizes are worth in it. (model/README.md, "Several levels"; errata P8, P9, P16, P17, P19,
+// multilevel_cost is the optimum on several memory levels: one cost over all pipes, and the effect of element types,
+// caches, cross-transfers and cluster sizes on it. (model/README.md, "Several levels"; errata P8, P9, P16, P17, P19,
 // L6, L7, L9)
 
 #include <functional>

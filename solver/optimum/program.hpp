@@ -1,5 +1,5 @@
 #pragma once
-// program_of and integer_problem_of get from a streamed diagram to its optimisation problems: the real one (geometric
+// program_of and integer_problem_of build the optimisation problems of a streamed diagram: the real one (geometric
 // programme) and the exact one.
 
 #include <span>

@@ -1,5 +1,5 @@
 #pragma once
-// Best keeps what a scan has found so far: of attention at 8192 the five best tiles of different sizes, and the first
+// Best keeps the results of a scan so far: of attention at 8192 the five best tiles of different sizes, and the first
 // one that takes another time than the best.
 
 #include <cstdint>

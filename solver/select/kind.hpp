@@ -1,6 +1,6 @@
 #pragma once
-// A kind of question is what a table serves: attention_sm90 on an H200 at d = 128 under a causal mask, whatever the
-// lengths.
+// A kind of question is a set of questions that share a table: attention_sm90 on an H200 at d = 128 under a causal
+// mask, whatever the lengths.
 
 #include <string>
 

@@ -1,7 +1,7 @@
 #pragma once
 // A Table holds in memory what all questions of one kind share: attention_sm90 at d = 128 without a mask has 6,578
-// legal tiles, each with bounds of its event graph. A graph is run when a question cannot do without, and the run
-// serves every length.
+// legal tiles, each with bounds of its event graph. A graph is run when a question needs its result, and the result
+// holds for every length.
 //
 // A graph depends on lengths by few facts: whether a block's copies are read by other blocks too, and whether the
 // arrays outgrow the L2. So a table has a part for each size of tiles under each set of facts that a question met, and

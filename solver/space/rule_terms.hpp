@@ -1,6 +1,6 @@
 #pragma once
-// A Term is what rules of knobs are made of: the product 2 x stages of a relation is two terms, and two products are
-// compared. Internal to space/.
+// A Term is a factor in a rule of knobs: the product 2 x stages has two terms, and a relation compares two products.
+// Internal to space/.
 
 #include <optional>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// These functions make an answer of a request: select_answer ranks the tiles and evaluates the best one, query_answer
+// These functions turn a request into an answer: select_answer ranks the tiles and evaluates the best one, query_answer
 // evaluates the tile that is asked about. A Session keeps what they return. Internal to apps/.
 
 #include "apps/library/question/request.hpp"

@@ -1,6 +1,6 @@
 #pragma once
-// check_of runs the streamed program on the CPU, at a shape of some 64 queries and keys, and compares what it counts
-// with what the two rules predict. Internal to apps/.
+// check_of runs the streamed program on the CPU, at a shape of some 64 queries and keys, and compares the counted
+// transfers and memory with those that the two rules predict. Internal to apps/.
 
 #include "apps/library/question/request.hpp"
 #include "model/fusion/partition.hpp"

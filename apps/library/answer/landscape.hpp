@@ -1,6 +1,6 @@
 #pragma once
 // A landscape shows two knobs of a kernel at a time: for each pair of their values the best time that a tile with them
-// reaches, whatever its other knobs are, or what keeps all such tiles out. Internal to apps/.
+// reaches, whatever its other knobs are, or the rule that excludes all such tiles. Internal to apps/.
 
 #include <cstddef>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
-// A ModelStep is what a step's file says at given symbols: the launches of one pass through a model, each a question, a
-// pass over bytes or a call between GPUs. (grammar: docs/steps.md) Internal to apps/.
+// A ModelStep holds the contents of a step's file at given symbols: the launches of one pass through a model, each a
+// question, a pass over bytes or a call between GPUs. (grammar: docs/steps.md) Internal to apps/.
 
 #include <cstdint>
 #include <optional>

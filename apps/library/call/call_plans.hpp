@@ -1,7 +1,6 @@
 #pragma once
-// These functions say what a call is beside its memory: the question that selects its tile, the knobs that it sets
-// itself, its launches, and how those get the call's memory. The same functions for each kind of arguments. Internal to
-// apps/.
+// These functions derive from a call all but its addresses: the question that selects its tile, the knobs that it sets
+// itself, its launches, and how addresses enter them. Each kind of arguments has the same functions. Internal to apps/.
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
-// draft_mapping writes a mapping to start from for a compiled kernel: what its machine code says is counted, and what
-// it cannot say stands behind a "# TODO".
+// draft_mapping writes a mapping to start from for a compiled kernel: it counts instructions in the machine code, and
+// marks what machine code cannot tell by "# TODO".
 
 #include <string>
 

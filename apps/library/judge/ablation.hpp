@@ -1,6 +1,6 @@
 #pragma once
 // An ablation switches one term of the clock off, such as the latency of a fence, and replays recorded runs without it:
-// what the term earns is by how much the errors grow. Needs no GPU. Internal to apps/.
+// the term is worth the growth of the errors. Needs no GPU. Internal to apps/.
 
 #include <string>
 #include <vector>

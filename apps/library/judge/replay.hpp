@@ -1,6 +1,6 @@
 #pragma once
-// A Replay predicts recorded rows anew with today's model: of a row that took 753 us it says 781 us. Needs no GPU.
-// Internal to apps/.
+// A Replay predicts recorded rows anew with today's model: for a row that took 753 us, 781 us. Needs no GPU. Internal
+// to apps/.
 
 #include <functional>
 #include <map>

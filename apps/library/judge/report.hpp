@@ -1,6 +1,6 @@
 #pragma once
-// A ReportAnswer holds all that one page says of a question: the tile and why, what it moves and holds, its roofline,
-// its timeline, the landscape of tiles around it, what it is sensitive to, what was measured nearby, and how sure the
+// A ReportAnswer holds the contents of a question's page: the tile and why, what it moves and holds, its roofline, its
+// timeline, the landscape of tiles around it, what it is sensitive to, what was measured nearby, and how sure the
 // prediction is. Internal to apps/.
 
 #include <optional>

@@ -1,5 +1,5 @@
 #pragma once
-// A roofline sets a tile's speed beside what the machine allows: 703 TFLOP/s at 8.2 kFLOP a byte from device memory,
+// A roofline compares a tile's speed with the machine's limits: 703 TFLOP/s at 8.2 kFLOP a byte from device memory,
 // under the tensor units' 725 TFLOP/s at the clock that the card holds. Internal to apps/.
 
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
-// sweep_tiles chooses the tiles that a sweep measures: the pick, experts' tiles, 200 near the best and 100 at random,
-// in an order that depends on the seed alone. Internal to apps/.
+// sweep_tiles chooses the tiles that a sweep measures: the selected tile, experts' tiles, 200 near the best and 100 at
+// random, in an order that depends on the seed alone. Internal to apps/.
 
 #include <cstdint>
 #include <string>

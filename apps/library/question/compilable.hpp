@@ -1,6 +1,5 @@
 #pragma once
-// check_compilable refuses --compile where there is nothing to compile: of a peer's kernel there is the mapping alone.
-// Internal to apps/.
+// check_compilable refuses --compile for a peer's kernel, which has a mapping but no source. Internal to apps/.
 
 #include "apps/library/question/request.hpp"
 

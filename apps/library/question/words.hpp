@@ -1,5 +1,5 @@
 #pragma once
-// words_of says a violated constraint in a sentence: "takes bf16 and f16 only". Internal to apps/.
+// words_of words a violated constraint: "takes bf16 and f16 only". Internal to apps/.
 
 #include <string>
 #include <vector>

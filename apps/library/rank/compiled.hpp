@@ -1,6 +1,6 @@
 #pragma once
-// compiled_of asks the CUDA compiler what a kernel takes with one tile: 240 registers a thread, no spills. Internal to
-// apps/.
+// compiled_of compiles a kernel with one tile and returns what the compiler reports: 240 registers a thread, no spills.
+// Internal to apps/.
 
 #include "apps/library/rank/evaluate.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
-// cut_of finds the launches of an algorithm that does not fit one: of an MLP 4096 wide the two products. Each launch is
-// a slice of the algorithm's operations with a tile of its own; what one leaves for another passes through device
-// memory. It cuts where the fewest bytes move. Internal to apps/.
+// cut_of divides an algorithm that does not fit into one launch into several: an MLP 4096 wide into its two products.
+// Each launch is a slice of the algorithm's operations with a tile of its own; arrays between launches pass through
+// device memory. It cuts where the fewest bytes move. Internal to apps/.
 
 #include <vector>
 

@@ -1,6 +1,6 @@
 #pragma once
-// add_optimum says what the level of a block could move at least: in closed form, 2 q d + 4 q x d^2 / M, and in whole
-// numbers under all constraints. Internal to apps/.
+// add_optimum computes the least transfers into the level of a block: in closed form, 2 q d + 4 q x d^2 / M, and in
+// whole numbers under all constraints. Internal to apps/.
 
 #include "apps/library/question/request.hpp"
 #include "model/mapping/placed.hpp"

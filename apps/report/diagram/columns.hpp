@@ -1,7 +1,7 @@
 #pragma once
 // columns_of() lays a streamed algorithm out as the paper's columns, as plain data: attention begins with Q, K and V in
 // device memory, goes on with Q in shared memory as g_q x d, and so on. Placed on a machine each stretch of an array
-// knows its level, each change of level its bytes, and each column what the levels hold. No coordinate stands here.
+// knows its level, each change of level its bytes, and each column what the levels hold. It has no coordinates.
 
 #include <cstdint>
 #include <optional>

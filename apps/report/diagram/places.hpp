@@ -1,6 +1,6 @@
 #pragma once
-// Places says of a diagram's arrays where they lie and which ways they go: K from device memory through the L2 into two
-// copies of shared memory. Without a machine there are two levels. Internal to the folder.
+// Places holds where a diagram's arrays lie and through which memories they go: K from device memory through the L2
+// into two copies of shared memory. Without a machine there are two levels. Internal to the folder.
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// These functions build a page that needs nothing but itself: escaped text, numbers with units, tables, bars, sections.
+// These functions build a page that needs no other file: escaped text, numbers with units, tables, bars, sections.
 // Example: table({"Tiles", {{"tile"}, {"time", true}}, {{"q=128", "781 µs"}}}). Internal to apps/report.
 
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
-// lines_of says how sure a prediction is, in words: "likely 1.45 to 1.62 ms: such predictions were 9 % too fast in the
-// mean, +-5 % around that". json_of gives the numbers.
+// lines_of words how sure a prediction is: "likely 1.45 to 1.62 ms: such predictions were 9 % too fast in the mean, +-5
+// % around that". json_of gives the numbers.
 
 #include <string>
 #include <vector>

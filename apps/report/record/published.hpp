@@ -1,6 +1,6 @@
 #pragma once
-// parse_published reads published speeds from JSON, strictly; text_of and json_of print what the model says of each:
-// "160 TFLOP/s, predicted 171".
+// parse_published reads published speeds from JSON, strictly; text_of and json_of print the prediction for each: "160
+// TFLOP/s, predicted 171".
 
 #include <string>
 #include <string_view>

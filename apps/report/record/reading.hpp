@@ -1,5 +1,5 @@
 #pragma once
-// A ReadingRow is one reading of a micro-kernel as a JSON line; table_of shows what was made of many: "tma_box 75 clk".
+// A ReadingRow is one reading of a micro-kernel as a JSON line; table_of prints many: "tma_box 75 clk".
 
 #include <string>
 #include <string_view>

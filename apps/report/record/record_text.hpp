@@ -1,6 +1,6 @@
 #pragma once
-// These functions print recorded rows and what they say of the model: "attention_sm90, held-out: 1,042 rows, time 3.0 %
-// off in the mean".
+// These functions print recorded rows and the errors of their predictions: "attention_sm90, held-out: 1,042 rows, time
+// 3.0 % off in the mean".
 
 #include <string>
 #include <vector>

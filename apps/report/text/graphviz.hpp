@@ -1,6 +1,5 @@
 #pragma once
-// svg_of_dot lays a picture of a graph out by graphviz: the two nodes of "digraph { S -> P }" become boxes with an
-// arrow.
+// svg_of_dot draws a graph by graphviz: the two nodes of "digraph { S -> P }" become boxes with an arrow.
 
 #include <string>
 

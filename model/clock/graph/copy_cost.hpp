@@ -1,6 +1,6 @@
 #pragma once
-// copy_time says what a block's copies take, from the L2 or device memory while all nodes copy; boxes_clocks adds up a
-// thread that asks for one box after the other. Example: a chunk of K waits chunk_latency() for its first bytes.
+// copy_time returns the time of a block's copies, from the L2 or device memory while all nodes copy; boxes_clocks adds
+// up a thread that asks for one box after the other. Example: a chunk of K waits chunk_latency() for its first bytes.
 // (model/README.md, "Time: the event graph")
 
 #include "model/mapping/placed.hpp"

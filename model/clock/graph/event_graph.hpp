@@ -1,8 +1,9 @@
 #pragma once
-// An EventGraph is one compute node's steady work as a marked graph: it says who does what to which pipe in an
-// iteration of the stream, and what each waits for. Attention's graph has the nodes load K, S, P.max, P.exp, O, ...,
-// and an edge from S to P.max. Nodes and edges come from the mapping, durations from its instruction counts and the
-// machine's measured rates; nothing here knows an algorithm or a kernel. (model/README.md, "Time: the event graph")
+// An EventGraph is one compute node's steady work as a marked graph: a node is work of an agent on a pipe in an
+// iteration of the stream, an edge says which work waits for which. Attention's graph has the nodes load K, S, P.max,
+// P.exp, O, ..., and an edge from S to P.max. Nodes and edges come from the mapping, durations from its instruction
+// counts and the machine's measured rates; nothing here knows an algorithm or a kernel. (model/README.md, "Time: the
+// event graph")
 
 #include <string>
 #include <string_view>

@@ -1,6 +1,7 @@
 #pragma once
-// VectorPipes are the pipes that threads share, and what is left of each beside a running tensor operation: on Hopper
-// half of the issue slots. The profile has these co-use rules, as measured. (model/README.md, "Time: the event graph")
+// VectorPipes are the pipes that threads share, and the rate that each keeps beside a running tensor operation: on
+// Hopper half of the issue slots. The profile has these co-use rules, as measured. (model/README.md, "Time: the event
+// graph")
 
 #include <array>
 #include <cstddef>

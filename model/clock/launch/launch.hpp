@@ -1,7 +1,7 @@
 #pragma once
-// launch_clocks puts blocks onto compute nodes and so gets from one block's clocks to a launch's: 1,024 equal blocks on
-// 132 nodes take what 8 blocks take one after the other; under a mask the busiest node decides. (model/README.md,
-// "Time: the launch")
+// launch_clocks computes a launch's clocks from one block's, by distributing blocks over compute nodes: 1,024 equal
+// blocks on 132 nodes take what 8 blocks take one after the other; under a mask the busiest node decides.
+// (model/README.md, "Time: the launch")
 
 #include <cstdint>
 #include <memory>

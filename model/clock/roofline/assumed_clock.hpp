@@ -1,5 +1,5 @@
 #pragma once
-// assumed_clock() is the clock that a time rests on where nothing finer is known: of an H200 1.83 GHz, behind its
+// assumed_clock() returns the clock of a time where no power model gives it: 1.83 GHz on an H200, the clock of its
 // datasheet's tensor peak.
 
 #include <string_view>

@@ -1,6 +1,6 @@
 #pragma once
-// block_load says how long one block keeps each pipe of its compute node busy: the tensor unit 1,024 clocks an
-// iteration of 128 x 128 at d = 128. (model/README.md, "Time: the roofline")
+// block_load returns the clocks for which one block keeps each pipe of its compute node busy: the tensor unit 1,024
+// clocks an iteration of 128 x 128 at d = 128. (model/README.md, "Time: the roofline")
 
 #include <array>
 #include <cstddef>

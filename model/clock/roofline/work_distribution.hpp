@@ -1,6 +1,6 @@
 #pragma once
-// schedule() says who runs how much: 1,024 blocks of 64 iterations on 132 nodes are 8 blocks and 512 iterations of the
-// busiest node. (model/README.md, "Time: the roofline")
+// schedule() distributes work over nodes: 1,024 blocks of 64 iterations on 132 nodes are 8 blocks and 512 iterations of
+// the busiest node. (model/README.md, "Time: the roofline")
 
 #include "model/mapping/placed.hpp"
 

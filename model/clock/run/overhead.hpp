@@ -1,6 +1,7 @@
 #pragma once
-// overhead_budget says how much longer an operation's vector work may take than it is counted: the paper's "overhead",
-// and the hatched areas of its Figures 34 to 37. (model/README.md, "Time: room for overhead")
+// overhead_budget returns how much longer than counted an operation's vector work may take before the tensor unit
+// waits: the paper's "overhead", and the hatched areas of its Figures 34 to 37. (model/README.md, "Time: room for
+// overhead")
 
 #include <string>
 #include <string_view>

@@ -1,6 +1,6 @@
 #pragma once
-// calibrate() gets from readings to a machine: it says which number of a profile follows from which experiment, and
-// how. It is a pure function.
+// calibrate() derives a machine's numbers from readings, each number of a profile from its experiment. It is a pure
+// function.
 
 #include <optional>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
-// These functions get from measured points to rates, slopes, knees and energies: line_through finds the clocks that
-// each box adds. They are pure, and nothing here knows what was measured.
+// These functions fit rates, slopes, knees and energies to measured points: line_through finds the clocks that each box
+// adds. They are pure, and do not know which experiment the points come from.
 
 #include <vector>
 

@@ -1,5 +1,5 @@
 #pragma once
-// A Reading is what a micro-kernel measured, before anything is made of it: a row of `napkin calibrate --record`.
+// A Reading is a raw measurement of a micro-kernel: a row of `napkin calibrate --record`.
 
 #include <map>
 #include <string>
