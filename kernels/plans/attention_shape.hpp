@@ -38,7 +38,7 @@ void set_question(Config& c, const PlacedDiagram& placed, const Call& call, cons
   c.cycles = call.cycles != 0;
 }
 
-/// Writes the places of Q, K and V in shared memory, of the barriers after them, and the registers of a thread.
+/// Writes the places in shared memory of Q, K, V and the barriers after them, and the registers of a thread.
 template <class Config>
 void set_copies(Config& c, const PlacementReader& read) {
   c.q_offset = read.offset("Q");

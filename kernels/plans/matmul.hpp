@@ -26,7 +26,7 @@ struct MatmulCall {
 /// The memory, beside its matrices, that a placement with parts (split-K) needs.
 struct MatmulScratch {
   Count counters;  ///< number of i32 that are zero before the first launch; each launch resets them
-  Bytes sums;      ///< bytes of parts in f32, of any content before and after
+  Bytes sums;      ///< bytes of parts in f32; their contents before and after do not matter
 };
 [[nodiscard]] MatmulScratch matmul_scratch(const PlacedDiagram& placed);
 

@@ -18,8 +18,8 @@ bool is_product(const SassInstruction& one) { return product_shape(one).has_valu
 /// Registers that a result of a product takes up, seen from its first one.
 constexpr int fragment = 4;
 
-/// The products of a turn, by operation. Of two operations, the first one's accumulators begin at zero in each turn,
-/// and the second's continue from turn to turn.
+/// The products of a turn, by operation. If there are two operations, the first one's accumulators begin at zero in
+/// each turn, and the second's continue from turn to turn.
 class Products {
  public:
   Products(const Code& code, const std::vector<int>& turn, int operations) : code_(code), operations_(operations) {

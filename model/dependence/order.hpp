@@ -13,7 +13,7 @@ namespace napkin::dependence {
 /// The reason why an order is illegal: a dependence whose vector, permuted, becomes lexicographically negative.
 struct Refusal {
   std::size_t dependence = 0;       ///< index of the dependence
-  std::vector<Component> vector;    ///< vector, in the nest's order, of the pairs that would be reversed
+  std::vector<Component> vector;    ///< vector of the pairs that would be reversed, in the nest's order
   std::vector<Component> permuted;  ///< the components in the new order
   std::string text;                 ///< "S1 -> S1 RAW A[i,j]: (1, -1) becomes (-1, 1)"
 };

@@ -30,7 +30,7 @@ struct LoopTraffic {
   Count load, store;  ///< values moved
 };
 
-/// Returns the traffic of an order (a permutation of all loops), of which the `cached` innermost run within the cache.
+/// Returns the traffic of an order (a permutation of all loops) whose `cached` innermost loops run within the cache.
 /// Loops with equal `names` (by LoopId) walk over the same values, which the cache holds once. Throws Overflow for
 /// sizes whose products do not fit 64 bits.
 [[nodiscard]] LoopTraffic traffic_of(const Nest& nest, const std::vector<Dependence>& dependences,

@@ -27,8 +27,8 @@ struct Axis {
   Location location;
 };
 
-/// A dimension of an input that is read by consecutive axes of the array: of "X[x: 2*i + k - 1, c]" row 2 i + k - 1,
-/// which counts as 0 outside the array; of "K[p: T[n], d]" the row that the table T names. (diagram/reindex.hpp)
+/// A dimension of an input that is read by consecutive axes of the array: "X[x: 2*i + k - 1, c]" reads row 2 i + k - 1,
+/// which counts as 0 outside the array; "K[p: T[n], d]" reads the row that the table T names. (diagram/reindex.hpp)
 struct Reindex {
   AxisId of = 0;                      ///< axis whose size the dimension has
   std::size_t first = 0;              ///< place in Array::axes of the first axis that reads it

@@ -44,7 +44,7 @@ template <class Extent>
   return values;
 }
 
-/// Equal pieces of an axis: `count` of them, of `length` each, `step` apart from `first` on.
+/// Equal pieces of an axis: `count` pieces of `length` values, beginning at `first`, `first + step`, ...
 struct Pieces {
   std::int64_t first = 0, step = 1, count = 0, length = 0;
 };

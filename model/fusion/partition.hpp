@@ -36,7 +36,7 @@ struct Partition {
 
 // Memory ------------------------------------------------------------------------------------------------------------
 
-/// The memory, of the two in model/README.md, "The two rules", that a column counts for.
+/// The memory that a column counts for; model/README.md, "The two rules", has both.
 enum class ColumnView {
   drawn,  ///< wires between two operations; maintained outputs at the stream input column only (Fig. 18, 21)
   live,   ///< all values still needed: persistent inputs, maintained arrays, auxiliaries, and the wires (erratum P14)

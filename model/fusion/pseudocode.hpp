@@ -10,7 +10,7 @@ namespace napkin {
 
 /// Prints the diagram with each axis labelled: q -> g_q (group), x -> s_x (stream).
 [[nodiscard]] std::string print_labels(const Streamed& streamed);
-/// A function that adds a machine's facts to a statement: where its arrays are, and who runs it.
+/// A function that adds a machine's facts to a statement: where its arrays are, and the agent that runs it.
 using Colours = std::function<std::string(const Statement&)>;
 
 /// Prints head, loop and tail of a program of `streamed`, a statement a line. Sums say which axes may be taken in parts

@@ -8,7 +8,7 @@
 
 namespace napkin {
 
-/// Values that crossed the pipe between a level and its parent, of one array, all groups.
+/// Values of one array that crossed the pipe between a level and its parent, over all groups.
 struct ArrayCounts {
   Count loaded, stored;
   bool operator==(const ArrayCounts&) const = default;

@@ -40,8 +40,8 @@ struct Moved {
   ArrayId array = 0;
   Carrier by = Carrier::none;
   bool after = false;  ///< true after the work, for an output
-  Bytes at_home;       ///< bytes of it that a GPU holds before the work (of an output: after it)
-  Bytes received;      ///< bytes into each GPU; all-reduce: of all GPUs, divided by their number, rounded up
+  Bytes at_home;       ///< bytes of it that a GPU holds before the work (an output: after it)
+  Bytes received;      ///< bytes into each GPU; all-reduce: the mean of all GPUs, rounded up
   Bytes all;           ///< bytes into all GPUs together
 };
 /// Returns the move of every input and output, in the diagram's order. (eq. 20.1 to 20.4)

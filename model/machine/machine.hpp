@@ -218,8 +218,8 @@ struct Machine {
   [[nodiscard]] double constant_or(std::string_view constant_name, double absent) const;
   /// Returns the constant "UNIT.FIELD" of a unit, beside its rates.
   [[nodiscard]] double constant_or(const Unit& unit, std::string_view field, double absent) const;
-  /// Returns the instruction for that input type, or nullptr. Of several (wgmma and mma.sync on Hopper) the first,
-  /// which is the fastest; by name, exactly that one.
+  /// Returns the instruction for that input type, or nullptr. If there are several (wgmma and mma.sync on
+  /// Hopper), the first, which is the fastest; with a name, exactly that one.
   [[nodiscard]] const TensorInstruction* tensor_for(DType type) const;
   [[nodiscard]] const TensorInstruction* tensor_for(DType type, std::string_view instruction) const;
   /// Returns true if the types differ only in their names: f16 and bf16, if their bits and tensor instructions have

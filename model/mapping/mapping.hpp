@@ -124,8 +124,7 @@ struct Agent {
                              ///< (a table's); empty, or without a row: the plan decides
   Overhead overhead;
   std::vector<std::string> splits;  ///< axes of the block's group that the instances divide among themselves
-  std::vector<Value> split_steps;   ///< step by axis of `splits`, of which an instance's part is a multiple; empty: any
-                                    ///< number
+  std::vector<Value> split_steps;   ///< numbers by axis of `splits` that divide an instance's part; empty: any
   bool repeats = false;             ///< true if instances without rows of their own repeat those of others
   Value row_step{Value::Kind::literal, 1, -1, {}};  ///< step: an instance's product of split axes is a multiple of it
   std::optional<Value> row_most;                    ///< largest such product

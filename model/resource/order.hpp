@@ -39,8 +39,8 @@ enum class BlockOrder {
 /// equally long.
 [[nodiscard]] Count section_planes(Count planes, Count plane_bytes, Bytes l2, bool masked);
 
-/// Returns the group of rows of order grouped, of `rows` tiles: it makes a square, in elements, of the `resident` tiles
-/// at work together, which then read the fewest rows and columns.
+/// Returns the number of rows that order `grouped` takes together, out of `rows`: the `resident` tiles at work then
+/// cover about a square of elements, so that they read the fewest rows and columns.
 [[nodiscard]] Count grouped_rows(Count rows, Count resident, Count tile_height, Count tile_width);
 
 /// A block's place: its row, along the fastest grouped axis (the last that the order's word or the mapping lists), and

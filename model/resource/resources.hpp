@@ -50,7 +50,7 @@ struct CombineMoved {
   Bytes whole;       ///< bytes of the results that the second launch stores (by `launch`)
 };
 
-/// Returns the combining transfers by the transfer rule, of the launch that leaves parts and of the launch that
+/// Returns the combining transfers by the transfer rule, both of the launch that leaves parts and of the launch that
 /// combines them. Nothing if no result has parts. Throws Overflow. (eq. 19.1)
 [[nodiscard]] std::optional<CombineMoved> combine_moved(const PlacedDiagram& placed);
 

@@ -29,14 +29,14 @@ struct ConfigurationRow {
 /// A level of the table: the number of agents that it holds. (eq. 10.1: N_max = (M_max - M_TB) / M_WG)
 struct TableTotal {
   LevelId level = 0;
-  Bytes limit;                              ///< bytes of one block: M_max
-  Bytes block_bytes;                        ///< M_TB
-  Bytes agent_bytes;                        ///< M_WG
-  std::optional<double> most_agents;        ///< N_max; none where no variable belongs to an agent
-  Bytes excess;                             ///< limit - M_TB - N M_WG with the table's N; negative where N does not fit
-  Bytes excess_per_agent;                   ///< excess / N, rounded down
-  std::optional<Count> excess_per_thread;   ///< bytes a thread, for registers only: of the threads' share as the paper
-                                            ///< counts it (erratum P5)
+  Bytes limit;                             ///< bytes of one block: M_max
+  Bytes block_bytes;                       ///< M_TB
+  Bytes agent_bytes;                       ///< M_WG
+  std::optional<double> most_agents;       ///< N_max; none where no variable belongs to an agent
+  Bytes excess;                            ///< limit - M_TB - N M_WG with the table's N; negative where N does not fit
+  Bytes excess_per_agent;                  ///< excess / N, rounded down
+  std::optional<Count> excess_per_thread;  ///< bytes a thread, for registers only, with threads counted as in the paper
+                                           ///< (erratum P5)
   std::optional<Count> excess_allocatable;  ///< `excess` with registers in whole granules
 };
 
@@ -67,7 +67,7 @@ struct ThroughputRow {
 
 struct ThroughputTable {
   std::vector<ThroughputRow> rows;
-  double tensor_clocks = 0;  ///< k_TC: of all tensor rows
+  double tensor_clocks = 0;  ///< k_TC: clocks of all tensor rows
 };
 
 /// Makes the table of loop operations by peak rates. The threads of a block share its work evenly, as do the cores that

@@ -12,7 +12,8 @@
 
 namespace napkin {
 
-/// The best timed tiles: of each size the best, at most so many, and the best whose time differs from the first's.
+/// The best timed tiles: the best of each size, for at most so many sizes, and the best tile whose time differs from
+/// the first's.
 class Best {
  public:
   struct Found {

@@ -1,5 +1,5 @@
 #pragma once
-// Candidates are the tiles of one kind of question, each with what the rules say of it: of 276,480 tiles of
+// Candidates are the tiles of one kind of question, each with the results of the rules: of 276,480 tiles of
 // attention_sm90 at d = 128 the knobs' rules leave 9,216, of which 4,869 fit an SM.
 //
 // A kind is everything of a question but its lengths: the sizes of the axes that blocks and chunks divide, and how wide

@@ -17,8 +17,8 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Returns the cells of a question: the points, unmasked, of the axes that blocks and chunks divide. Divided by an
-/// iteration's cells they bound the number of iterations from below. 0 for packed sequences, which have no such bound.
+/// Returns the number of unmasked points of the axes that blocks and chunks divide, the question's cells. Divided by
+/// an iteration's cells they bound the number of iterations from below. 0 for packed sequences, without such a bound.
 double cells_of(const Question& question) {
   const Problem& problem = question.problem;
   if (!problem.packing.sequences.empty()) return 0;
@@ -247,8 +247,8 @@ std::pair<BlockClocks, bool> clocks_or_least(const TileRow& row, double mean, co
 
 }  // namespace
 
-/// Returns a block's clocks, of a packed batch their mean. Where blocks persist, `first` is no later behind `next` than
-/// any part's.
+/// Returns a block's clocks, the mean of all blocks for a packed batch. Where blocks persist, `first` is no later
+/// behind `next` than any part's.
 Scan::MeanClocks Scan::block_of(const TablePart& part, const TileRow& row, const LaunchShape& launch) const {
   const TileTrait& trait = part.traits[row.trait];
   const auto of = [&](const auto& one) { return clocks_or_least(row, one.mean, trait.cuts ? one.block : one.uncut); };

@@ -68,8 +68,8 @@ void add_device_memory(std::vector<TileRule>& rules, const Streamed& streamed, c
 /// Adds "size of d": the axis has a size that the kernel supports (available: the nearest).
 void add_supported_sizes(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping,
                          const Problem& problem);
-/// Adds "packing of g": a tile's rows pack no more of an axis than there is. Of the axes that an agent's instances
-/// divide, only the first may be padded, to fill the instruction's rows.
+/// Adds "packing of g": a tile's rows pack no more of an axis than there is. If an
+/// agent's instances divide several axes, only the first may be padded, to fill the instruction's rows.
 void add_packing(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping,
                  const Problem& problem);
 /// Adds the mapping's relations under their own names.

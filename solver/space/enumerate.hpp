@@ -19,7 +19,7 @@ struct Space {
   /// Returns the tile of that rank (0 to candidates - 1).
   [[nodiscard]] Tile tile(std::int64_t rank) const;
   void tile(std::int64_t rank, Tile& into) const;
-  /// Returns the index, in its domain, of a knob's value in the tile of that rank.
+  /// Returns, for the tile of that rank, the index of a knob's value in the knob's domain.
   [[nodiscard]] std::int64_t digit(std::int64_t rank, std::size_t knob) const {
     return rank / strides[knob] % static_cast<std::int64_t>(domains[knob].size());
   }

@@ -41,10 +41,10 @@ struct PublishedRow {
 /// x (3 d + 2 d_v), a causal square in half; 2 m n k.
 [[nodiscard]] double counted_flops(const PublishedRow& row);
 
-/// A row as a question, or why it is none.
+/// A row as a question, or the reason why it cannot be asked.
 struct PublishedQuestion {
   const PublishedRow* row = nullptr;
-  std::string reason;  ///< the reason why it cannot be asked, of few kinds: "no mapping of the kernel"; empty: it can
+  std::string reason;  ///< the kind of reason why it cannot be asked: "no mapping of the kernel"; empty: it can
   std::string detail;  ///< details of the reason
   std::string doubt;   ///< the reason why its source is doubtful; empty: it is not
   Ask ask;
@@ -67,7 +67,7 @@ struct PublishedAnswer {
                           ///< saw it
   double roofline_seconds = 0;  ///< seconds of that call by the fullest pipe alone
   double tflops = 0;            ///< TFLOP/s in the row's convention
-  double roofline = 0;          ///< TFLOP/s of the fullest pipe alone, of that tile
+  double roofline = 0;          ///< TFLOP/s of that tile by the fullest pipe alone
 
   [[nodiscard]] const PublishedRow& row() const { return *question.row; }
   [[nodiscard]] bool asked() const { return question.reason.empty(); }
@@ -86,9 +86,9 @@ inline constexpr std::string_view published_rows_path = "apps/library/judge/data
 
 struct PublishedErrors {
   std::size_t rows = 0, bounds = 0, doubtful = 0, gpus = 0;
-  double mean = 0;      ///< mean of the rows' absolute errors; of a set: the mean of its GPUs' means
+  double mean = 0;      ///< mean of the rows' absolute errors; for a set: the mean of its GPUs' means
   double median = 0;    ///< median of the rows' absolute errors
-  double worst = 0;     ///< worst row; of a set: the worst GPU's mean
+  double worst = 0;     ///< worst row's error; for a set: the worst GPU's mean
   double bias = 0;      ///< the mean of the signed errors, taken as `mean` is
   double ninety = 0;    ///< error that nine rows in ten do not exceed
   double roofline = 0;  ///< `mean` by the fullest pipe alone

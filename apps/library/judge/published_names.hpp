@@ -69,8 +69,8 @@ struct PublishedNames {
 [[nodiscard]] const PublishedNames& published_names();
 
 /// Returns the kernel's knobs for a row, its own tile last: one text, or one for each tile that the source's autotuner
-/// tried; none unless the tile reads like "128x64,4w" or "128x176,2WG,cluster 2". Of "fwd 128x64,4w; bwd 64x128,8w" the
-/// algorithm's part counts.
+/// tried; none unless the tile reads like "128x64,4w" or "128x176,2WG,cluster 2". In
+/// "fwd 128x64,4w; bwd 64x128,8w" only the algorithm's part is read.
 [[nodiscard]] std::vector<TileText> published_tiles(const PublishedKernel& kernel, const std::string& architecture,
                                                     const PublishedRow& row);
 

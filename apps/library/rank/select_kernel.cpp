@@ -87,9 +87,9 @@ bool ahead_beyond_doubt(const Request& request, const Ranking& one, const Rankin
   return time(one) < time(other) && band_of(request, one).high * time(one) < band_of(request, other).low * time(other);
 }
 
-/// Returns the fastest kernel; of those within a hundredth the first, a bundled one if there is one. A kernel with an
-/// older instruction wins only by more than its predictions' error: for a few blocks Ampere's kernels on Hopper come
-/// close (tests/measured/small).
+/// Returns the fastest kernel. Among kernels within a hundredth of it, the first, a bundled one if there is one. A
+/// kernel with an older instruction wins only by more than its predictions' error: for a few blocks Ampere's kernels on
+/// Hopper come close (tests/measured/small).
 std::size_t fastest(const Request& request, const std::vector<Ranking>& rankings) {
   constexpr double tie = 0.01;
   const auto time = [&](std::size_t i) { return rankings[i].best().prediction.time.value; };

@@ -179,7 +179,7 @@ class Columns {
 
   // Functions ---------------------------------------------------------------------------------------------------------
 
-  /// Returns the column in which functions with these inputs and outputs can stand beside others; else a new one.
+  /// Returns the column in which functions with these inputs and outputs can join others; else a new one.
   int place(const std::vector<int>& ins, const std::vector<int>& outs) {
     const int last = out_.columns.back().kind == Kind::data ? here() - 1 : here();
     if (last >= 1 && out_.columns[at(last)].kind == Kind::functions && out_.columns[at(last)].phase == phase_) {

@@ -13,7 +13,7 @@ constexpr const char *array_colour = "#222222", *tile_colour = "#d9690b", *agent
                      *line_colour = "#999999";
 constexpr double matrix_side = 230, matrix_gap = 90, corner_x = 150, corner_y = 90;
 
-/// An axis of the matrix: its sizes in whole, of a group and of an agent.
+/// An axis of the matrix: its whole size, the size of a group's part and that of an agent's.
 struct Cut {
   AxisId axis = -1;
   double whole = 1, group = 1, agent = 1;

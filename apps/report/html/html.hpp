@@ -51,7 +51,8 @@ struct Table {
 [[nodiscard]] std::string section(std::string_view id, std::string_view title, std::string_view lead,
                                   std::string_view body);
 [[nodiscard]] std::string paragraph(std::string_view html);
-/// Writes a part that opens on a click; `open`: it starts open. Of parts with the same name only one is open.
+/// Writes a part that opens on a click; `open`: it starts open. Only one of the parts with
+/// the same name is open.
 [[nodiscard]] std::string details(std::string_view summary, std::string_view body, bool open = false,
                                   std::string_view name = "");
 /// Writes a drawing in a frame that scrolls by itself, with a caption. `svg` begins with "<svg ".
@@ -68,7 +69,7 @@ struct Part {
 };
 /// The whole page around its parts.
 struct Page {
-  std::string title;                  ///< text, of the window
+  std::string title;                  ///< title of the window, text
   std::string kicker, heading, lead;  ///< text, text, HTML
   std::vector<Part> parts;
   std::string body, footer;  ///< HTML

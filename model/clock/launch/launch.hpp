@@ -43,8 +43,8 @@ class BlockLengths {
   struct Dealt {
     double iterations = 0, blocks = 0;
   };
-  /// The work of nodes for `least` <= e / c <= `most`: of nodes with equal numbers of blocks only the one with most
-  /// iterations.
+  /// The work of nodes for `least` <= e / c <= `most`. If several nodes have equal numbers of blocks, only the one with
+  /// most iterations.
   struct Outcome {
     BlockOrder order;
     double least, most;

@@ -48,9 +48,9 @@ class FirstFree {
   std::vector<Node> heap_;  // the least on top
 };
 
-/// The launch of a packed batch, whose blocks have the clocks of their sequences' rows. Of many neighbouring planes
-/// with sequences of one length, only the first and the last are simulated, enough of them to reach every node; the
-/// planes between add an even share to each node.
+/// The launch of a packed batch, whose blocks have the clocks of their sequences' rows. If many
+/// neighbouring planes have sequences of one length, only the first and the last are simulated, enough of them to reach
+/// every node; the planes between add an even share to each node.
 class PackedLaunch {
  public:
   PackedLaunch(const PlacedDiagram& placed, const EventGraph& graph, const Period& period, const LaunchShape& shape)

@@ -195,7 +195,7 @@ struct HiddenColumns {
   std::array<AxisId, 2> mask;
   AxisId axis = 0;
   double seen = 0;
-  bool of_all = false;  ///< true if whole chunks are left out, of every input
+  bool of_all = false;  ///< true if whole chunks of every input are left out
 };
 
 std::vector<HiddenColumns> hidden_columns(const PlacedDiagram& placed) {

@@ -1,7 +1,7 @@
 #pragma once
 // A Simulation runs an event graph for timeline and period: first come, first served, one event after the other. It is
-// made for many runs: of a graph, dependences are resolved and shares of pipes found once; turned to the next graph it
-// keeps its memory, and a step allocates nothing.
+// made for many runs: a graph's dependences and shares of pipes are computed once; given the next graph it keeps its
+// memory, and a step allocates nothing.
 
 #include <array>
 #include <cstdint>
@@ -36,7 +36,7 @@ class Simulation {
   [[nodiscard]] FirstBlocks first_blocks(int iterations, CutIterations cut = {}, bool in_full = false);
 
   struct Steady {
-    double clocks = 0;   ///< clocks of an iteration; if it does not settle, of all
+    double clocks = 0;   ///< clocks of an iteration; if it does not settle, of all iterations
     int iterations = 0;  ///< length from which an iteration takes `clocks`
     int turn = 0;        ///< iterations after which it repeats itself; 0: it does not settle
   };

@@ -175,8 +175,7 @@ bool uses_side_memory(const Mapping& mapping, const Machine& machine) {
   return false;
 }
 
-/// Appends the memories beside the chain of levels, of cores or of a node's threads, in the order of the machine's
-/// levels.
+/// Appends the memories that are not in the chain of levels, such as a core's, in the order of the machine's levels.
 void Placer::Compiled::compile_beside() {
   cores_ = std::any_of(mapping_->agents.begin(), mapping_->agents.end(),
                        [](const Agent& agent) { return !agent.core.empty(); });

@@ -48,7 +48,8 @@ LevelId home_of(const Machine& machine) {
 }
 
 /// Returns the steps of the knobs' values, in bits, fine enough and few enough to try all combinations (a convolution
-/// chooses five sizes): every multiple of 16 (0), powers of 2 (1), of 4 (2), of 8 (3).
+/// chooses five sizes): every multiple of 16 (0), powers of 2 (1), powers of 4 (2) or
+/// powers of 8 (3).
 int bits_of_steps(const Streamed& streamed, const Sizes& sizes) {
   constexpr double most_tiles = 1 << 17;
   for (int bits = 0;; ++bits) {

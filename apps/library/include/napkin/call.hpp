@@ -70,8 +70,8 @@ struct AttentionArgs {
 
 void attention(const AttentionArgs& args, void* stream = nullptr);
 
-/// Device memory, of any content, in which a call's launches pass results to each other. The caller owns it, and may
-/// use it for the next call in the stream once this call's launches are in the stream.
+/// Device memory in which a call's launches pass results to each other; its contents at the start do not matter. The
+/// caller owns it, and may use it for the next call in the stream once this call's launches are in the stream.
 struct DeviceWorkspace {
   void* data = nullptr;    ///< address, a multiple of 16 bytes
   std::int64_t bytes = 0;  ///< size

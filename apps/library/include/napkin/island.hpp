@@ -35,7 +35,7 @@ struct TransportAnswer {
   std::string level;          ///< the level whose links limit the call
 };
 
-/// The launches of one shape, of all GPUs.
+/// The launches of one shape on all GPUs.
 struct DeviceLaunchAnswer {
   NamedSizes shape;
   Mask mask;
