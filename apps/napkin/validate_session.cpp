@@ -29,7 +29,7 @@ std::string reason_of(const std::string& why) {
   return at == std::string::npos ? why : why.substr(at + 3);
 }
 
-/// Returns the median over several rounds.
+/// Returns the median of the rounds' values; nothing if there are none.
 std::optional<double> median(std::vector<double> values) {
   if (values.empty()) return std::nullopt;
   std::sort(values.begin(), values.end());

@@ -23,7 +23,7 @@ std::optional<Scale> product(const Scale& a, const Scale& b) {
   return out;
 }
 
-/// A contraction with those whose results only it takes.
+/// A contraction, with the contractions whose results nothing else uses.
 struct Chain {
   std::set<OpId> members;  ///< members; the last is the root
   std::vector<ArrayId> operands;

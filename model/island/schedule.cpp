@@ -53,7 +53,7 @@ Slowest slowest_of(const Island& island, std::int64_t gpus, Carrier by, double r
   return out;
 }
 
-/// Returns the hops of a call, which follow one another.
+/// Returns the number of hops that a call makes in sequence.
 std::int64_t hops_of(Carrier by, std::int64_t gpus) {
   switch (by) {
     case Carrier::none: return 0;

@@ -249,7 +249,7 @@ struct CombineMapping {
     last,      ///< parts stay apart in device memory; the last of a result's groups to end reads them all
   };
   static constexpr std::array<const char*, 5> words = {"launch", "adds", "turns", "barriers", "last"};
-  /// Returns true if parts stay apart in device memory until all are there.
+  /// Returns true if parts stay separate in device memory until all are complete.
   [[nodiscard]] static bool keeps_apart(By by) { return by == By::launch || by == By::last; }
   By by = By::launch;
   std::string at;                   ///< level at which they meet; above it there is one result

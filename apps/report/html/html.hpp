@@ -67,7 +67,7 @@ struct Table {
 struct Part {
   std::string id, title;
 };
-/// The whole page around its parts.
+/// A page: its parts, and the text around them.
 struct Page {
   std::string title;                  ///< title of the window, text
   std::string kicker, heading, lead;  ///< text, text, HTML

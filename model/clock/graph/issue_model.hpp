@@ -21,8 +21,8 @@ struct VectorPipe {
   bool port = false;  ///< true if its work passes shared memory's port, where the tensor operation's operands have
                       ///< priority
   double least = 0;   ///< least share of that port that others keep beside it
-  /// The `beside` of one and of two working instances, if so few get less: with one warp a scheduler, instructions wait
-  /// for their own results.
+  /// Values of `beside` for one and for two working instances, which get less: with one warp a scheduler, instructions
+  /// wait for their own results.
   std::array<double, 2> beside_few = {1, 1};
   double alone = 1;  ///< largest share of its rate while no tensor operation runs
   std::array<double, 2> alone_few = {1, 1};

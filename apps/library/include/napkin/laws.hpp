@@ -1,7 +1,8 @@
 #pragma once
-// Laws say what any tile of an algorithm moves at least on a machine, level by level, and what its pipes must bring for
-// the tensor units to be fed: attention's H* = 2 q d + 4 q x d^2 / M into the shared memory of an H200 is 1.28 GB of
-// 8,192 queries and keys of 16 heads, which takes 151 us. (model/README.md, "Several levels" and "Bandwidth minima")
+// Laws are lower bounds for every tile of an algorithm on a machine: the bytes that it moves into each level, and the
+// rates that the pipes need to keep the tensor units busy. For attention with 8,192 queries and keys of 16 heads,
+// H* = 2 q d + 4 q x d^2 / M into the shared memory of an H200 is 1.28 GB, which takes 151 us. (model/README.md,
+// "Several levels" and "Bandwidth minima")
 
 #include <cstdint>
 #include <optional>

@@ -35,7 +35,7 @@ struct NeedRow {
   std::string why;     ///< the reason why the target was not reached, or a remark that the effect is not monotone
 };
 
-/// The need of a number at several values of another.
+/// The least value of one number at several values of another.
 struct NeedLine {
   std::string name, unit, along, along_unit;
   struct Point {
