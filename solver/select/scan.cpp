@@ -84,12 +84,12 @@ Best::BytesOf Scan::bytes_of() {
   return [this](const TileRow& row) { return bytes_into_blocks(place(row)); };
 }
 
-Selection Scan::rank(int top) {
+Selection Scan::rank(int top, bool runner_up) {
   find_parts();
   const std::lock_guard lock(table_->mutex_);
   Selection out;
   out.candidates = allowed_->candidates();
-  const Best best = run(Best(static_cast<std::size_t>(std::max(top, 1)), bytes_of()));
+  const Best best = run(Best(static_cast<std::size_t>(std::max(top, 1)), bytes_of(), runner_up));
   const auto ranked = [&](const Best::Found& found) {
     return Ranked{space().tile(rank_of(found.row->legal)), full(*found.part, *found.row)};
   };

@@ -28,7 +28,7 @@ class Scan {
   [[nodiscard]] const Question& question() const { return question_; }
   [[nodiscard]] std::uint64_t number() const { return number_; }  ///< returns a number of its own among all scans
   [[nodiscard]] const Space& space() const { return table_->candidates().space(); }
-  [[nodiscard]] Selection rank(int top);
+  [[nodiscard]] Selection rank(int top, bool runner_up = true);
   /// The best tile with that value of a knob, and its time; nothing where no such tile is legal.
   struct TileTime {
     Tile tile;

@@ -63,6 +63,8 @@ class Selector {
   ~Selector();
 
   [[nodiscard]] Selection rank(int top) const;
+  /// Finds the best tile alone, without a runner-up: fewer tiles are timed.
+  [[nodiscard]] Selection best() const;
   /// Explains in a sentence why the first tile is best: what binds, what stops the next larger sizes with all other
   /// knobs free, what the runner-up loses on. Empty if nothing is ranked.
   [[nodiscard]] std::string explain(const Selection& selection) const;

@@ -86,6 +86,7 @@ Selector::Selector(const Question& question, Tables& tables) {
 }
 Selector::~Selector() = default;
 Selection Selector::rank(int top) const { return scan_->rank(top); }
+Selection Selector::best() const { return scan_->rank(1, false); }
 Rejections Selector::count_rejections() const { return scan_->count(); }
 std::optional<Prediction> Selector::noticed(const Tile& tile) const { return scan_->noticed(tile); }
 

@@ -12,7 +12,7 @@ namespace napkin {
 namespace {
 
 KernelAnswer answer_of(const Request& request, const Layout& layout) {
-  const Ranking ranking(request, layout, 1);
+  const Ranking ranking(request, layout);
   KernelAnswer answer;
   answer.kernel = layout.mapping->name;
   answer.bundled = layout.bundled();

@@ -42,7 +42,7 @@ class Tiles {
   [[nodiscard]] LandscapeCell best(const std::vector<std::pair<std::size_t, std::int64_t>>& fixed) const {
     Layout layout = layout_;
     for (const auto& [k, value] : fixed) layout.fixed.emplace_back(static_cast<KnobId>(k), value);
-    const Ranking ranking(request_, layout, 1);
+    const Ranking ranking(request_, layout);
     LandscapeCell cell;
     cell.chosen = std::all_of(fixed.begin(), fixed.end(), [&](const auto& f) { return chosen(f.first) == f.second; });
     if (ranking.empty()) {

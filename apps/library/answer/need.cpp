@@ -353,7 +353,8 @@ void sort_rows(std::vector<NeedRow>& rows) {
 std::vector<Tile> todays_tiles(const Request& request, const Layout& layout, const Tile& first) {
   std::vector<Tile> out{first};
   if (layout.ideal) return out;
-  const Ranking ranking(request, layout, first_tiles);
+  Ranking ranking(request, layout);
+  ranking.rank(first_tiles);
   for (const Ranked& one : ranking.selection().ranked) out.push_back(one.tile);
   return out;
 }

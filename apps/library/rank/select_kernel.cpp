@@ -13,12 +13,12 @@
 
 namespace napkin {
 
-Ranking::Ranking(const Request& request, const Layout& layout, int top)
+Ranking::Ranking(const Request& request, const Layout& layout)
     : request_(&request),
       layout_(&layout),
       question_(std::make_unique<const Question>(request.question(layout))),
       selector_(std::make_unique<Selector>(*question_, request.known->tables)),
-      selection_(selector_->rank(top)) {}
+      selection_(selector_->best()) {}
 
 std::string Ranking::explain() const { return selector_->explain(selection_); }
 
@@ -109,7 +109,7 @@ Ranking select_kernel(const Request& request, int top) {
   std::vector<Ranking> fitting;
   std::optional<Ranking> none;  // the first in which nothing fits
   for (const Layout& layout : request.layouts) {
-    Ranking ranking(request, layout, top);
+    Ranking ranking(request, layout);
     if (!ranking.empty()) {
       fitting.push_back(std::move(ranking));
       continue;
@@ -122,11 +122,12 @@ Ranking select_kernel(const Request& request, int top) {
   keep_comparable(fitting);
   Ranking& picked = fitting[fastest(request, fitting)];
   picked.left_out = std::move(left_out);
+  picked.rank(top);
   return std::move(picked);
 }
 
 std::optional<Tile> best_tile(const Request& request, const Layout& layout) {
-  const Ranking ranking(request, layout, 1);
+  const Ranking ranking(request, layout);
   if (ranking.empty()) return std::nullopt;
   return ranking.best().tile;
 }

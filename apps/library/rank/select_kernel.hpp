@@ -18,7 +18,10 @@ struct Placement;
 /// The ranking of a layout's tiles, with explanations. Points into the request.
 class Ranking {
  public:
-  Ranking(const Request& request, const Layout& layout, int top);
+  /// Finds the best tile alone.
+  Ranking(const Request& request, const Layout& layout);
+  /// Ranks the `top` best tiles, and finds the runner-up.
+  void rank(int top) { selection_ = selector_->rank(top); }
 
   [[nodiscard]] const Layout& layout() const { return *layout_; }
   [[nodiscard]] const Selection& selection() const { return selection_; }

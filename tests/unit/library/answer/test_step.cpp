@@ -132,8 +132,8 @@ TEST_CASE("several GPUs: each does its part, and the calls between them are the 
 }
 
 TEST_CASE("experts: a token reads two of eight, many tokens read all; latent attention is a bound and says so") {
-  const StepAnswer few = asked("mixtral-8x7b", "h200-sxm", "b=1,q=1,x=128");
-  const StepAnswer many = asked("mixtral-8x7b", "h200-sxm", "b=256,q=1,x=128");
+  const StepAnswer few = asked("mixtral-8x7b", "mi300x", "b=1,q=1,x=128");
+  const StepAnswer many = asked("mixtral-8x7b", "mi300x", "b=256,q=1,x=128");
   const double expert = 3.0 * 4096 * 14336 * 2;
   const auto read = [](const StepAnswer& answer) {
     return static_cast<double>(entry(answer, "layer.gate_up").bytes + entry(answer, "layer.down").bytes);
