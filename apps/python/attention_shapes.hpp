@@ -25,7 +25,7 @@ inline Mask mask_of(bool causal, std::optional<std::pair<std::int64_t, std::int6
 }
 
 using Window = std::optional<std::pair<std::int64_t, std::int64_t>>;
-using Strides = std::array<std::array<std::int64_t, 3>, 4>;  // of four arrays: batch, head and row
+using Strides = std::array<std::array<std::int64_t, 3>, 4>;  // batch, head and row strides of four arrays
 
 /// Sets the strides of rows, without their memory.
 inline void set_strides(const std::array<DeviceRows*, 4>& rows, const Strides& strides) {

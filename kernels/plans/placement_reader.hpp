@@ -15,7 +15,7 @@
 
 namespace napkin {
 
-constexpr int element_bytes = 2;  // of bf16 and f16, and of a pair of e4m3
+constexpr int element_bytes = 2;  // bytes of an element of bf16 or f16, or of two of e4m3
 
 /// The placement's numbers by name.
 class PlacementReader {

@@ -46,7 +46,7 @@ class Fp8Device {
 
  private:
   DeviceArrays device_;
-  mutable Fp8Arrays arrays_;  // its outputs are those of the device, when they were fetched last
+  mutable Fp8Arrays arrays_;  // outputs as last fetched from the device
   AttentionCall call_;
 };
 

@@ -26,9 +26,9 @@ struct E4m3Terms {
 
 namespace detail {
 
-constexpr int e4m3_kept_bits = 13;           // behind the largest exponent
+constexpr int e4m3_kept_bits = 13;           // bits kept below the largest exponent
 constexpr std::int16_t e4m3_zero = -1000;    // the exponent of 0
-constexpr int e4m3_least_exponent = 2 * -6;  // of a product that is not 0
+constexpr int e4m3_least_exponent = 2 * -6;  // least exponent of a product that is not 0
 
 /// Returns 2^exponent, a normal double, by which sums are scaled without rounding.
 inline double power_of_two(int exponent) {

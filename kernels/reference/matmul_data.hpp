@@ -63,7 +63,7 @@ class MatmulData {
   MatmulLayout layout_;
   Matrix a_, b_, c_;
   DeviceMemory spans_, scales_;
-  mutable std::vector<BandedMemory> counters_, sums_;  // the last are the largest: what launches are bound to stays
+  mutable std::vector<BandedMemory> counters_, sums_;  // the last is the largest; launches may still use the others
 };
 
 }  // namespace napkin

@@ -31,7 +31,7 @@ struct DeviceProperties {
 /// A stream of the driver's or of the runtime's, which are the same; nullptr: the default stream.
 using Stream = void*;
 
-struct DeviceContext;  // a device's driver and primary context, kept as long as anything lives on it
+struct DeviceContext;  // a device's driver and primary context, kept while anything on it is in use
 
 /// Device memory that frees itself.
 class DeviceMemory {

@@ -39,7 +39,7 @@ class ReadyLaunch {
       : device_(device), plan_(std::move(plan)), kernel_(&kernel) {}
 
   Device device_;
-  LaunchPlan plan_;  // tensor maps encoded
+  LaunchPlan plan_;  // plan with its tensor maps encoded
   const LoadedKernel* kernel_;
 };
 

@@ -12,7 +12,7 @@
 
 namespace napkin::yaml {
 
-constexpr std::size_t max_depth = 32;  // of values within values
+constexpr std::size_t max_depth = 32;  // nesting of values
 constexpr std::uint8_t kind_bits = 3, quoted_bit = 4, key_bit = 8;
 
 /// Shortens a user's word for a message: 'short', or 'the first 37 characters of a lo...'.

@@ -36,10 +36,10 @@ struct Timing {
   Schedule who;
   SharedSeconds shared = {};
   Fullest fullest = {};
-  double seconds = 0;  // without the launch
+  double seconds = 0;  // seconds without the launch overhead
   Hertz clock;
   std::optional<Watts> power = {};
-  double cycles = 0;   // by the graph
+  double cycles = 0;   // clocks by the event graph
   double meeting = 0;  // clocks behind the last block's end, until its cluster may leave
   std::optional<Energy> energy = {};
 };
@@ -82,8 +82,8 @@ struct TimeModel {
 
   AssumedClock clock;
   Workload workload;
-  SharedPipe into_block, device;   // the first is empty where they are one
-  const Pipe* exchange = nullptr;  // among the blocks of a cluster
+  SharedPipe into_block, device;   // into_block is empty if both are the same pipe
+  const Pipe* exchange = nullptr;  // pipe between the blocks of a cluster
   double compulsory = 0;           // bytes
   double nodes = 1;
   EnergyRates rates;

@@ -69,8 +69,8 @@ class BlockTouches {
   /// The sizes of a block: the question's, or those of its packed sequence.
   struct Lengths {
     Sizes sizes;
-    std::vector<Count> groups;           // by AxisId
-    std::int64_t columns = 1, part = 1;  // of the streamed axis: all, and of one group
+    std::vector<Count> groups;           // numbers of groups by AxisId
+    std::int64_t columns = 1, part = 1;  // columns of the streamed axis: all, and one group's
     bool blank = false;                  // PackedPart::blank
   };
   void find_lengths();
@@ -83,11 +83,11 @@ class BlockTouches {
 
   const PlacedDiagram& p_;
   BlockSequence sequence_;
-  std::vector<Lengths> lengths_;  // one; packed: by PlacedDiagram::packed
+  std::vector<Lengths> lengths_;  // a single element; packed: elements by PlacedDiagram::packed
   std::optional<PackedBlocks> packed_;
   std::vector<TouchedArray> arrays_;
-  std::vector<Numbering> known_;      // by array: first pieces
-  std::vector<std::size_t> sharing_;  // by array: how many have their pieces by its axes, where it is their first
+  std::vector<Numbering> known_;      // numbers of each array's first pieces
+  std::vector<std::size_t> sharing_;  // number of arrays with pieces along the same axes, at the first such array
   std::size_t pieces_ = 0;
   std::int64_t segment_ = 1, segments_ = 1;
   bool backward_ = false;

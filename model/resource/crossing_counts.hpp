@@ -180,7 +180,7 @@ class CrossingCounts {
   const PlacedLevel& l_;
   const Walk& w_;
   const std::vector<AxisId>& axes_;
-  const Array* array_ = nullptr;  // with shifted dimensions
+  const Array* array_ = nullptr;  // array with shifted dimensions, else nullptr
   std::uint64_t has_ = 0;
   bool streams_ = false, walks_ = false, masked_ = false;
 };

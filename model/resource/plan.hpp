@@ -95,7 +95,7 @@ class Footprints {
   [[nodiscard]] const Footprint& of(const PlacedDiagram& placed);
 
  private:
-  std::map<std::pair<std::shared_ptr<const void>, bool>, Footprint> known_;  // by variant; whether iterations overlap
+  std::map<std::pair<std::shared_ptr<const void>, bool>, Footprint> known_;  // keys: variant, overlapping iterations
 };
 
 }  // namespace napkin

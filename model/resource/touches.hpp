@@ -52,8 +52,8 @@ class Distances {
     return out;
   }
   std::vector<double> tree_{0.0};
-  std::vector<std::size_t> last_;  // by piece
-  double total_ = 0, passed_ = 0;  // passed_: since the last touch
+  std::vector<std::size_t> last_;  // index in tree_ of each piece's last touch; 0: none
+  double total_ = 0, passed_ = 0;  // passed_: bytes since the last touch
 };
 
 /// A numbering of keys in one piece of memory, fast enough for thousands of keys in a launch of microseconds.
@@ -61,7 +61,7 @@ class Numbering {
  public:
   /// Returns the key's number, and true if the key is new and got the number `next`.
   std::pair<std::size_t, bool> of(std::uint64_t key, std::size_t next) {
-    if (latest_.taken && latest_.key == key) return {latest_.number, false};  // neighbours ask for one key
+    if (latest_.taken && latest_.key == key) return {latest_.number, false};  // neighbouring blocks often share a key
     if (2 * (size_ + 1) > slots_.size()) grow();
     Slot& slot = slot_of(key);
     const bool is_new = !slot.taken;
@@ -93,7 +93,7 @@ class Numbering {
       if (slot.taken) slot_of(slot.key) = slot;
     }
   }
-  std::vector<Slot> slots_;  // a power of two of them, at least half of them free
+  std::vector<Slot> slots_;  // hash table: a power of two of slots, at least half of them free
   Slot latest_;
   std::size_t size_ = 0;
 };

@@ -68,9 +68,9 @@ class Walks {
   }
 
   std::size_t facts_;
-  std::vector<std::size_t> first_, next_;  // by bucket and by walk: the next walk of a bucket
-  std::vector<std::size_t> bucket_;        // by walk
-  std::vector<std::uint64_t> keys_;        // by walk and fact
+  std::vector<std::size_t> first_, next_;  // hash chains: each bucket's first walk, each walk's next walk
+  std::vector<std::size_t> bucket_;        // bucket of each walk
+  std::vector<std::uint64_t> keys_;        // facts of each walk
   std::vector<Walk> walks_;
   std::vector<std::size_t> free_;
 };

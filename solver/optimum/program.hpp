@@ -60,7 +60,7 @@ class MemoryRule {
   [[nodiscard]] Count value(const Sum& sum, std::span<const Count> group, Count chunk) const;
 
   std::vector<Sum> columns_;
-  Count stream_size_ = 1;                    // of a streamed axis that is not grouped
+  Count stream_size_ = 1;                    // size of a streamed axis that is not grouped
   std::optional<std::size_t> split_stream_;  // position of a grouped axis that also streams
 };
 

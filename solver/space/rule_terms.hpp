@@ -38,7 +38,7 @@ class Resolver {
   [[nodiscard]] Term term(const Value& value) const {
     if (value.kind == Value::Kind::knob) return {value.more, value.knob};
     if (value.kind != Value::Kind::axis) return {value.literal, -1};
-    (void)size(value.axis);  // whether it reads lengths
+    (void)size(value.axis);  // records that it reads lengths
     return {held_size(mapping_, diagram_, problem_, diagram_.axis(value.axis)).get(), -1};
   }
   [[nodiscard]] std::vector<Term> terms(const std::vector<Value>& values) const {

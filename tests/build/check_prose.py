@@ -9,6 +9,7 @@ usage: check_prose.py ROOT
 - The comment of a type or of a field begins with the noun that it is, and with no preposition, pronoun or question
   word: "bytes of a block", "true if ...", not "of a block", "whether ...".
 - Both take at most three lines, and use no metaphor for a mechanism ("waits in line").
+- So does a note (//) behind a field or a statement of a header.
 - A note (#) of a mapping or a profile begins with no preposition or question word.
 - The glossary has some fifteen house terms, each with a meaning and an example.
 - A noun stands where "the same", "alike" or "of these" would stand for one: "the clocks of a multicast box", not "the
@@ -81,7 +82,8 @@ def is_function(declaration):
     text = re.sub(r"^template\s*", "", text.strip())
     if re.match(r"(?:enum|struct|class|union|using|typedef|concept|friend)\b", text):
         return False
-    return "operator" in text or bool(re.match(r"(?:#\s*define )?[\w~:\s&*,\[\]]*\b~?[A-Za-z_]\w*\s*\(", text.split("=")[0]))
+    named = r"(?:#\s*define )?[\w~:\s&*,\[\]]*\b~?[A-Za-z_]\w*\s*\("
+    return "operator" in text or bool(re.match(named, text.split("=")[0]))
 
 
 def doc_comments(text):
@@ -124,6 +126,13 @@ def wrong_comment(words, declaration):
     return ""
 
 
+def field_notes(text):
+    """(line number, note) of each note // behind a declaration or a statement."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if match := re.match(r"\s*[^/\s].*;\s+//(?!/) ?(.*)", line):
+            yield number, match[1]
+
+
 def notes(text):
     """(line number, first line) of each comment # of a YAML file."""
     lines = text.split("\n")
@@ -156,6 +165,9 @@ def wrong_in(name, text):
              for line, prose in prose_of(suffix, text) for match in PRONOUN.finditer(QUOTED.sub('""', prose))]
     if suffix in HEADERS and (problem := wrong_head(text)):
         found.append(f"{name}:1: {problem}")
+    if suffix == ".hpp" and name.startswith(PRODUCT):
+        found += [f"{name}:{line}: '{note[:60]}': begin with the noun that it is"
+                  for line, note in field_notes(text) if first_word(note) in FIRST]
     if suffix in {".hpp", ".cpp"} and name.startswith(PRODUCT):
         for line, words, declaration in doc_comments(text):
             if problem := wrong_comment(words, declaration):
@@ -186,24 +198,33 @@ def selftest():
         assert wrong_head("#pragma once\n" + bad), bad
     for good in ("// of one name and the same types", "x;  ///< the same tile", "// the results are the same",
                  "y = 1;  // seconds", '// not "alike"', "/// Returns the bytes of a block.\nint f(int a);",
-                 "/// Throws Error.\n[[nodiscard]] std::vector<int> f(\n    int a);", "/// A block's bytes.\nstruct Bytes {",
-                 "int a = f(1);  ///< bytes of a block", "bool b;  ///< true if it fits", "std::function<int(int)> f;  ///< a call",
+                 "/// Throws Error.\n[[nodiscard]] std::vector<int> f(\n    int a);",
+                 "/// A block's bytes.\nstruct Bytes {",
+                 "int a = f(1);  ///< bytes of a block", "bool b;  ///< true if it fits",
+                 "std::function<int(int)> f;  ///< a call",
                  "int f() const;  ///< returns -1 if there is none", "/// Calls.\ntemplate <class T>\nvoid f(T a) {",
                  "enum A {\n  a,  ///< row after row\n};"):
         assert not wrong_in("model/a.cpp", good + "\n"), good
     for bad in ("// The same by multicast", "x;  ///< seconds; the same", "// A prediction is taken alike.",
                 "// none of these has knobs", "/// The longest of those.", '// "x" and "y" alike',
-                "/// The bytes of a block.\nint f(int a);", "/// Bytes of a block.\nint f(int a);", "int f();  ///< of a block",
-                "/// Whether it fits.\nbool f(int a);", '/// "128x64": a tile.\nstd::string f(int a);', "int a;  ///< of a block",
-                "bool b;  ///< whether it fits", "/// What a block holds.\nstruct A {", "/// Rows that wait.\nint f(int a);",
+                "/// The bytes of a block.\nint f(int a);", "/// Bytes of a block.\nint f(int a);",
+                "int f();  ///< of a block",
+                "/// Whether it fits.\nbool f(int a);", '/// "128x64": a tile.\nstd::string f(int a);',
+                "int a;  ///< of a block",
+                "bool b;  ///< whether it fits", "/// What a block holds.\nstruct A {",
+                "/// Rows that wait.\nint f(int a);",
                 "/// Times a row.\n/// a\n/// b\n/// c\nint a;", "/// A tile that waits in line.\nstruct A {",
                 "/// Of every block.\nusing A = int;"):
         assert wrong_in("model/a.cpp", bad + "\n"), bad
     assert wrong_in("a.yaml", "a: 1  # of a block\n") and not wrong_in("a.yaml", "# bytes of one\n# of these\n")
+    head = "// A Count is a whole number: 7.\n\n"
+    assert wrong_in("model/a.hpp", head + "int a;  // by row\n")
+    assert not wrong_in("model/a.hpp", head + "int a;  // rows\n")
     assert not wrong_in("tests/a.cpp", "/// Of every block.\nusing A = int;\n")
     table = "| term | meaning | example |\n|---|---|---|\n"
     assert not wrong_glossary(table + "| a | b | c |\n" * 15 + "\n\n")
-    assert wrong_glossary(table + "| a | b |\n" * 15 + "\n\n") and wrong_glossary(table + "| a | b | c |\n" * 30 + "\n\n")
+    assert wrong_glossary(table + "| a | b |\n" * 15 + "\n\n")
+    assert wrong_glossary(table + "| a | b | c |\n" * 30 + "\n\n")
     assert wrong_in("a.md", "The same of rows.\n") and not wrong_in("a.md", "```\nThe same of rows.\n```\n")
 
 

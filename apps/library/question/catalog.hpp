@@ -77,9 +77,9 @@ class Catalog {
 
   Parts<Diagram> diagrams_;
   Parts<Machine> machines_;
-  Latest<std::string, Conditioned> conditioned_;  // by name and conditions
+  Latest<std::string, Conditioned> conditioned_;  // machines by name and conditions
   Parts<Mapping> mappings_;
-  Latest<std::string, std::shared_ptr<const Diagram>> reordered_;  // by their text
+  Latest<std::string, std::shared_ptr<const Diagram>> reordered_;  // diagrams by their text
   Latest<Pair, LaidOut, PairHash> layouts_;
   std::map<std::pair<std::string, bool>, std::vector<std::string>> kernels_;
   std::optional<std::string> gpu_here_;

@@ -34,7 +34,7 @@ class KeptPlacers {
 
  private:
   std::mutex mutex_;
-  std::list<std::pair<Key, std::unique_ptr<Bound>>> kept_;  // latest first
+  std::list<std::pair<Key, std::unique_ptr<Bound>>> kept_;  // the latest first
 };
 
 /// A placer on loan from the pool, bound to its own copy of a problem. Placed diagrams must not outlive it.

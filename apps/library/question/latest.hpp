@@ -41,7 +41,7 @@ class Latest {
   [[nodiscard]] bool full() const { return values_.size() >= most_; }
 
  private:
-  using Values = std::list<std::pair<Key, Value>>;  // latest first
+  using Values = std::list<std::pair<Key, Value>>;  // the latest first
   using ByHash = std::unordered_multimap<std::size_t, typename Values::iterator>;
 
   template <class Like>

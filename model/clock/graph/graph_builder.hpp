@@ -116,18 +116,18 @@ class GraphBuilder {
   [[nodiscard]] std::vector<int> threads_of(int agent, Phase phase) const;
 
   const PlacedDiagram& p_;
-  std::vector<const EdgeMapping*> edges_;              // that hold
-  std::map<std::size_t, const EdgeMapping*> said_by_;  // by place among the graph's edges: what the mapping says
-  std::vector<int> pipe_of_;                           // by unit
+  std::vector<const EdgeMapping*> edges_;              // edges whose guards hold
+  std::map<std::size_t, const EdgeMapping*> said_by_;  // the mapping's edge for an index into the graph's edges
+  std::vector<int> pipe_of_;                           // pipe of each unit
   std::vector<std::pair<std::string, int>> last_of_;
-  double ahead_ = 0;         // clocks by which a buffer's copies asked for so far are there before the pipe is free
-  std::vector<int> fenced_;  // nodes behind which threads pass a fence and a barrier
-  bool cores_ = false;       // agents are cores of the machine
-  bool waits_for_products_ = false;                       // threads do, for some operation of the loop
-  UnitId in_steps_ = -1;                                  // whose work is in steps; -1: none's
-  int port_pipe_ = -1;                                    // that of the node's memory
-  std::map<std::string, std::vector<double>> among_;      // demands of work that stands among an operation's products
-  std::vector<std::pair<std::size_t, double>> products_;  // by node: instructions whose threads wait for them
+  double ahead_ = 0;                 // clocks by which a buffer's copies asked for so far end before the pipe is free
+  std::vector<int> fenced_;          // nodes behind which threads pass a fence and a barrier
+  bool cores_ = false;               // true if agents are cores of the machine
+  bool waits_for_products_ = false;  // true if threads wait for products of an operation in the loop
+  UnitId in_steps_ = -1;             // unit whose work is in steps; -1: no unit's
+  int port_pipe_ = -1;               // pipe of the node's memory port
+  std::map<std::string, std::vector<double>> among_;      // demands of work placed among an operation's products
+  std::vector<std::pair<std::size_t, double>> products_;  // nodes whose threads wait for products; their instructions
   EventGraph g_;
 };
 

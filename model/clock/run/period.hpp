@@ -75,7 +75,7 @@ class BlockRuns {
   [[nodiscard]] static bool before(const Kept& one, const Key& other) { return of(one) < other; }
 
   std::shared_ptr<Simulation> simulation_;
-  std::vector<Kept> runs_;  // by key
+  std::vector<Kept> runs_;  // kept runs by key
 };
 
 /// A block of mean length with a mean number of cut iterations, between the whole numbers around both means.

@@ -211,15 +211,15 @@ class Placer::Compiled {
   const Mapping* mapping_;
   const Machine* machine_;
   const Problem* problem_;
-  std::uint64_t binding_ = 0;          // how many problems there were before this one
-  std::vector<const Guard*> by_size_;  // that ask for sizes
+  std::uint64_t binding_ = 0;          // number of problems bound before this one
+  std::vector<const Guard*> by_size_;  // guards that read sizes
   std::optional<AxisId> across_;
-  AxisId stream_ = -1;                          // the streamed axis, -1 where nothing streams
-  std::vector<CompiledLevel> levels_;           // top to bottom, device memory left out
-  int block_ = 0, deepest_ = 0, cluster_ = -1;  // positions
+  AxisId stream_ = -1;                          // streamed axis; -1: none
+  std::vector<CompiledLevel> levels_;           // levels top to bottom, without device memory
+  int block_ = 0, deepest_ = 0, cluster_ = -1;  // positions in levels_
   std::vector<CompiledAgent> agents_;
-  int divider_ = -1;    // the agent whose instances divide the block's group at the levels below it
-  bool cores_ = false;  // agents are cores of the node, with memories of their own side by side
+  int divider_ = -1;    // agent whose instances divide the block's group at the levels below it
+  bool cores_ = false;  // true if agents are cores of the node, with memories of their own side by side
   std::vector<CompiledVariable> variables_;
   std::vector<CompiledOperation> operations_;
   std::shared_ptr<const PlacedCombine> combine_;
@@ -235,11 +235,11 @@ class Placer::Compiled {
     std::size_t stride = 1;
   };
   std::vector<Told> told_;
-  mutable std::vector<std::shared_ptr<const Variant>> variants_;  // each made once, when first asked for
+  mutable std::vector<std::shared_ptr<const Variant>> variants_;  // each is made once, when first used
   std::unique_ptr<std::atomic<bool>[]> made_;
   std::vector<const Guard*> guards_;
-  mutable std::vector<std::pair<std::vector<bool>, std::shared_ptr<const Variant>>> distinct_;  // by what holds
-  mutable std::mutex making_;                                                                   // of variants
+  mutable std::vector<std::pair<std::vector<bool>, std::shared_ptr<const Variant>>> distinct_;  // variants by guards
+  mutable std::mutex making_;  // guards the making of variants
 };
 
 }  // namespace napkin
