@@ -16,7 +16,7 @@ Mask mask_of(const Arguments& arguments) {
   return mask;
 }
 
-/// A value that may be left out, but not be empty.
+/// Returns a value that may be left out, but not be empty.
 std::string named(const Arguments& arguments, std::string_view option, const std::string& right) {
   return arguments.has(option) ? arguments.need(option, right) : std::string();
 }
@@ -86,7 +86,7 @@ CardConditions conditions_of(const Arguments& arguments) {
 
 namespace {
 
-/// All but the shape and the machine.
+/// Makes the question without the shape and the machine.
 Ask problem_of(const Arguments& arguments) {
   Ask ask;
   ask.algorithm =

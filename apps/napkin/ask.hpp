@@ -9,31 +9,32 @@
 
 namespace napkin::cli {
 
-/// ALGORITHM.
+/// Describes the operand ALGORITHM.
 [[nodiscard]] Option algorithm_operand();
-/// --gpu, --memory, --shape, --dtype, --causal, --window, --kernel, --tile, --json; --lengths.
+/// Describes --gpu; the functions below describe --memory, --shape, --dtype, --causal, --window, --kernel, --tile,
+/// --json and --lengths.
 [[nodiscard]] Option gpu_option();
 [[nodiscard]] Option memory_option();
 [[nodiscard]] Option kernel_option();
 [[nodiscard]] Option tile_option();
 [[nodiscard]] Option json_option();
 [[nodiscard]] Option lengths_option();
-/// --split, of commands that take an island of GPUs
+/// Describes --split, for commands that take an island of GPUs.
 [[nodiscard]] Option split_option();
-/// --shape, --dtype, --causal, --window
+/// Describes --shape, --dtype, --causal and --window.
 [[nodiscard]] std::vector<Option> problem_options();
-/// --load, --clock
+/// Describes --load and --clock.
 [[nodiscard]] std::vector<Option> condition_options();
 [[nodiscard]] CardConditions conditions_of(const Arguments& arguments);
 
-/// The question of these arguments; options that the command does not have are simply not there.
+/// Makes the question of these arguments, without the options that the command does not have.
 [[nodiscard]] Ask ask_of(const Arguments& arguments);
-/// The question of a command that takes a range of sizes: the shape is left alone.
+/// Makes the question of a command that takes a range of sizes, without the shape.
 [[nodiscard]] Ask ask_without_shape(const Arguments& arguments);
-/// The question without the machine: --gpu and --memory are left alone.
+/// Makes the question without the machine: --gpu and --memory are not read.
 [[nodiscard]] Ask ask_without_machine(const Arguments& arguments);
 
-/// Groups of options, one after the other.
+/// Joins groups of options, in order.
 [[nodiscard]] std::vector<Option> options(std::initializer_list<std::vector<Option>> groups);
 
 }  // namespace napkin::cli

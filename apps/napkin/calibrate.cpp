@@ -71,7 +71,7 @@ Reply list(bool json, const report::Style& style) {
   return {json ? report::line_of({{"command", "calibrate"}, {"experiments", all}}) : table.text(style), "", 0};
 }
 
-/// Readings are of one device, and that is of the base's product.
+/// Checks that all readings are of one device, and that it is of the base's product.
 void check_product(const Machine& base, const std::vector<report::ReadingRow>& rows) {
   const std::string& device = rows.front().from.device;
   for (const report::ReadingRow& row : rows) {
@@ -95,7 +95,8 @@ void check_product(const Machine& base, const std::vector<report::ReadingRow>& r
 /// The first line of an architecture that may be written again.
 constexpr std::string_view made_here = "# Written by napkin calibrate.\n";
 
-/// The product's file, and its architecture's in the folder architectures beside it, where it is looked for first.
+/// Writes the product's file, and its architecture's in the folder architectures beside it, where it is looked for
+/// first.
 void write_files(const Machine& machine, const std::string& out) {
   const ProfileFiles files = profile_files(machine);
   const std::filesystem::path folder = std::filesystem::path(out).parent_path() / "architectures";

@@ -1,5 +1,5 @@
 #pragma once
-// run_experiments does what `napkin calibrate` says: it runs the experiments on the GPU, fifteen seconds of an H200,
+// run_experiments does the work of `napkin calibrate`: it runs the experiments on the GPU, fifteen seconds of an H200,
 // and returns their readings.
 
 #include <optional>
@@ -28,8 +28,8 @@ struct CalibrationRun {
   std::string failed;  ///< empty: all experiments have run
 };
 
-/// On the GPU here; raw readings go to options.record as they come. Throws CudaFailure where there is no GPU to
-/// calibrate.
+/// Runs the experiments on the GPU here; raw readings go to options.record as they arrive. Throws CudaFailure if there
+/// is no GPU to calibrate.
 [[nodiscard]] CalibrationRun run_experiments(const CalibrateOptions& options);
 
 }  // namespace napkin::cli

@@ -29,7 +29,8 @@ class Colourer {
   [[nodiscard]] static bool holds(const Variable& v, ArrayId array) {
     return std::find(v.arrays.begin(), v.arrays.end(), array) != v.arrays.end();
   }
-  /// The first that holds it; of what one iteration adds to it only where nothing else is there.
+  /// Returns the first variable that holds the array; a variable for what an iteration adds counts only if there is no
+  /// other.
   [[nodiscard]] const Variable* variable_of(ArrayId array, bool staging) const {
     const Variable* part = nullptr;
     for (const Variable& v : p_.variables) {
@@ -46,7 +47,7 @@ class Colourer {
     return nullptr;
   }
 
-  /// "in shared as bf16, 2 copies"
+  /// Describes a variable's place: "in shared as bf16, 2 copies".
   [[nodiscard]] std::string place(const Variable& v) const {
     std::string text = level(v.level);
     if (v.type != DType::value) text += " as " + std::string(name_of(v.type));
@@ -59,7 +60,7 @@ class Colourer {
     return v == nullptr ? "" : "in " + place(*v);
   }
 
-  /// The levels that it passes, device memory first (a store: last).
+  /// Lists the levels that the array passes, device memory first (for a store last).
   [[nodiscard]] std::string moved(ArrayId array, bool store) const {
     std::vector<std::string> path;
     if (!store) path.push_back(level(0));

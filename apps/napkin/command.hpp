@@ -1,6 +1,6 @@
 #pragma once
-// A Command is what the program can be told to do, such as `napkin select`: its name, its options, and a function from
-// arguments to a reply. A new command is one file that defines a Command, and its line in commands.cpp.
+// A Command is a command of the program, such as `napkin select`: its name, its options, and a function from arguments
+// to a reply. A new command is one file that defines a Command, and its line in commands.cpp.
 
 #include <map>
 #include <optional>
@@ -14,7 +14,7 @@ namespace napkin::cli {
 
 struct Option {
   std::string name;   ///< "--gpu"
-  std::string value;  ///< what follows it, "G"; empty: a flag
+  std::string value;  ///< placeholder of its value, "G"; empty: a flag
   std::string about;
   bool many = false;  ///< may be given again; an operand: several words
 };
@@ -23,38 +23,38 @@ struct Option {
 class Arguments {
  public:
   std::optional<std::string> operand;
-  std::map<std::string, std::string, std::less<>> values;              ///< flags have ""
-  std::map<std::string, std::vector<std::string>, std::less<>> lists;  ///< of options that may be given again
-  std::vector<std::string> operands;                                   ///< all of them, where there may be several
+  std::map<std::string, std::string, std::less<>> values;              ///< values by option; "" for flags
+  std::map<std::string, std::vector<std::string>, std::less<>> lists;  ///< values of options that may be repeated
+  std::vector<std::string> operands;                                   ///< operands in order
 
   [[nodiscard]] bool has(std::string_view option) const { return values.find(option) != values.end(); }
   [[nodiscard]] std::optional<std::string> find(std::string_view option) const;
-  /// The operand or an option's value; throws Error that says what it would be.
+  /// Returns the operand or an option's value. Throws Error, with `right`, if it is missing.
   [[nodiscard]] std::string need_operand(const std::string& name, const std::string& right) const;
   [[nodiscard]] std::string need(std::string_view option, const std::string& right) const;
 };
 
-/// What the program leaves behind: stdout, stderr and the exit code.
+/// The result of the program: stdout, stderr and the exit code.
 struct Reply {
   std::string out;
-  std::string note;  ///< for stderr
-  int code = 0;      ///< 0 done, 1 the answer is no
+  std::string note;  ///< text for stderr
+  int code = 0;      ///< exit code: 0 done, 1 the answer is no
 };
 
 struct Command {
   std::string name, about;
-  Option operand;  ///< name and about; no name: it takes none
+  Option operand;  ///< operand's name and description; no name: the command takes none
   std::vector<Option> options;
   Reply (*run)(const Arguments& arguments, const report::Style& style);
 };
 
-/// All commands, in the order of the help.
+/// Lists all commands, in the order of the help.
 [[nodiscard]] std::vector<Command> commands();
 
 /// Sorts the words after the command's name. Unknown, repeated and valueless options throw Error.
 [[nodiscard]] Arguments parse(const Command& command, const std::vector<std::string>& words);
 
-/// The help of the program, and of one command.
+/// Writes the help of the program, or of a command.
 [[nodiscard]] std::string help();
 [[nodiscard]] std::string help(const Command& command);
 

@@ -31,7 +31,7 @@ std::vector<std::string> distinct(const std::vector<std::string>& words, const s
   return words;
 }
 
-/// A machine that was refused has no shape to show.
+/// Returns the first head with a shape: a machine that was refused has none.
 const Head& head_with_shape(const CompareAnswer& answer) {
   for (const ComparedMachine& machine : answer.machines) {
     if (machine.refused.empty()) return machine.selected.head;
@@ -39,7 +39,7 @@ const Head& head_with_shape(const CompareAnswer& answer) {
   return answer.machines.front().selected.head;
 }
 
-/// Which rows are bounds and which predictions, where there are both; else "".
+/// Tells rows that are bounds from rows that are predictions, if there are both; else "".
 std::string unlike_text(const CompareAnswer& answer) {
   std::string predicted, bounds;
   for (const ComparedMachine& machine : answer.machines) {
@@ -89,7 +89,7 @@ Json json_of(const CompareAnswer& answer) {
   return json;
 }
 
-/// "l2 0.55 GB, shared 8.66 GB"
+/// Writes transfers by level: "l2 0.55 GB, shared 8.66 GB".
 std::string transfers_text(const std::vector<LevelAnswer>& levels) {
   std::string text;
   for (const LevelAnswer& level : levels) {
@@ -117,7 +117,7 @@ std::string times_table(const CompareAnswer& answer, const Style& style) {
   return table.text(style, "  ");
 }
 
-/// One row for each machine and type that has what the row shows.
+/// Writes a row for each machine and type that has the value of `cell`.
 template <class Cell>
 std::string part(const std::string& title, const CompareAnswer& answer, const Style& style, Cell&& cell) {
   Table table({"<gpu", "<type", "<" + title});
@@ -171,7 +171,7 @@ std::string text_of(const CompareAnswer& answer, const Ask& ask, const Style& st
   return text + quantisation_text(answer);
 }
 
-/// What is compared: GPUs, or kernels on one.
+/// The subjects of a comparison: GPUs, or kernels on one GPU.
 struct Compared {
   std::vector<std::string> gpus, kernels;
 };
@@ -190,7 +190,7 @@ Compared compared_of(const Arguments& arguments) {
           distinct(parse_words(arguments.need("--kernels", right), "--kernels", right), "--kernels")};
 }
 
-/// An error in one word of a list is the list's.
+/// Compares, and reports an error in a word of a list at that list.
 CompareAnswer answer_of(const Ask& ask, const Compared& compared, const std::vector<std::string>& dtypes) {
   try {
     return compare(ask, compared.gpus, dtypes, compared.kernels);
@@ -202,7 +202,7 @@ CompareAnswer answer_of(const Ask& ask, const Compared& compared, const std::vec
   }
 }
 
-/// What is said beside a table in which no kernel has a time: nothing fits, or there is none.
+/// Explains a table without a kernel's time: nothing fits, or there is no kernel.
 std::string no_kernel_note(const CompareAnswer& answer) {
   const auto any = [&](const auto& holds) {
     return std::any_of(answer.machines.begin(), answer.machines.end(), holds);

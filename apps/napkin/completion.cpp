@@ -17,7 +17,7 @@
 namespace napkin::cli {
 namespace {
 
-/// What may stand for an option's value or an operand, by the word that its description has for it.
+/// The words that complete an option's value or an operand, by the placeholder in its description.
 struct Words {
   std::vector<std::string> names;
   bool files = false;
@@ -52,7 +52,7 @@ std::string options_of(const Command& command) {
   return joined(names, " ");
 }
 
-/// "compgen -W 'a b' ... -f" for bash.
+/// Writes bash's candidates: "compgen -W 'a b' ... -f".
 std::string candidates(const Words& words) {
   std::string text = "compgen";
   if (words.files) text += " -f";
@@ -82,7 +82,7 @@ std::string bash() {
       joined(names, " "), cases);
 }
 
-/// A text in fish's single quotes.
+/// Quotes a text for fish in single quotes.
 std::string quoted(const std::string& text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' || c == '\\' ? std::string("\\") + c : std::string(1, c);

@@ -23,7 +23,7 @@ using report::Style;
 
 std::string title(const Style& style, const std::string& text) { return "\n" + style.strong(text) + "\n"; }
 
-/// What the author claims and does not hold; then the steps that free more loops.
+/// Lists the author's claims that do not hold, then the steps that free more loops.
 std::string improvements(const dependence::Nest& nest, const Style& style) {
   std::string text;
   for (const dependence::Defect& defect : dependence::find_defects(nest)) {

@@ -33,16 +33,16 @@ namespace {
 using report::Json;
 using report::Style;
 
-/// What is shown: the streamed program, and the head of the question where a machine was given.
+/// The content of the answer: the streamed program, and the question's head if a machine was given.
 struct Derivation {
   Head head;
   Streamed streamed;
   std::optional<report::Configuration> configuration;
-  std::vector<Granularity> divisors;   ///< of axes, by what instructions and transfers need
-  std::vector<std::string> relations;  ///< of parts of axes, by name: the mapping says what they must divide by
-  std::string program;                 ///< of one group; with a machine its colours and sub-loops
-  report::ColumnDiagram columns = {};  ///< the picture's
-  report::Drawing picture = {};        ///< where one is asked for
+  std::vector<Granularity> divisors;   ///< divisors of axes that instructions and transfers need
+  std::vector<std::string> relations;  ///< divisors of parts of axes, by the name of the mapping's relation
+  std::string program;                 ///< program of a group; with a machine its colours and smaller loops
+  report::ColumnDiagram columns = {};  ///< columns of the picture
+  report::Drawing picture = {};        ///< picture, if it was asked for
 };
 
 bool draws(const Arguments& arguments) { return arguments.has("--svg") || arguments.has("--tikz"); }
@@ -54,7 +54,7 @@ bool asks_for_machine(const Arguments& arguments) {
   return false;
 }
 
-/// What an iteration adds to a result, by the first variable of the kernel that holds it.
+/// Returns the terms that an iteration adds to results, by the first variable of the kernel that holds each.
 std::vector<NamedPart> parts_of(const PlacedDiagram& placed) {
   std::vector<NamedPart> out;
   for (const Variable& v : placed.variables) {
@@ -69,8 +69,8 @@ std::vector<NamedPart> parts_of(const PlacedDiagram& placed) {
   return out;
 }
 
-/// Runs the streamed program at the shape and tile asked for, in float64 on random inputs and in the kernel's order,
-/// and writes what it computes on the way as .npy, a file a tile and iteration.
+/// Runs the streamed program at the given shape and tile, in float64 on random inputs, in the kernel's order, and
+/// writes its intermediates as .npy, a file a tile and iteration.
 void dump(const Arguments& arguments, const Streamed& streamed, const PlacedDiagram& placed) {
   constexpr std::int64_t most = 200'000'000'000;  // FLOP: about a minute
   const std::string folder = arguments.need("--dump", "a folder for the .npy files");
@@ -89,7 +89,7 @@ void dump(const Arguments& arguments, const Streamed& streamed, const PlacedDiag
       run_streamed(streamed, *placed.problem, partition_of(placed), dump_inputs(streamed, *placed.problem), options));
 }
 
-/// With the roles that the kernel gives to the axes, for the tile that would run.
+/// Derives with the roles that the kernel gives the axes, for the tile that would run.
 Derivation derive_for_machine(const Arguments& arguments) {
   const Request request = default_session().request(ask_of(arguments));
   return at_shape([&] {
@@ -132,7 +132,7 @@ Derivation derivation_of(const Arguments& arguments) {
   return derivation;
 }
 
-/// "x   16   wgmma k of O 16, wgmma n of S 8": why a tile's size is a multiple of that number.
+/// Explains why a tile's size is a multiple of a number: "x 16 wgmma k of O 16, wgmma n of S 8".
 std::string divisors_text(const Derivation& derivation, const Style& style) {
   report::Table table({"<axis", "a multiple of", "<because"});
   for (const Granularity& one : derivation.divisors) {

@@ -11,15 +11,15 @@
 
 namespace napkin::cli {
 
-/// The intermediates that --at names: computed arrays and auxiliaries; empty, which is all of them, without it. Throws
-/// Error that lists them.
+/// Returns the intermediates that --at names (computed arrays and auxiliaries); empty, which means all, without --at.
+/// Throws Error that lists them.
 [[nodiscard]] std::vector<std::string> observed_at(const Arguments& arguments, const Streamed& streamed,
                                                    const std::vector<NamedPart>& parts = {});
 
 /// Makes the folder. Throws Error.
 void make_dump_folder(const std::string& folder);
 
-/// Random inputs, rounded as a kernel is given them: equal for equal sizes and type.
+/// Makes random inputs, rounded as a kernel receives them; equal for equal sizes and type.
 [[nodiscard]] Tensors dump_inputs(const Streamed& streamed, const Problem& problem);
 
 }  // namespace napkin::cli

@@ -1,5 +1,5 @@
 #pragma once
-// island_reply prints what several GPUs make of a question, for query and for select.
+// island_reply prints the answer to a question about several GPUs, for query and for select.
 
 #include <string_view>
 

@@ -44,7 +44,7 @@ std::optional<double> device_bandwidth(const Machine& machine) {
   return std::nullopt;
 }
 
-/// Dense bf16 (else f16) at the clock of the datasheet, FLOP/s.
+/// Returns the dense peak in bf16 (else f16) at the datasheet's clock, in FLOP/s.
 std::optional<double> tensor_peak(const Machine& machine) {
   const TensorInstruction* instruction = machine.tensor_for(DType::bf16);
   if (instruction == nullptr) instruction = machine.tensor_for(DType::f16);
@@ -68,7 +68,7 @@ Json basis_json(const Machine& machine) {
   return json;
 }
 
-/// "80 measured, 24 published, 3 derived"
+/// Counts numbers by basis: "80 measured, 24 published, 3 derived".
 std::string basis_text(const Machine& machine) {
   std::map<Basis, int> count = count_bases(machine);
   std::string text;
@@ -105,7 +105,7 @@ List gpus() {
   return list;
 }
 
-/// Several GPUs: what joins them, level by level.
+/// Lists islands of several GPUs with the links that join them, level by level.
 List islands() {
   List list{Json::array(), Table({"<island", "GPUs", "<of", "<level", "line rate", "bandwidth", "hop", "<about"})};
   for (const std::string& name : builtin_islands()) {
@@ -151,7 +151,7 @@ List algorithms() {
   return list;
 }
 
-/// "turns in l2"; "" where no result has parts.
+/// Describes the combining of parts: "turns in l2"; "" if no result has parts.
 std::string combine_text(const Mapping& mapping) {
   if (!mapping.combine) return "";
   const CombineMapping& combine = *mapping.combine;
@@ -159,7 +159,7 @@ std::string combine_text(const Mapping& mapping) {
   return combine.at.empty() ? by : by + " in " + combine.at;
 }
 
-/// The kernel's own file of this program, beside its mapping; "" of a peer's and of a proposed one.
+/// Returns the kernel's own file in this program, beside its mapping; "" for a peer's and for a proposed one.
 std::string source_of(const Mapping& mapping) {
   if (mapping.proposed || !mapping.source.empty()) return mapping.source;
   const std::string file = mapping.name + ".cuh";
@@ -170,7 +170,8 @@ std::string source_of(const Mapping& mapping) {
   return ours ? file : "";
 }
 
-/// Who has the kernel: this program, for every caller (bundled) or by its C++ plan alone; somebody else; a paper.
+/// Tells who has the kernel: this program, for every caller (bundled) or by its C++ plan alone; another project; a
+/// paper.
 std::string standing(const Mapping& mapping) {
   if (mapping.proposed) return "proposed";
   if (!mapping.source.empty()) return "bundled";

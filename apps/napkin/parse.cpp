@@ -15,7 +15,7 @@ std::vector<std::string> option_names(const Command& command) {
   return names;
 }
 
-/// What the command does not know: an option first, since its value may stand as a word of its own.
+/// Refuses words that the command does not know, an option first, since its value may look like an operand.
 [[noreturn]] void refuse(const Command& command, const std::vector<std::string>& unknown) {
   const std::string where = "napkin " + command.name;
   for (const std::string& word : unknown) {
@@ -39,8 +39,8 @@ void declare(CLI::App& app, const Command& command, std::vector<CLI::Option*>& d
   if (command.operand.many) declared.back()->expected(1, 1 << 20)->allow_extra_args();
 }
 
-/// A value that is missing would swallow the next option or the algorithm; a flag's value would be read as "yes"
-/// whatever it says.
+/// Checks that options have values and flags have none: a missing value would swallow the next word, and a flag's value
+/// would count as "yes".
 void check_values(const Command& command, const std::vector<std::string>& words) {
   const auto named = [&](const std::string& word) {
     const std::string name = word.substr(0, word.find('='));

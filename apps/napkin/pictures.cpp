@@ -16,7 +16,7 @@
 namespace napkin::cli {
 namespace {
 
-/// "attention on h200-sxm, attention_sm90, bf16: warpgroups=2 q=128"
+/// Writes a title: "attention on h200-sxm, attention_sm90, bf16: warpgroups=2 q=128".
 std::string title_of(const Head& head) {
   std::string out = head.algorithm;
   if (head.gpu) out += " on " + *head.gpu;

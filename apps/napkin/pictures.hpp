@@ -12,17 +12,17 @@
 
 namespace napkin::cli {
 
-/// The columns of a placed question, with the divisors of its sizes.
+/// Makes the columns of a placed question, with the divisors of its sizes.
 [[nodiscard]] report::ColumnDiagram columns_of(const Request& request, const Layout& layout,
                                                const PlacedDiagram& placed);
-/// The columns of the tile that the question asks about or select selects.
+/// Makes the columns of the tile that the question names, or that select selects.
 [[nodiscard]] report::ColumnDiagram columns_of(const Ask& ask);
 
 /// Draws the picture that --picture names; without a placed diagram, columns alone can be drawn.
 [[nodiscard]] report::Drawing picture_of(const std::string& which, const report::ColumnDiagram& columns,
                                          const PlacedDiagram* placed);
 
-/// The value of --picture. Throws Error where it is none.
+/// Returns the value of --picture. Throws Error if it is not a known format.
 [[nodiscard]] std::string picture_asked(const Arguments& arguments);
 
 }  // namespace napkin::cli

@@ -22,7 +22,7 @@ namespace {
 
 constexpr int bad_input = 2;
 
-/// Colours only on a terminal, and not where the user says no. (no-color.org)
+/// Returns the style of stdout: colours only on a terminal, unless the user forbids them. (no-color.org)
 report::Style style_of_stdout() {
   const char* refused = std::getenv("NO_COLOR");
   const char* terminal = std::getenv("TERM");
@@ -58,7 +58,7 @@ int complain(std::string_view message) {
   return bad_input;
 }
 
-/// A terminal is told that a long command is at work.
+/// Runs the command, and shows on a terminal that a long one is at work.
 Reply waited_for(const std::vector<std::string>& words) {
   const Waiting waiting("napkin" + (words.empty() ? std::string() : " " + printable(words.front())));
   return reply_to(words, style_of_stdout());

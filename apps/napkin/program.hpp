@@ -1,5 +1,5 @@
 #pragma once
-// program() is the command line: `napkin select attention ...` as the words behind its name.
+// program() runs the command line, `napkin select attention ...`, given as the words behind its name.
 
 #include <string>
 #include <vector>
@@ -8,10 +8,10 @@
 
 namespace napkin::cli {
 
-/// What the command prints, and its exit code. Throws Error for bad input.
+/// Runs the command. Throws Error for bad input.
 [[nodiscard]] Reply reply_to(const std::vector<std::string>& words, const report::Style& style);
 
-/// Finds the command, prints its reply, and says in one line what was wrong with bad input. Returns the exit code.
+/// Finds the command, prints its reply, or a line about bad input. Returns the exit code.
 [[nodiscard]] int program(const std::vector<std::string>& words);
 
 }  // namespace napkin::cli

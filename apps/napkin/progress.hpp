@@ -21,13 +21,13 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// A new stretch of work of so many steps; time left is counted from here.
+  /// Begins a stretch of work of so many steps, from which the time left is estimated.
   void begin(std::string what, std::size_t steps);
   void step(const std::string& now);
   void show(std::size_t done, const std::string& now);
-  /// What goes on without being a step.
+  /// Shows an event that is no step.
   void note(const std::string& now) { show(done_, now); }
-  /// Leaves nothing on the line.
+  /// Clears the line.
   void clear();
 
  private:
@@ -41,7 +41,7 @@ class Progress {
   Clock::time_point start_, shown_;
 };
 
-/// Waiting says on a terminal, from two seconds on, that a command is at work, where it shows no progress of its own.
+/// A message on a terminal, after two seconds, that a command without progress of its own is still at work.
 class Waiting {
  public:
   explicit Waiting(std::string what);
@@ -59,14 +59,14 @@ class Waiting {
   std::thread thread_;
 };
 
-/// "napkin select: at work, 3 s": pure.
+/// Writes "napkin select: at work, 3 s". Pure.
 [[nodiscard]] std::string waiting_text(const std::string& what, double seconds);
 
-/// Shows what a run reports of its groups. The progress must outlive the run.
+/// Shows the groups that a run has done. The progress must outlive the run.
 [[nodiscard]] std::function<void(std::int64_t done, std::int64_t total)> following(Progress& progress,
                                                                                    std::string what);
 
-/// "[######....] 12 of 20, 1 min 20 s left: q=128": pure.
+/// Writes "[######....] 12 of 20, 1 min 20 s left: q=128". Pure.
 [[nodiscard]] std::string progress_text(const std::string& what, std::size_t done, std::size_t steps, double seconds,
                                         const std::string& now);
 

@@ -1,6 +1,6 @@
 #pragma once
-// replay_files predicts what files of recorded rows hold, for the commands that judge the model by them: validate and
-// report. (validate_replay.cpp)
+// replay_files predicts the rows of recorded files, for the commands that judge the model by them: validate and report.
+// (validate_replay.cpp)
 
 #include <string>
 #include <vector>
@@ -10,11 +10,11 @@
 
 namespace napkin::cli {
 
-/// Recorded rows of files, predicted anew. `scored` points into `rows`: moved, never copied.
+/// Recorded rows of files and their new predictions. `scored` points into `rows`: it may be moved, never copied.
 struct ReplayedFiles {
   std::vector<report::RecordedRow> rows;
   std::vector<ScoredRow> scored;
-  ValidationSummary summary, unfitted;  ///< unfitted: without the constants that were fitted to whole kernels
+  ValidationSummary summary, unfitted;  ///< summaries with and without the constants that were fitted to whole kernels
 };
 /// Throws Error at a row that cannot be predicted.
 [[nodiscard]] ReplayedFiles replay_files(const std::vector<std::string>& files);

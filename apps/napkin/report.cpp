@@ -21,7 +21,7 @@
 namespace napkin::cli {
 namespace {
 
-/// A word as a shell reads it.
+/// Quotes a word for a shell.
 std::string shell_word(const std::string& word) {
   const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
@@ -33,7 +33,7 @@ std::string shell_word(const std::string& word) {
   return out + "'";
 }
 
-/// The command line that these arguments came from, options in the order of the help.
+/// Rebuilds the command line of these arguments, options in the order of the help.
 std::string command_line(const Command& command, const Arguments& arguments) {
   std::string out = "napkin " + command.name;
   if (arguments.operand && !arguments.has("--replay")) out += " " + shell_word(*arguments.operand);

@@ -34,7 +34,7 @@ std::string no_kernel_note(const SelectAnswer& answer) {
   return "nothing fits\n";
 }
 
-/// Where --shape has a range: its breakpoints.
+/// Finds breakpoints, for a --shape with a range.
 Reply run_family(const Arguments& arguments, const ShapeFamily& family, const report::Style& style) {
   for (const char* option : {"--emit", "--top", "--lengths"}) {
     if (arguments.has(option))

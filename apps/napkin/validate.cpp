@@ -72,7 +72,7 @@ std::vector<Ask> asks_of(const Arguments& arguments) {
   return asks;
 }
 
-/// Rows say what was measured: nothing else is asked beside them.
+/// Checks that nothing is asked beside recorded rows, which say what was measured.
 void check_alone(const Arguments& arguments, std::string_view rows) {
   for (const auto& [option, value] : arguments.values) {
     if (option != rows && option != "--json")
@@ -80,7 +80,7 @@ void check_alone(const Arguments& arguments, std::string_view rows) {
   }
 }
 
-/// What is dumped is one question's.
+/// Checks that a dump is of a single question.
 void check_dump(const Arguments& arguments, const ValidateOptions& options) {
   const std::array<std::string_view, 9> question = {"--dump",   "--at",  "--shape",  "--dtype", "--causal",
                                                     "--window", "--gpu", "--kernel", "--tile"};

@@ -1,6 +1,5 @@
 #pragma once
-// ValidateOptions is what the options of `napkin validate` say; the functions are the things that it does: measure,
-// replay, dump.
+// ValidateOptions holds the options of `napkin validate`; the functions do its work: measure, replay, dump.
 
 #include <cstdint>
 #include <memory>
@@ -14,18 +13,18 @@
 
 namespace napkin::cli {
 
-/// Of N shares of the questions, the I-th, from 1.
+/// A share of the questions: the I-th of N, from 1.
 struct Shard {
   std::int64_t index = 1, count = 1;
   [[nodiscard]] bool has(std::size_t question) const {
     return static_cast<std::int64_t>(question) % count == index - 1;
   }
 };
-/// "I/N". Throws Error.
+/// Parses "I/N". Throws Error.
 [[nodiscard]] Shard parse_shard(const std::string& text);
 
 struct ValidateOptions {
-  std::vector<Ask> asks;  ///< one a shape; gpu empty: the one here
+  std::vector<Ask> asks;  ///< questions, one a shape; empty gpu: the GPU here
   bool sweep = false, counters = false, resume = false, json = false;
   std::optional<std::string> out;
   Shard shard;
@@ -36,12 +35,12 @@ struct ValidateOptions {
   double pace = 0.25;                 ///< seconds of one tile of a sweep
   double settle = 20;                 ///< seconds of work before a run's first sweep
   std::int64_t jobs = 1;              ///< threads that compile
-  bool compile = false;               ///< and nothing else
+  bool compile = false;               ///< true: compile, and nothing else
   std::string dump;                   ///< a folder: intermediates instead of measurements; empty: not wanted
-  std::vector<std::string> observed;  ///< with it: these alone; empty: all
+  std::vector<std::string> observed;  ///< arrays to dump; empty: all
 };
 
-/// The GPU, or why there is none to validate on.
+/// Opens the GPU, or sets `why` to the reason why there is none to validate on.
 [[nodiscard]] std::unique_ptr<Runtime> runtime_here(std::string& why, Objections objections);
 
 /// Measures on the GPU here.

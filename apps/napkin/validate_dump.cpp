@@ -13,7 +13,7 @@
 namespace napkin::cli {
 namespace {
 
-/// Kernels that have a debug variant.
+/// Lists the kernels that have a debug variant.
 std::vector<std::string> kernels_that_dump() {
   std::vector<std::string> names = bundled_names();
   std::erase_if(names, [](const std::string& name) { return find_bundled(name)->dump == nullptr; });

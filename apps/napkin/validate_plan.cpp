@@ -24,7 +24,7 @@ class Recorded {
       if (row.sweep) sweeps_[question_key(row.head)] = *row.sweep;  // the last one
     }
   }
-  /// Oldest first.
+  /// Returns the rows of a key, oldest first.
   [[nodiscard]] std::vector<const ValidationRow*> rows(const std::string& key) const {
     const auto found = rows_.find(key);
     return found == rows_.end() ? std::vector<const ValidationRow*>() : found->second;
@@ -39,7 +39,8 @@ class Recorded {
   std::map<std::string, std::string> sweeps_;
 };
 
-/// nullptr where the kernel cannot be launched, or is several launches, which nobody measures as one.
+/// Finds the bundled kernel to measure; nullptr if it cannot be launched, or consists of several launches, which are
+/// not measured as one.
 const BundledKernel* find_measured(const std::string& mapping) {
   const BundledKernel* kernel = find_bundled(mapping);
   return kernel != nullptr && kernel->trial != nullptr ? kernel : nullptr;
@@ -51,7 +52,7 @@ std::vector<std::string> measured_names() {
   return names;
 }
 
-/// The kernel to measure: the named one, else, of those that can be launched, the one whose best tile is the fastest.
+/// Makes the kernel to measure: the named one, else the launchable one whose best tile is the fastest.
 std::unique_ptr<Measurable> measurable_for(Ask ask, std::string& nothing) {
   if (ask.kernel.empty()) {
     ask.bundled = true;
@@ -68,7 +69,7 @@ std::unique_ptr<Measurable> measurable_for(Ask ask, std::string& nothing) {
   return measurable_of(ask);
 }
 
-/// What select selects, whatever knobs the user fixed. Nothing where nothing fits.
+/// Returns the tile that select selects, whatever knobs the user fixed; nothing if nothing fits.
 std::optional<Tile> pick_of(const Measurable& measurable) {
   Layout layout = *measurable.layout;
   layout.fixed.clear();
@@ -83,7 +84,7 @@ std::vector<SweepTile> single_tile(const PlannedQuestion& question) {
   return {{*tile, *tile == question.pick ? TileRole::selected : TileRole::near_best, ""}};
 }
 
-/// Its id and seed: those of the sweep that is continued, else new ones.
+/// Sets the id and seed of a sweep: those of the sweep that is continued, else new ones.
 void begin_sweep(const ValidateOptions& options, const std::string& date, const Recorded& recorded,
                  PlannedQuestion& question) {
   const Head head = question.head(question.pick);
@@ -93,7 +94,7 @@ void begin_sweep(const ValidateOptions& options, const std::string& date, const 
   if (!seed) question.sweep = sweep_id(head, date, question.seed);
 }
 
-/// The pick is the reference of a sweep, also where another tile is predicted to be faster than what select finds.
+/// Puts the pick first, as the reference of a sweep, even if another tile is predicted to be faster.
 void lead_with(const Tile& pick, std::vector<SweepTile>& tiles) {
   std::erase_if(tiles, [&](const SweepTile& one) { return one.tile == pick; });
   for (SweepTile& one : tiles) {

@@ -1,5 +1,5 @@
 #pragma once
-// plan_questions settles which tiles of which questions are measured, before the GPU is touched.
+// plan_questions chooses the tiles of each question to measure, before the GPU is touched.
 
 #include <set>
 #include <string>
@@ -15,31 +15,32 @@ namespace napkin::cli {
 /// A tile to measure.
 struct PlannedTile {
   SweepTile tile;
-  std::string key;                        ///< row_key()
+  std::string key;                        ///< result of row_key()
   std::optional<ValidationRow> recorded;  ///< --resume: its newest row
 };
 
 struct PlannedQuestion {
   std::unique_ptr<Measurable> measurable;
   const BundledKernel* kernel = nullptr;
-  Tile pick;                       ///< what select selects
-  std::vector<PlannedTile> tiles;  ///< of a sweep the pick first
+  Tile pick;                       ///< tile that select selects
+  std::vector<PlannedTile> tiles;  ///< tiles; in a sweep the pick is first
   std::optional<std::string> sweep;
   std::uint64_t seed = 0;
   bool finished = false;  ///< --resume: nothing is left to do
-  std::string nothing;    ///< why there is no tile: nothing fits, no kernel; else ""
+  std::string nothing;    ///< reason why there is no tile: nothing fits, no kernel; else ""
 
   [[nodiscard]] Head head(const Tile& tile) const;
 };
 
-/// The questions of this shard. `gpu`: the profile where the ask names none. `recorded`: the rows that are there.
+/// Plans the questions of this shard. `gpu` is the profile for questions that name none; `recorded` holds the existing
+/// rows.
 [[nodiscard]] std::vector<PlannedQuestion> plan_questions(const ValidateOptions& options, const std::string& gpu,
                                                           const std::string& date,
                                                           const std::vector<ValidationRow>& recorded);
 
-/// "2026-11-20T12:34:56Z h200-sxm attention_sm90 bf16 causal b=4,... seed=7"
+/// Writes a sweep's id: "2026-11-20T12:34:56Z h200-sxm attention_sm90 bf16 causal b=4,... seed=7".
 [[nodiscard]] std::string sweep_id(const Head& head, const std::string& date, std::uint64_t seed);
-/// The seed in it; nothing where it is none of ours.
+/// Returns the seed of a sweep's id; nothing for an id of another form.
 [[nodiscard]] std::optional<std::uint64_t> seed_of(const std::string& sweep);
 
 }  // namespace napkin::cli

@@ -13,7 +13,7 @@
 namespace napkin::cli {
 namespace {
 
-/// An error of a row's content gets the row's place.
+/// Returns the scores a row, and reports an error in its content at the row's place.
 ScoredRow score(Replay& again, const report::RecordedRow& recorded) {
   try {
     return again(recorded.row);

@@ -33,7 +33,7 @@ MeasuredBy measured_by(const Runtime& runtime, const std::string& date) {
   return out;
 }
 
-/// The variants of a tile that will run; none where the kernel has no such tile, which is told when it would run.
+/// Returns the variants of a tile to run; none if the kernel has no such tile, which is reported later.
 std::vector<LaunchPlan> plans_of(const PlannedQuestion& question, const PlannedTile& tile, const LaunchDevice& device) {
   try {
     const PlacedDiagram placed = question.measurable->placer->place(tile.tile.tile);
@@ -52,7 +52,7 @@ std::size_t steps_of(const std::vector<PlannedQuestion>& questions) {
   return steps;
 }
 
-/// Every variant that will run, once.
+/// Returns every variant to run, once.
 std::vector<LaunchPlan> variants_of(std::span<const PlannedQuestion> questions, const LaunchDevice& device) {
   std::map<std::string, LaunchPlan> variants;
   for (const PlannedQuestion& question : questions) {
@@ -67,7 +67,7 @@ std::vector<LaunchPlan> variants_of(std::span<const PlannedQuestion> questions, 
   return plans;
 }
 
-/// By several threads, before the clock matters.
+/// Compiles all plans by several threads, before the clock matters. Returns the reasons of those that fail.
 std::map<std::string, std::string> compile_all(const std::vector<LaunchPlan>& plans, const ValidateOptions& options,
                                                Progress& progress) {
   const Environment environment = process_environment();
@@ -77,7 +77,7 @@ std::map<std::string, std::string> compile_all(const std::vector<LaunchPlan>& pl
                        [&](std::size_t done) { progress.show(done, ""); });
 }
 
-/// The rows that --resume finds; the file is there and whole after this.
+/// Opens the file of rows, made whole, and returns those that --resume finds.
 std::vector<ValidationRow> rows_there(const ValidateOptions& options, std::optional<report::RowFile>& file) {
   std::vector<ValidationRow> rows;
   if (!options.out) return rows;
@@ -91,7 +91,7 @@ std::vector<ValidationRow> rows_there(const ValidateOptions& options, std::optio
   return rows;
 }
 
-/// A single tile: its row. Of a sweep: the pick and the best.
+/// Returns the rows worth showing: a single tile's, or a sweep's pick and best.
 std::vector<const ValidationRow*> worth_showing(const std::vector<ValidationRow>& rows) {
   std::map<std::string, const ValidationRow*> best;
   std::vector<const ValidationRow*> shown;
@@ -110,7 +110,7 @@ std::vector<const ValidationRow*> worth_showing(const std::vector<ValidationRow>
   return shown;
 }
 
-/// By reason, the first tile of each by name.
+/// Counts rejected tiles by reason, with the first tile of each.
 std::string tiles_text(const std::string& kind, const std::vector<RejectedTile>& tiles) {
   std::map<std::string, std::vector<const RejectedTile*>> reasons;
   for (const RejectedTile& one : tiles) reasons[one.why.substr(0, one.why.find('\n'))].push_back(&one);

@@ -23,13 +23,13 @@ std::string name_of(const Head& head) {
   return report::text_of(head.shape) + lengths + ", " + text_of(head.mask) + ", " + report::text_of(head.tile);
 }
 
-/// Without the variant's expression, which says in C++ what the tile's name says.
+/// Returns the reason without the variant's expression, which repeats the tile's name in C++.
 std::string reason_of(const std::string& why) {
   const auto at = why.find(">: ");
   return at == std::string::npos ? why : why.substr(at + 3);
 }
 
-/// Medians of what several rounds found.
+/// Returns the median of the rounds' values; nothing if there are none.
 std::optional<double> median(std::vector<double> values) {
   if (values.empty()) return std::nullopt;
   std::sort(values.begin(), values.end());
@@ -37,7 +37,7 @@ std::optional<double> median(std::vector<double> values) {
   return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-/// One tile's share of the last pass.
+/// The rounds of a tile in the last pass.
 struct Rounds {
   std::vector<double> times, clocks, powers;
   int runs = 0;
@@ -115,7 +115,7 @@ bool MeasurementRun::mount(const PlannedQuestion& question, Workbench& bench, Ca
   return true;
 }
 
-/// Every tile that is to be measured, ready to run, and of a sweep the pick in any case: it is the reference.
+/// Mounts every tile to be measured, and in a sweep always the pick, as the reference.
 std::vector<MeasurementRun::Candidate> MeasurementRun::mount_all(const PlannedQuestion& question, Workbench& bench) {
   std::vector<Candidate> out;
   for (const PlannedTile& tile : question.tiles) {
@@ -139,7 +139,7 @@ void MeasurementRun::write(const ValidationRow& row) {
   if (file_ != nullptr) file_->append(findings_.rows.back());
 }
 
-/// A card that was idle swings about its power limit, by 2 % of its clock, before it holds it.
+/// Waits until the card's clock settles: after idling it swings about its power limit by 2 % before it holds it.
 void MeasurementRun::settle(Workbench& bench, const Candidate& reference) {
   constexpr double further = 0.25;  // mounting a further sweep's tiles is a short rest
   TimingPace pace = pace_of(reference);
@@ -150,7 +150,7 @@ void MeasurementRun::settle(Workbench& bench, const Candidate& reference) {
   settled_ = true;
 }
 
-/// Each tile once, in the seed's order, with the reference between.
+/// Measures each tile once, in the seed's order, with the reference in between.
 void MeasurementRun::first_pass(const PlannedQuestion& question, Workbench& bench, std::vector<Candidate>& candidates) {
   const std::vector<std::size_t> order = shuffled(candidates.size(), question.seed);
   std::vector<double> reference;
@@ -174,7 +174,7 @@ void MeasurementRun::first_pass(const PlannedQuestion& question, Workbench& benc
                                           *question.sweep, 100 * (*most / *least - 1)));
 }
 
-/// The pick and the tiles within 8 % of the best measured one again, interleaved: their times give the regret.
+/// Measures the pick and the tiles within 8 % of the best again, interleaved; their times give the regret.
 void MeasurementRun::last_pass(const PlannedQuestion& question, Workbench& bench, std::vector<Candidate>& candidates) {
   std::vector<Candidate*> close;
   for (Candidate& candidate : candidates) {

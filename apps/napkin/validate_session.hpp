@@ -1,5 +1,5 @@
 #pragma once
-// A MeasurementRun measures what was planned on the GPU, question by question and tile by tile, and writes the rows.
+// A MeasurementRun measures the planned tiles on the GPU, question by question and tile by tile, and writes the rows.
 
 #include <map>
 #include <string>
@@ -14,18 +14,18 @@ namespace napkin::cli {
 
 struct RejectedTile {
   std::string what;  ///< shape and tile
-  std::string why;   ///< in the compiler's or the driver's words
+  std::string why;   ///< reason, in the compiler's or the driver's words
 };
 
 struct Findings {
   std::vector<ValidationRow> rows;
-  std::vector<RejectedTile> rejected;   ///< they do not run
-  std::vector<RejectedTile> incorrect;  ///< they run, and the result is wrong
+  std::vector<RejectedTile> rejected;   ///< tiles that do not run
+  std::vector<RejectedTile> incorrect;  ///< tiles that run with a wrong result
   std::vector<std::string> remarks;     ///< drift, counters that are refused
-  bool wrong = false;                   ///< a kernel's result, or no result at all
+  bool wrong = false;                   ///< true if a kernel's result was wrong or missing
 };
 
-/// Tiles far from the best are timed alone: half of the compiling.
+/// Returns false for random tiles: far from the best, they are only timed, which saves half of the compiling.
 [[nodiscard]] inline bool counts_cycles(TileRole role) { return role != TileRole::random; }
 
 class MeasurementRun {
@@ -41,7 +41,7 @@ class MeasurementRun {
                   "given up; the rows so far are kept, --resume goes on without that tile") {}
 
   void set_refused(std::map<std::string, std::string> refused) { refused_ = std::move(refused); }
-  /// False where the GPU failed: nothing more can be run on it.
+  /// Measures a question. Returns false if the GPU failed and can run nothing more.
   [[nodiscard]] bool run(const PlannedQuestion& question);
   [[nodiscard]] const Findings& findings() const { return findings_; }
 
@@ -49,12 +49,12 @@ class MeasurementRun {
   struct Candidate {
     const PlannedTile* planned = nullptr;
     ValidationRow row;
-    std::optional<MountedTile> mounted;  ///< none: its row is there already, and it was not needed again
+    std::optional<MountedTile> mounted;  ///< mounted tile; none if its row exists, and it was not needed again
   };
 
   void measure(const PlannedQuestion& question);
   [[nodiscard]] std::vector<Candidate> mount_all(const PlannedQuestion& question, Workbench& bench);
-  /// Compiles, loads, runs once and compares; false where that tile is none of the kernel's.
+  /// Compiles, loads and runs the tile once, and compares its result. Returns false if the kernel has no such tile.
   [[nodiscard]] bool mount(const PlannedQuestion& question, Workbench& bench, Candidate& candidate);
   [[nodiscard]] ValidationRow blank(const PlannedQuestion& question, const PlannedTile& tile) const;
   void judge(const Candidate& candidate);
@@ -72,7 +72,7 @@ class MeasurementRun {
   Progress& progress_;
   Watchdog watchdog_;
   std::map<std::string, std::string> refused_;
-  bool settled_ = false;  ///< the card has been at work
+  bool settled_ = false;  ///< true once the card has been at work
   Findings findings_;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// A Watchdog ends the program where a kernel hangs: a launch cannot be called back, only its process can.
+// A Watchdog ends the program where a kernel hangs: a launch cannot be cancelled, but its process can be ended.
 
 #include <chrono>
 #include <condition_variable>
@@ -12,13 +12,13 @@ namespace napkin::cli {
 
 class Watchdog {
  public:
-  /// `record`: a file that gets a line with the key of what hung; "": none. `advice`: what is told then.
+  /// Starts the watchdog. `record` is a file that gets the key of a hanging run ("": none); `advice` is printed then.
   Watchdog(std::chrono::seconds patience, std::string record, std::string advice);
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  /// From now on that has to end in time.
+  /// Watches a run from now on, which must end in time.
   void watch(std::string key, std::string name);
   void rest();
 
@@ -35,7 +35,7 @@ class Watchdog {
   std::thread thread_;
 };
 
-/// Where what hung beside that --out file is kept; and the keys in it.
+/// Returns the file, beside that --out file, that keeps the keys of hanging runs; the next function reads them.
 [[nodiscard]] std::string hung_file(const std::string& out);
 [[nodiscard]] bool has_hung(const std::string& file, const std::string& key);
 

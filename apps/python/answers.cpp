@@ -239,7 +239,7 @@ void bind_optimum(nb::module_& m) {
       .def_ro("formula", &OptimumAnswer::formula);
 }
 
-/// How the two answers are shown, compared, copied and sent elsewhere.
+/// Binds how an answer is shown, compared, copied and pickled.
 template <class Answer>
 void bind_shown(nb::class_<Answer>& c) {
   c.def(
@@ -271,7 +271,7 @@ void bind_shown(nb::class_<Answer>& c) {
           nb::sig("def _repr_svg_(self) -> str"));
 }
 
-/// What the two answers have in common: the head of the question, and the ways to show them.
+/// Binds the common members of the two answers: the question's head, and the ways to show them.
 template <class Answer>
 void bind_whole(nb::class_<Answer>& c) {
   bind_shown(c);

@@ -10,10 +10,10 @@ namespace napkin::python {
 
 void bind_answers(nanobind::module_& module);
 
-/// Gives a class of parts of answers a repr() with its values.
+/// Gives the class of a part of an answer a repr() with its values.
 void show_part(nanobind::handle type);
 
-/// Dicts, lists, texts and numbers.
+/// Converts JSON to dicts, lists, strings and numbers.
 [[nodiscard]] nanobind::object to_python(const report::Json& json);
 
 }  // namespace napkin::python

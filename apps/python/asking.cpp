@@ -26,13 +26,13 @@ std::string_view utf8(nb::handle text, const std::string& where) {
 
 bool is_text(nb::handle value) { return PyUnicode_Check(value.ptr()); }
 
-/// A value as messages show it.
+/// Shows a value in a message.
 std::string shown(nb::handle value) {
   const nb::object text = nb::module_::import_("napkin._parts").attr("shown")(value);
   return std::string(utf8(text, ""));
 }
 
-/// A name or a path as it stands; a dict, a YAML text and a path object become the path of a file.
+/// Returns a name or a path unchanged; writes a dict, a YAML text or a path object to a file and returns its path.
 std::string part_of(nb::handle value, const std::string& where) {
   if (is_text(value)) {
     const std::string_view text = utf8(value, where);
@@ -99,20 +99,20 @@ bool flag_of(nb::handle value, const std::string& where) {
   return value.ptr() == Py_True;
 }
 
-/// A name, or torch's own element type.
+/// Returns the name of a type, given as a name or as torch's own.
 std::string dtype_of(nb::handle value) {
   if (is_text(value)) return std::string(utf8(value, "dtype"));
   const nb::object name = nb::module_::import_("napkin._parts").attr("dtype_name")(value);
   return std::string(utf8(name, "dtype"));
 }
 
-/// "sustained", "burst", or the fraction of the time as a number.
+/// Converts a load: "sustained", "burst", or the busy fraction of the time as a number.
 CardLoad load_of(nb::handle value) {
   const nb::str text(value);
   return parse_card_load(text.c_str(), "load");
 }
 
-/// Sizes come as `shape` and as keywords: each axis once.
+/// Adds a size, which may be given in `shape` or as a keyword, once for each axis.
 void add_size(NamedSizes& shape, const std::string& axis, nb::handle value) {
   for (const auto& [known, size] : shape) {
     if (known == axis) throw Error("shape", axis + " is given twice", "give it once");
@@ -122,7 +122,7 @@ void add_size(NamedSizes& shape, const std::string& axis, nb::handle value) {
 
 using Take = void (*)(Asking&, nb::handle);
 
-/// What each keyword does to the question; a keyword that is not here is an axis.
+/// Returns the effect of each keyword on the question; any other keyword is an axis.
 const std::unordered_map<std::string_view, Take>& keywords() {
   static const std::unordered_map<std::string_view, Take> all = {
       {"algorithm", [](Asking& out, nb::handle v) { out.ask.algorithm = part_of(v, "algorithm"); }},
@@ -145,7 +145,7 @@ const std::unordered_map<std::string_view, Take>& keywords() {
   return all;
 }
 
-/// Of the keywords that not every function takes.
+/// The keywords that not every function takes.
 const std::vector<std::string_view> special = {"memory", "top", "check", "compile", "progress"};
 
 bool has(std::span<const std::string_view> names, std::string_view name) {

@@ -1,6 +1,6 @@
 #pragma once
 // asking_of turns the arguments of a Python call into a question: select("attention", gpu="h200-sxm", h=16, q=8192,
-// x=8192, d=128) becomes the Ask that the command line makes of its options.
+// x=8192, d=128) becomes the Ask that the command line builds from its options.
 
 #include <nanobind/nanobind.h>
 
@@ -22,18 +22,18 @@ struct Asking {
   nanobind::object progress;
 };
 
-/// `takes`: of the keywords that not every question has (memory, top, check, compile, progress) those of the function.
-/// Throws Error for whatever the arguments have wrong, a value's type included.
+/// Makes the question of a function's arguments. `takes` lists the special keywords that it accepts (memory, top,
+/// check, compile, progress). Throws Error for any mistake in the arguments, a value's type included.
 [[nodiscard]] Asking asking_of(const nanobind::tuple& positional, const nanobind::kwargs& named,
                                std::span<const std::string_view> takes);
 
-/// {"h": 16, "q": 8192} or "h=16,q=8192"; sizes are whole numbers from 1.
+/// Converts a shape: {"h": 16, "q": 8192} or "h=16,q=8192"; sizes are whole numbers from 1.
 [[nodiscard]] NamedSizes shape_of(nanobind::handle value);
 
-/// {"q": 128, "overlap": True} or "q=128,overlap=on".
+/// Converts a tile: {"q": 128, "overlap": True} or "q=128,overlap=on".
 [[nodiscard]] TileText tile_of(nanobind::handle value);
 
-/// A whole number of Python, of NumPy, or whatever else has an index; True and False are none.
+/// Converts a whole number of Python, of NumPy, or of any type with an index; True and False are none.
 [[nodiscard]] std::int64_t whole_of(nanobind::handle value, std::int64_t least, const std::string& where,
                                     const std::string& what);
 

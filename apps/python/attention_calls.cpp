@@ -18,14 +18,14 @@ namespace {
 
 namespace nb = nanobind;
 
-/// What a call says beside its tensors.
+/// The arguments of a call beside its tensors.
 struct Options {
   std::int64_t left, right;  ///< -1: no limit
   std::optional<double> scale;
   bool turned;  ///< tensors are [b, rows, heads, d]
 };
 
-/// -1 or more in 31 bits; nothing for what is no such int.
+/// Converts a window's side: -1 or more in 31 bits; nothing for anything else.
 std::optional<std::int64_t> side_of(nb::handle number) {
   constexpr long long longest = 1LL << 31;
   if (number.type().ptr() != reinterpret_cast<PyObject*>(&PyLong_Type)) return std::nullopt;
@@ -34,8 +34,7 @@ std::optional<std::int64_t> side_of(nb::handle number) {
   return overflow == 0 && value >= -1 && value < longest ? std::optional<std::int64_t>(value) : std::nullopt;
 }
 
-/// As a user says it, in the usual types: a bool, None or two ints, None or a float. Nothing for what is to be looked
-/// at.
+/// Reads options in their usual types: a bool, None or two ints, None or a float. Nothing if they need a closer look.
 std::optional<Options> options_of(nb::handle causal, nb::handle window, nb::handle scale, bool turned) {
   const bool is_causal = causal.is(nb::handle(Py_True));
   if (!is_causal && !causal.is(nb::handle(Py_False))) return std::nullopt;
@@ -53,7 +52,7 @@ std::optional<Options> options_of(nb::handle causal, nb::handle window, nb::hand
   return out;
 }
 
-/// Calls that were checked, found again by what their tensors are, their memory apart.
+/// The calls that were checked before, found by their tensors' properties without memory.
 class AttentionCalls {
  public:
   using Inputs = std::array<nb::handle, 3>;  // q, k, v
@@ -61,7 +60,7 @@ class AttentionCalls {
   AttentionCalls(TensorReader reader, HostState host, nb::object allocate)
       : reader_(std::move(reader)), host_(std::move(host)), allocate_(std::move(allocate)) {}
 
-  /// False where no such call is kept, or one of the tensors cannot be read.
+  /// Launches the kept call. Returns false if there is none, or if a tensor cannot be read.
   [[nodiscard]] bool launch(const nb::tuple& tensors, const Options& options) const {
     const std::optional<Call> call = read(handles(tensors), options, nullptr);
     const Kept* kept = call ? find(*call) : nullptr;
@@ -69,13 +68,14 @@ class AttentionCalls {
     return kept != nullptr;
   }
 
-  /// The output and the log-sum-exp, or None, made as those of the call that was kept. None where launch() is false.
+  /// Launches the kept call with a new output and log-sum-exp (or None), like those of its first time. None if launch()
+  /// is false.
   [[nodiscard]] nb::object launch_new(const Inputs& inputs, bool want_lse, const Options& options) const {
     const std::optional<Results> made = launch_made(inputs, want_lse, options);
     return made ? nb::object(nb::make_tuple((*made)[0], (*made)[1])) : nb::none();
   }
 
-  /// A user's call, whole: what it returns; None where the caller is to find out what it is.
+  /// Runs a user's call in full; None if the caller must find out what it asks for.
   [[nodiscard]] nb::object attend(const Inputs& inputs, nb::handle out, const Options& options, bool want_lse) const {
     if (host_.watched() || host_.wants_gradient(inputs)) return nb::none();
     if (!out.is_none()) {
@@ -92,7 +92,7 @@ class AttentionCalls {
     return want_lse ? nb::object(nb::make_tuple((*made)[0], (*made)[1])) : std::move((*made)[0]);
   }
 
-  /// `made`: the output and the log-sum-exp are new, and those of launch_new() will be like them.
+  /// Keeps the call. `made`: its output and log-sum-exp were new, and launch_new() makes others like them.
   void keep(const AttentionShapes& shapes, const nb::tuple& tensors, const Options& options, bool made) {
     const nb::object o = tensors[inputs_read], log_sum_exp = tensors[inputs_read + 1];
     const bool want_lse = !log_sum_exp.is_none();
@@ -107,8 +107,8 @@ class AttentionCalls {
 
  private:
   static constexpr std::size_t calls_kept = 4096, inputs_read = 3, tensors_read = 5, axes_read = 4;
-  /// Of each tensor its element type, device, axes, sizes and strides; the mask, the scale, whether rows come first,
-  /// and which results are to be made.
+  /// The key of a call: element type, device, axes, sizes and strides of each tensor, the mask, the scale, whether rows
+  /// come first, and which results are to be made.
   using Key = std::array<std::int64_t, tensors_read*(3 + 2 * axes_read) + 6>;
   using Tensors = std::array<nb::handle, tensors_read>;  // q, k, v, the output, and the log-sum-exp or None
   using Results = std::array<nb::object, 2>;             // the output, and the log-sum-exp or None
@@ -127,7 +127,7 @@ class AttentionCalls {
     return reinterpret_cast<std::int64_t>(t.data) + static_cast<std::int64_t>(t.byte_offset);
   }
 
-  /// What allocate_ takes to make another such tensor.
+  /// Returns the arguments with which allocate_ makes another such tensor.
   static nb::tuple like(const nb::object& tensor) {
     const nb::tuple sizes(nb::list(tensor.attr("shape")));  // torch.Size is a class of its own
     return nb::make_tuple(sizes, tensor.attr("stride")(), tensor.attr("dtype"));
@@ -144,7 +144,7 @@ class AttentionCalls {
     return found == kept_.end() ? nullptr : &found->second;
   }
 
-  /// PyTorch's streams, and what it allocates, are those of its current GPU.
+  /// Finds the kept call on the current GPU, to which PyTorch's streams and allocations belong.
   [[nodiscard]] const Kept* find_current(const Call& call) const {
     const Kept* found = find(call);
     return found != nullptr && call.device.device_id == host_.device() ? found : nullptr;
@@ -171,7 +171,7 @@ class AttentionCalls {
     kept.shapes.launch({q, k, v, o}, log_sum_exp, 0, 0, call.device.device_id, stream);
   }
 
-  /// With `want_lse` q, k and v alone.
+  /// Reads the tensors of a call; with `want_lse` only q, k and v.
   [[nodiscard]] std::optional<Call> read(const Tensors& tensors, const Options& options, const bool* want_lse) const {
     Call call;
     auto* at = call.key.data();

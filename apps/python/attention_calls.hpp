@@ -1,12 +1,12 @@
 #pragma once
-// bind_attention_calls gives Python the calls of attention that came before: C++ finds one again by its tensors, and
+// bind_attention_calls lets Python repeat earlier calls of attention: C++ finds the earlier call by its tensors, and
 // launches it.
 
 #include <nanobind/nanobind.h>
 
 namespace napkin::python {
 
-/// Where AttentionShapes is bound already.
+/// Binds the calls, after AttentionShapes.
 void bind_attention_calls(nanobind::module_& module);
 
 }  // namespace napkin::python

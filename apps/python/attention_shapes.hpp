@@ -1,5 +1,5 @@
 #pragma once
-// AttentionShapes is a call of attention but for the memory: sizes, strides, type, mask and scale, checked once.
+// AttentionShapes is a call of attention without its addresses: sizes, strides, type, mask and scale, checked once.
 
 #include <nanobind/nanobind.h>
 
@@ -25,14 +25,14 @@ inline Mask mask_of(bool causal, std::optional<std::pair<std::int64_t, std::int6
 }
 
 using Window = std::optional<std::pair<std::int64_t, std::int64_t>>;
-using Strides = std::array<std::array<std::int64_t, 3>, 4>;  // of four arrays: batch, head and row
+using Strides = std::array<std::array<std::int64_t, 3>, 4>;  // batch, head and row strides of four arrays
 
-/// Rows without their memory.
+/// Sets the strides of rows, without their memory.
 inline void set_strides(const std::array<DeviceRows*, 4>& rows, const Strides& strides) {
   for (std::size_t i = 0; i < rows.size(); ++i) *rows[i] = {nullptr, strides[i][0], strides[i][1], strides[i][2]};
 }
 
-/// A call but for the memory: what all calls of one shape, layout and mask share.
+/// A call without its memory: the common part of all calls of a shape, layout and mask.
 class AttentionShapes {
  public:
   AttentionShapes(const Sizes& sizes, std::string_view dtype, const Strides& strides, std::pair<bool, Window> mask,
@@ -47,7 +47,7 @@ class AttentionShapes {
     args_.x_rows = packed_rows.second;
   }
 
-  /// Addresses: of q, k, v and the output; of log-sum-exp and of the first rows of packed sequences, or 0.
+  /// Launches at addresses: q, k, v and the output; log-sum-exp and the first rows of packed sequences, or 0.
   void launch(const std::array<std::int64_t, 4>& tensors, std::int64_t log_sum_exp, std::int64_t q_starts,
               std::int64_t x_starts, int device, std::int64_t stream) const {
     AttentionArgs args = args_;

@@ -22,10 +22,10 @@ namespace {
 
 namespace nb = nanobind;
 
-/// A call of the backward pass but for the memory.
+/// A backward call without its memory.
 class AttentionBackwardShapes {
  public:
-  /// Of q, k, v, o, dO, dQ, dK, dV, the log-sum-exp and the workspace.
+  /// The addresses of q, k, v, o, dO, dQ, dK, dV, the log-sum-exp and the workspace.
   using Addresses = std::array<std::int64_t, 10>;
   using Starts = std::pair<std::int64_t, std::int64_t>;  // of packed queries and keys; 0: not packed
 

@@ -53,7 +53,7 @@ std::vector<TileText> tiles_of(nb::handle configs) {
   return tiles;
 }
 
-/// Of each shape the sizes that are its own.
+/// Returns the sizes that are each shape's own.
 std::vector<NamedSizes> shapes_of(const NamedSizes& common, nb::handle shapes) {
   if (PyUnicode_Check(shapes.ptr()) || !nb::hasattr(shapes, "__iter__"))
     throw Error("shapes", "is no list", "a list of dicts or of texts such as \"q=512,x=512\"");
@@ -112,7 +112,7 @@ std::tuple<int, nb::bytes, nb::bytes> run(const nb::list& words) {
   return {reply.code, nb::bytes(reply.out.data(), reply.out.size()), nb::bytes(reply.note.data(), reply.note.size())};
 }
 
-/// Words of a command line may be no texts: they come as bytes.
+/// Runs the command on words, which may come as bytes if they are no valid text.
 int program(const nb::list& words) {
   std::vector<std::string> texts;
   for (const nb::handle word : words) {
@@ -123,7 +123,7 @@ int program(const nb::list& words) {
   return cli::program(texts);
 }
 
-/// Bytes that are no UTF-8 are replaced.
+/// Converts a text to Python, replacing bytes that are not UTF-8.
 nb::object text_in_python(const std::string& text) {
   return nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
 }

@@ -14,7 +14,7 @@
 namespace napkin::python {
 namespace {
 
-/// The knobs among a configuration's names, on top of those that the question fixes.
+/// Returns the knobs among a configuration's names, added to those that the question fixes.
 TileText knobs_of(const Request& request, const TileText& config) {
   TileText tile = request.ask.tile;
   for (const auto& [name, value] : config) {

@@ -11,15 +11,15 @@
 namespace napkin::python {
 
 struct RankedConfig {
-  std::size_t index = 0;  ///< among the configurations as given
+  std::size_t index = 0;  ///< index among the given configurations
   bool legal = false;
-  bool outside = false;        ///< a knob has a value that the mapping was not made for: the time is a guess
-  std::optional<double> time;  ///< seconds; of legal ones
-  std::string why;             ///< not legal: the limits that it breaks, or the knob's value that the kernel lacks
+  bool outside = false;        ///< true if a knob's value is outside the mapping's domain, so that the time is a guess
+  std::optional<double> time;  ///< seconds of a legal configuration
+  std::string why;             ///< reason why it is not legal: broken limits, or a knob's value that the kernel lacks
 };
 
-/// Best first, then those outside of what the mapping was made for, then those that are not legal. Knobs have the
-/// mapping's names or Triton's; others are not looked at.
+/// Ranks configurations, best first, then those outside the mapping's domains, then illegal ones. Knobs have the
+/// mapping's names or Triton's; other names are ignored.
 [[nodiscard]] std::vector<RankedConfig> rank(const Session& session, const Ask& ask,
                                              const std::vector<TileText>& configs);
 

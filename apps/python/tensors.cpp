@@ -30,7 +30,7 @@ bool is_true(const nb::object& value) {
 
 }  // namespace
 
-/// DLPackExchangeAPI of dlpack.h, major version 1. What is not called here has no type.
+/// DLPackExchangeAPI of dlpack.h, major version 1. Functions that are not called here have no type.
 struct TensorReader::Functions {
   struct Version {
     std::uint32_t major, minor;
@@ -39,7 +39,8 @@ struct TensorReader::Functions {
   void (*allocate)();
   void (*to_managed)();
   void (*from_managed)();
-  int (*read)(void* tensor, nb::dlpack::dltensor* out);  ///< may be null
+  int (*read)(void* tensor,
+              nb::dlpack::dltensor* out);  ///< reads a tensor (a function of the exchange API); may be null
   int (*stream)(std::int32_t device_type, std::int32_t device, void** out);
 };
 

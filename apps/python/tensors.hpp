@@ -14,14 +14,14 @@ namespace napkin::python {
 
 class TensorReader {
  public:
-  /// `functions`: the class's capsule __dlpack_c_exchange_api__, or None where it has none; then nothing can be read.
-  /// `classes`: a tuple of the classes whose objects are read, and no others.
+  /// Prepares reading. `functions` is the class's capsule __dlpack_c_exchange_api__, or None, so that nothing can be
+  /// read; `classes` is a tuple of the only classes whose objects are read.
   TensorReader(const nanobind::object& functions, const nanobind::tuple& classes);
 
-  /// What the tensor owns: it lives as long as the tensor, and until that is resized. Nothing where it cannot be read:
-  /// it is of another class, or has no memory (a batch of vmap's, a sparse one).
+  /// Reads a tensor. The result belongs to the tensor and is valid until that is resized. Nothing if it is of another
+  /// class, or has no memory (a batch of vmap's, a sparse one).
   [[nodiscard]] std::optional<nanobind::dlpack::dltensor> read(nanobind::handle tensor) const;
-  /// The stream that PyTorch works on at present, of the device of a tensor that was read.
+  /// Returns PyTorch's current stream on the device of a tensor that was read.
   [[nodiscard]] void* stream(nanobind::dlpack::device device) const;
 
  private:
@@ -30,15 +30,15 @@ class TensorReader {
   std::vector<nanobind::object> classes_;
 };
 
-/// What PyTorch is doing on this thread, by functions of no arguments that it has.
+/// The state of PyTorch on this thread, read by functions without arguments.
 class HostState {
  public:
-  /// `grad_enabled` and `device` give whether gradients are kept, and the number of the current GPU. Each of `watchers`
-  /// gives something true where someone wants to see each operator: a mode, a tracer.
+  /// Prepares reading. `grad_enabled` and `device` return whether gradients are kept, and the current GPU's number;
+  /// each of `watchers` returns a true value if a mode or a tracer wants to see every operator.
   HostState(nanobind::object grad_enabled, nanobind::object device, const nanobind::tuple& watchers);
 
   [[nodiscard]] bool watched() const;
-  /// Whether gradients are kept, and one of these wants one or is no tensor.
+  /// Returns true if gradients are kept, and one of these wants one or is no tensor.
   [[nodiscard]] bool wants_gradient(std::span<const nanobind::handle> tensors) const;
   [[nodiscard]] int device() const;
 

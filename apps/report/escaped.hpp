@@ -1,5 +1,5 @@
 #pragma once
-// escaped() makes text stand for itself in XML: "a < b" becomes "a &lt; b".
+// escaped() escapes text for XML: "a < b" becomes "a &lt; b".
 
 #include <string>
 #include <string_view>

@@ -30,7 +30,7 @@ namespace {
               "a path in a folder that you may write to");
 }
 
-/// A device or a pipe (/dev/stdout) is written to as it is: a rename would replace it.
+/// Returns true for a device or a pipe (/dev/stdout), which is written in place, since a rename would replace it.
 bool is_special(const std::string& path) {
   struct stat info {};
   return ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);

@@ -1,18 +1,19 @@
 #pragma once
-// write_file leaves a file that is whole or not there at all: a page is written beside its place, then renamed.
+// write_file leaves a file that is whole or not there at all: a page is written under another name in the same folder,
+// then renamed.
 
 #include <string>
 #include <string_view>
 
 namespace napkin::report {
 
-/// Writes `text` beside `path` and renames it into place. Throws Error at `where`; then nothing is left behind.
+/// Writes `text` beside `path` and renames it into place. Throws Error at `where`, and then leaves nothing behind.
 void write_file(const std::string& path, std::string_view text, const std::string& where);
 
-/// Throws Error at `where` where write_file would, before there is anything to write.
+/// Throws Error at `where` if write_file() would fail there, before any work is done.
 void check_writable(const std::string& path, const std::string& where);
 
-/// To an open file. False when not everything was written; errno says why.
+/// Writes to an open file. Returns false if not everything was written; errno tells why.
 [[nodiscard]] bool write_all(int file, std::string_view text);
 
 }  // namespace napkin::report

@@ -5,7 +5,7 @@
 namespace napkin::report {
 namespace {
 
-/// Characters, not bytes, of UTF-8.
+/// Counts the characters, not the bytes, of UTF-8.
 std::size_t width_of(std::string_view text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));

@@ -7,17 +7,18 @@
 
 namespace napkin::report {
 
-/// What a text may be decorated with. Nothing unless it goes to a terminal that wants it.
+/// The decoration of text; none unless it goes to a terminal that wants it.
 struct Style {
   bool colour = false;
   [[nodiscard]] std::string strong(std::string_view text) const;
   [[nodiscard]] std::string faint(std::string_view text) const;
 };
 
-/// A table whose columns are as wide as their longest cell. Columns in which no cell has a text are left out.
+/// A table whose columns are as wide as their longest cell. Columns of empty cells are left out.
 class Table {
  public:
-  /// A header that begins with '<' is of a column aligned to the left; the others are aligned to the right.
+  /// Begins a table. A header that begins with '<' is of a column aligned to the left; the others are aligned to the
+  /// right.
   explicit Table(std::vector<std::string> header);
   void add(std::vector<std::string> row);
   [[nodiscard]] std::string text(const Style& style, std::string_view indent = "") const;
@@ -28,7 +29,7 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-/// `text` broken at blanks into lines of at most `width` characters, all but the first indented.
+/// Breaks `text` at blanks into lines of at most `width` characters, all but the first indented.
 [[nodiscard]] std::string wrapped(std::string_view text, std::size_t width, std::string_view indent);
 
 }  // namespace napkin::report

@@ -8,14 +8,14 @@
 namespace napkin::report {
 namespace {
 
-/// Four digits: 1.234, 12.34, 123.4, 1234.
+/// Writes four digits: 1.234, 12.34, 123.4, 1234.
 std::string four_digits(double value) {
   const double size = std::abs(value);
   const int decimals = size < 9.9995 ? 3 : size < 99.995 ? 2 : size < 999.95 ? 1 : 0;
   return fmt::format("{:.{}f}", value, decimals);
 }
 
-/// `value` in the largest of the units (each `step` times the one before) that leaves it at least 1.
+/// Writes `value` in the largest of the units (each `step` times the one before) that leaves it at least 1.
 template <std::size_t N>
 std::string scaled(double value, double step, const std::array<const char*, N>& units) {
   std::size_t at = 0;

@@ -1,6 +1,6 @@
 #pragma once
-// A KernelCache keeps compiled kernels on disk, by the hash of all that they were made of: a second process compiles
-// attention_sm90 no more.
+// A KernelCache keeps compiled kernels on disk, by the hash of all inputs of the compilation: a second process does not
+// compile attention_sm90 again.
 
 #include <filesystem>
 #include <optional>
@@ -11,18 +11,18 @@
 
 namespace napkin {
 
-/// Hash over the kernel's text, its headers' names and texts, options, name expression and compiler: 64 hex digits.
+/// Hashes the kernel's text, its headers' names and texts, options, name expression and compiler: 64 hex digits.
 [[nodiscard]] std::string cache_key(const CompileRequest& request, const std::string& compiler_identity);
 
 class KernelCache {
  public:
-  /// The directory is made when first written to. An empty path: no cache.
+  /// Opens the cache. The directory is made at the first write; an empty path means no cache.
   explicit KernelCache(std::filesystem::path directory);
 
-  /// The entry, or nothing where there is none or it is damaged.
+  /// Returns the entry; nothing if it is missing or damaged.
   [[nodiscard]] std::optional<CompiledKernel> find(const std::string& key) const;
-  /// Returns "" or why the entry could not be written. Never throws for that: the kernel is there, only slower next
-  /// time.
+  /// Stores a kernel. Returns "", or the reason why it could not be written; never throws for that, since it can be
+  /// compiled again.
   [[nodiscard]] std::string store(const std::string& key, const CompiledKernel& kernel) const;
 
   [[nodiscard]] std::filesystem::path file_of(const std::string& key) const { return entries_.file_of(key); }
@@ -31,14 +31,14 @@ class KernelCache {
   DiskCache entries_;
 };
 
-/// A kernel, and what went beside.
+/// A compiled kernel, and how it was obtained.
 struct Compilation {
   CompiledKernel kernel;
   bool cached = false;
-  std::string warning;  ///< the cache could not be written; "" otherwise
+  std::string warning;  ///< reason why the cache could not be written; else ""
 };
 
-/// From the cache, else compiled and stored. Throws CudaFailure where it does not compile.
+/// Returns the kernel from the cache, or compiles and stores it. Throws CudaFailure if it does not compile.
 [[nodiscard]] Compilation compile_cached(const Compiler& compiler, const KernelCache& cache,
                                          const CompileRequest& request);
 

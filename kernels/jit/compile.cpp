@@ -124,7 +124,7 @@ class Program {
   Nvrtc::Program program_ = nullptr;
 };
 
-/// Size, and hash of the first and the last 64 KiB: headers, symbol tables and the linker's build number.
+/// Hashes the size and the first and last 64 KiB of a library: headers, symbol tables and the linker's build number.
 std::string fingerprint(const fs::path& file) {
   constexpr std::streamoff part = 65536;
   std::ifstream in(file, std::ios::binary);

@@ -1,6 +1,6 @@
 #pragma once
 // A Compiler turns kernels into machine code by NVRTC, which is opened at run time: attention_sm90.cuh and a tile
-// become a cubin, without a GPU. Needs no GPU.
+// become a cubin, without a GPU.
 
 #include <optional>
 #include <string>
@@ -11,46 +11,45 @@
 
 namespace napkin {
 
-/// One variant of one kernel for one architecture.
+/// A variant of a kernel for an architecture.
 struct CompileRequest {
   KernelSource source;
   std::string expression;            ///< "napkin::attention_sm90<napkin::AttentionConfig{...}>" (name_expression)
   std::string architecture;          ///< "sm_90a", "sm_80"
-  std::vector<std::string> options;  ///< beyond the ones that every kernel gets
+  std::vector<std::string> options;  ///< options beside those of every kernel
 };
 
 struct CompiledKernel {
   std::string cubin;         ///< bytes of an ELF image
-  std::string lowered_name;  ///< of the kernel in it
+  std::string lowered_name;  ///< kernel's lowered name in the machine code
   CompileReport report;
-  Seconds compile_time;  ///< of the compilation, also where it comes from the cache
+  Seconds compile_time;  ///< time of the compilation, also if it comes from the cache
 };
 
-/// Options of every kernel, the architecture's included.
+/// Returns the options of every kernel, the architecture's included.
 [[nodiscard]] std::vector<std::string> compile_options(const CompileRequest& request);
 
 /// An NVRTC library on this machine, opened when something is to be compiled.
 class Compiler {
  public:
-  /// Where NVRTC lies: the first of the directories that holds one, else wherever the system's loader finds it. Nothing
-  /// where there is none.
+  /// Finds NVRTC in the first of the directories that holds it, else by the system's loader; nothing if there is none.
   [[nodiscard]] static std::optional<Compiler> find(const std::vector<std::string>& directories);
 
-  /// Tells one compiler from another without opening it (that takes up to half a second). For cache keys.
+  /// Returns an identity for cache keys, without opening the library (which takes up to half a second).
   [[nodiscard]] const std::string& identity() const { return identity_; }
   [[nodiscard]] const std::string& path() const { return path_; }
-  /// "13.0". Opens the library.
+  /// Returns the version, "13.0". Opens the library.
   [[nodiscard]] std::string version() const;
 
-  /// Throws CudaFailure with the compiler's log where the source does not compile. Spills and serialised instructions
-  /// are in the report: CompileReport::clean().
+  /// Compiles. Throws CudaFailure with the compiler's log if the source does not compile. Spills and serialised
+  /// instructions are in the report: CompileReport::clean().
   [[nodiscard]] CompiledKernel compile(const CompileRequest& request) const;
 
  private:
   std::string path_, identity_;
 };
 
-/// Directories where a CUDA toolkit is usually installed, after `toolkit` (CUDA_HOME; may be empty).
+/// Lists directories in which a CUDA toolkit is usually installed, after `toolkit` (CUDA_HOME; may be empty).
 [[nodiscard]] std::vector<std::string> toolkit_directories(const std::string& toolkit);
 
 }  // namespace napkin

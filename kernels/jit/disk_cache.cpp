@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t digest_digits = 64;
 
-/// A file descriptor that closes itself and takes its file with it unless it was renamed away.
+/// A file descriptor that closes itself, and removes its file unless that was renamed.
 class Temporary {
  public:
   explicit Temporary(fs::path path) : path_(std::move(path)) {
@@ -55,7 +55,7 @@ class Temporary {
   bool kept_ = false;
 };
 
-/// Unlike any other process's or thread's on any machine that shares the directory.
+/// Returns a name that no other process or thread uses, on any machine that shares the directory.
 std::string temporary_name(const std::string& key) {
   static std::atomic<unsigned> count{0};
   char host[256] = {};

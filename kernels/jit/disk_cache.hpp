@@ -11,19 +11,20 @@ namespace napkin {
 
 class DiskCache {
  public:
-  /// `kind`: what its files end in, and with the version what they begin with; the version is counted up when an
-  /// entry's content changes. The directory is made when first written to. An empty path: no cache.
+  /// Opens the cache. `kind` is its files' ending and, with `version`, their beginning; count the version up when an
+  /// entry's content changes. The directory is made at the first write; an empty path means no cache.
   DiskCache(std::filesystem::path directory, std::string kind, int version);
 
-  /// The entry, or nothing where there is none or it is damaged.
+  /// Returns the entry; nothing if it is missing or damaged.
   [[nodiscard]] std::optional<std::string> find(const std::string& key) const;
-  /// Returns "" or why the entry could not be written. Never throws for that: what was kept can be made again.
+  /// Stores an entry. Returns "", or the reason why it could not be written; never throws for that, since entries can
+  /// be made again.
   [[nodiscard]] std::string store(const std::string& key, std::string_view content) const;
 
   [[nodiscard]] std::filesystem::path file_of(const std::string& key) const { return directory_ / (key + "." + kind_); }
 
  private:
-  /// What an entry's file begins with: the format, and a hash of the key and of all that follows.
+  /// Makes the beginning of an entry's file: the format, and a hash of the key and the content.
   [[nodiscard]] std::string head_of(const std::string& key, std::string_view content) const;
 
   std::filesystem::path directory_;
@@ -32,7 +33,7 @@ class DiskCache {
 
 /// Appends a field of an entry: "length:bytes".
 void add_field(std::string& content, std::string_view bytes);
-/// Takes the next one off; nothing where there is no whole one.
+/// Takes the next field off; nothing if there is no whole one.
 [[nodiscard]] std::optional<std::string_view> next_field(std::string_view& rest);
 
 }  // namespace napkin

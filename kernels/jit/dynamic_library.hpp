@@ -11,17 +11,17 @@ namespace napkin {
 
 class DynamicLibrary {
  public:
-  /// The first of `names` (file names or paths) that the system's loader opens; nothing where it opens none.
+  /// Opens the first of `names` (file names or paths) that the system's loader finds; nothing if it finds none.
   [[nodiscard]] static std::optional<DynamicLibrary> open(const std::vector<std::string>& names);
 
-  /// nullptr where the library has no such symbol.
+  /// Finds a symbol; nullptr if the library lacks it.
   [[nodiscard]] void* find(const char* symbol) const;
   /// Throws CudaFailure where the library has no such symbol.
   template <class Function>
   void bind(Function*& function, const char* symbol) const {
     function = reinterpret_cast<Function*>(required(symbol));
   }
-  /// Binds a function, or leaves nullptr where the library has none.
+  /// Binds a function, or leaves nullptr if the library lacks it.
   template <class Function>
   void bind_optional(Function*& function, const char* symbol) const {
     function = reinterpret_cast<Function*>(find(symbol));

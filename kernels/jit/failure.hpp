@@ -1,21 +1,19 @@
 #pragma once
-// A CudaFailure says what CUDA refused, such as cuLaunchKernel for want of shared memory: nothing here is the fault of
-// a user's input (that is model/base/error.hpp).
+// A CudaFailure says what CUDA refused, such as cuLaunchKernel for want of shared memory: bad input of a user throws
+// Error instead (model/base/error.hpp).
 
 #include <stdexcept>
 #include <string>
 
 namespace napkin {
 
-/// A library of CUDA that is missing, refuses or fails. what() names the call, what went wrong and, where known, the
-/// way out.
+/// A CUDA library that is missing, refuses or fails. what() names the call, the fault and, if known, the remedy.
 class CudaFailure : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// The compiler did what it was asked, and the kernel would not be what its mapping says: it spills, or wgmma was
-/// serialised.
+/// A compiled kernel that is not what its mapping says: it spills, or wgmma was serialised.
 class CompilerObjection : public CudaFailure {
  public:
   using CudaFailure::CudaFailure;

@@ -9,7 +9,7 @@
 namespace napkin {
 namespace {
 
-/// The number that stands right before `phrase` in `line`.
+/// Returns the number directly before `phrase` in `line`.
 std::optional<std::int64_t> number_before(std::string_view line, std::string_view phrase) {
   const std::size_t at = line.find(phrase);
   if (at == std::string_view::npos) return std::nullopt;
@@ -19,7 +19,7 @@ std::optional<std::int64_t> number_before(std::string_view line, std::string_vie
   return std::stoll(std::string(line.substr(first, at - first)));
 }
 
-/// "(C7510)" with a number of the serialised-wgmma family.
+/// Returns true for "(C7510)" and other numbers of the serialised-wgmma family.
 bool serialised(std::string_view line) {
   for (std::size_t at = line.find("C75"); at != std::string_view::npos; at = line.find("C75", at + 1)) {
     const std::string_view digits = line.substr(at + 1, 4);

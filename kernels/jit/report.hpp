@@ -11,21 +11,21 @@
 namespace napkin {
 
 struct CompileReport {
-  int registers = 0;                       ///< a thread, at launch
-  Bytes spill_stores, spill_loads, stack;  ///< a thread
-  Bytes static_shared;                     ///< a block; Napkin's kernels have none
-  /// The compiler's words where it serialised wgmma (C7504 to C7517) or ignored a setmaxnreg: such a kernel computes
-  /// right and is not what its mapping says.
+  int registers = 0;                       ///< registers of a thread at launch
+  Bytes spill_stores, spill_loads, stack;  ///< bytes of a thread
+  Bytes static_shared;                     ///< bytes of a block; Napkin's kernels have none
+  /// The compiler's warnings that it serialised wgmma (C7504 to C7517) or ignored a setmaxnreg: such a kernel computes
+  /// right, but is not what its mapping says.
   std::vector<std::string> faults;
   std::string log;
 
   [[nodiscard]] bool spills() const { return spill_stores.value > Count(0) || spill_loads.value > Count(0); }
   [[nodiscard]] bool clean() const { return !spills() && faults.empty(); }
-  /// Why it is not clean, in one line; "" where it is.
+  /// Explains in a line why the code is not clean; "" if it is.
   [[nodiscard]] std::string objection() const;
 };
 
-/// Reads the log of ptxas -v for one kernel. Throws CudaFailure where it states no registers.
+/// Reads the log of ptxas -v for one kernel. Throws CudaFailure if it states no registers.
 [[nodiscard]] CompileReport read_report(std::string_view log);
 
 }  // namespace napkin

@@ -13,9 +13,9 @@ class Sha256 {
   using Digest = std::array<std::uint8_t, 32>;
 
   Sha256& add(std::string_view bytes);
-  /// A field of several: its length first, so that "ab","c" and "a","bc" differ.
+  /// Adds a field, its length first, so that "ab","c" and "a","bc" differ.
   Sha256& add_field(std::string_view bytes);
-  /// Of all that was added. Call once.
+  /// Returns the digest of all that was added. Call once.
   [[nodiscard]] Digest digest();
 
  private:
@@ -28,7 +28,7 @@ class Sha256 {
   std::uint64_t total_ = 0;  // bytes
 };
 
-/// 64 lower-case hexadecimal digits.
+/// Writes a digest as 64 lower-case hexadecimal digits.
 [[nodiscard]] std::string hex(const Sha256::Digest& digest);
 
 }  // namespace napkin

@@ -27,7 +27,7 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
-/// The name in a line `#include "name"`; nothing of any other line.
+/// Returns the name in a line `#include "name"`; nothing for any other line.
 std::optional<std::string_view> included_by(std::string_view line) {
   const auto take = [&](std::string_view word) {
     line.remove_prefix(std::min(line.size(), line.find_first_not_of(" \t")));
@@ -62,7 +62,7 @@ void collect(const EmbeddedFile& file, std::span<const EmbeddedFile> files, Kern
 bool in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 bool in_operator(char c) { return std::string_view("+-*/%<>=!&|^~?:.#").find(c) != std::string_view::npos; }
 
-/// Where the comment or white space that begins at `at` ends; `at` where neither begins there.
+/// Returns the end of the comment or white space at `at`; `at` if neither begins there.
 std::size_t end_of_gap(std::string_view text, std::size_t at) {
   const auto behind = [&](std::string_view end, std::size_t from, std::size_t more) {
     const std::size_t found = text.find(end, from);
@@ -73,7 +73,7 @@ std::size_t end_of_gap(std::string_view text, std::size_t at) {
   return std::isspace(static_cast<unsigned char>(text[at])) != 0 ? at + 1 : at;
 }
 
-/// Where the literal that begins at `at` with a quotation mark ends.
+/// Returns the end of the literal that begins with a quotation mark at `at`.
 std::size_t end_of_literal(std::string_view text, std::size_t at) {
   const char mark = text[at];
   for (++at; at < text.size() && text[at] != mark; ++at) {
@@ -91,8 +91,8 @@ std::string without_includes(std::string_view text) {
   return out;
 }
 
-/// The text without comments and without the white space that parts no two tokens. A line of the preprocessor ends with
-/// its line break. Raw literals and digits in groups (1'000), which the kernels do not have, are not known here.
+/// Strips comments, and white space that separates no two tokens. A preprocessor line keeps its line break. Does not
+/// handle raw literals and digit separators (1'000), which the kernels do not use.
 std::string tokens_of(std::string_view text) {
   std::string out;
   bool directive = false;

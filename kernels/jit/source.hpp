@@ -16,20 +16,19 @@ namespace napkin {
 /// A kernel file with every header that it includes, directly or not. Views into the embedded files.
 struct KernelSource {
   EmbeddedFile main;
-  std::vector<EmbeddedFile> headers;  ///< by path, each once; names are as the #include lines have them
+  std::vector<EmbeddedFile> headers;  ///< headers by path, each once, named as in the #include lines
 };
 
-/// Follows #include "..." lines from `path`. Throws CudaFailure where a file is not among `files`.
+/// Follows #include "..." lines from `path`. Throws CudaFailure for a file that is not among `files`.
 [[nodiscard]] KernelSource kernel_source(std::string_view path, std::span<const EmbeddedFile> files);
-/// Of the files embedded in this program.
+/// Reads a kernel from the files embedded in this program.
 [[nodiscard]] KernelSource kernel_source(std::string_view path);
 
-/// SHA-256 of a kernel's text with all that it includes, 64 hex digits. Comments, the files' names, and white space
-/// that parts no two tokens are left out: a moved file, a reworded comment or another line break keeps the hash, a
-/// changed token does not.
+/// Hashes a kernel's text with all that it includes (SHA-256, 64 hex digits), but no comments, file names, or white
+/// space that separates no two tokens: moving or rewording keeps the hash, a changed token does not.
 [[nodiscard]] std::string source_hash(const KernelSource& source);
-/// The hash of a kernel embedded in this program by its mapping's name: "attention_sm90" for
-/// kernels/attention/sm90/attention_sm90.cuh. Throws CudaFailure where there is none of that name.
+/// Hashes a kernel embedded in this program, by its mapping's name: "attention_sm90" for
+/// kernels/attention/sm90/attention_sm90.cuh. Throws CudaFailure for an unknown name.
 [[nodiscard]] std::string kernel_source_hash(std::string_view kernel);
 
 /// Writes a struct value by field name: "napkin::Config{.q = 128, .overlap = true, .order = napkin::TileOrder::grid}".
@@ -49,7 +48,7 @@ class Initialiser {
   Initialiser& set(std::string_view field, Enumerator value) {
     return add(field, "napkin::" + std::string(value.name));
   }
-  /// A struct within it.
+  /// Sets a field that is a struct.
   Initialiser& set(std::string_view field, const Initialiser& value) { return add(field, value.text()); }
   [[nodiscard]] std::string text() const { return text_ + "}"; }
 
@@ -59,7 +58,7 @@ class Initialiser {
   std::string text_;
 };
 
-/// "napkin::kernel<value>"
+/// Writes a name expression: "napkin::kernel<value>".
 [[nodiscard]] std::string name_expression(std::string_view kernel, const Initialiser& value);
 
 }  // namespace napkin

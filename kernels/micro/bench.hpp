@@ -1,6 +1,6 @@
 #pragma once
-// A Bench is what an experiment does to a GPU: it launches plans and times them. GpuBench runs them, PlanningBench only
-// collects the kernels that it would run, so that they can be compiled ahead, and tested where there is no GPU.
+// A Bench launches and times the plans of an experiment. GpuBench runs them on a GPU; PlanningBench only collects the
+// kernels that it would run, so that they can be compiled ahead, and tested where there is no GPU.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,9 +13,9 @@
 
 namespace napkin {
 
-/// A kernel that runs again and again.
+/// A kernel that runs repeatedly until clock and power are steady.
 struct SteadyLoad {
-  double seconds = 0;  ///< of one launch
+  double seconds = 0;  ///< time of one launch
   double clock = 0;    ///< hertz; NVML's median over the later part. 0: not known
   double power = 0;    ///< watts
 };
@@ -28,20 +28,20 @@ class Bench {
   Bench& operator=(const Bench&) = delete;
 
   [[nodiscard]] virtual const DeviceProperties& device() const = 0;
-  /// The address of at least so many bytes, the same for all who ask; what is in them is what was left there.
+  /// Returns the address of at least so many bytes, shared by all callers; their content is left over.
   [[nodiscard]] virtual std::uint64_t memory(std::size_t bytes) = 0;
-  /// Memory as above, filled anew with random bf16 numbers: the power of moving data depends on them.
+  /// Returns memory as above, filled anew with random bf16 numbers, on which the power of moving data depends.
   [[nodiscard]] virtual std::uint64_t random_memory(std::size_t bytes) = 0;
-  /// Where kernels write what they measure: 16 MiB.
+  /// Returns the address of the 16 MiB into which kernels write results.
   [[nodiscard]] virtual std::uint64_t results() = 0;
   /// Launches once and returns the first `words` of the results, which were 0.
   [[nodiscard]] virtual std::vector<std::uint64_t> run(const LaunchPlan& plan, std::size_t words) = 0;
-  /// Of one launch, of `launches` in a row.
+  /// Returns the time of one launch: that of `launches` in a row, divided by their number.
   [[nodiscard]] virtual double seconds(const LaunchPlan& plan, int launches) = 0;
   [[nodiscard]] virtual SteadyLoad load(const LaunchPlan& plan, double seconds) = 0;
-  /// Of a GPU that does nothing, with its context.
+  /// Measures an idle GPU, with its context.
   [[nodiscard]] virtual SteadyLoad rest(double seconds) = 0;
-  /// Leaves nothing of memory() in the L2.
+  /// Evicts memory() from the L2.
   virtual void flush() = 0;
 };
 
@@ -64,7 +64,7 @@ class GpuBench : public Bench {
   DeviceMemory results_, memory_, flush_;
 };
 
-/// Runs nothing: remembers what would run. Clocks and times that it answers are all 1.
+/// A bench that runs nothing and records the plans. Its clocks and times are all 1.
 class PlanningBench : public Bench {
  public:
   explicit PlanningBench(DeviceProperties device) : device_(std::move(device)) {}
@@ -79,7 +79,7 @@ class PlanningBench : public Bench {
   [[nodiscard]] SteadyLoad rest(double) override { return {1, 1, 1}; }
   void flush() override {}
 
-  /// Each variant once, by its expression.
+  /// Returns each variant once, by its expression.
   [[nodiscard]] const std::map<std::string, LaunchPlan>& plans() const { return plans_; }
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
-// An Experiment runs micro-kernels and says what it read, such as tensor_time the clocks of a product: the experiments
-// calibrate a machine. What is made of the readings is model/machine/calibrate/calibration.hpp's. A new experiment is a
-// function and its row in experiments.cpp.
+// An Experiment runs micro-kernels and returns readings: tensor_time those of the clocks of a product.
+// model/machine/calibrate/calibration.hpp derives a machine's numbers from them. A new experiment is a function and its
+// row in experiments.cpp.
 
 #include <string_view>
 #include <vector>
@@ -16,7 +16,7 @@ struct Experiment {
   Readings (*run)(Bench& bench);
 };
 
-/// All, in the order in which they run. For GPUs of architecture sm_90.
+/// Lists all experiments, in the order in which they run. For GPUs of architecture sm_90.
 [[nodiscard]] const std::vector<Experiment>& experiments();
 
 /// The architecture that the micro-kernels are compiled for, and that a GPU must have.

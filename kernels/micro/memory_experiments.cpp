@@ -34,8 +34,8 @@ std::vector<double> chase(Bench& bench, ChaseSpace space, unsigned blocks) {
   return out;
 }
 
-/// A ring of lines through `bytes`, each step most of the way to the other end, written (and so left in the L2) just
-/// before by all SMs; with `passes` of 2 also read once by the SM that chases.
+/// Chases a ring of lines through `bytes`, each step most of the way to the other end. All SMs have just written them
+/// (which leaves them in the L2); with `passes` of 2 the chasing SM also reads them once before.
 std::vector<double> chase_memory(Bench& bench, std::int64_t bytes, int passes) {
   ChaseArguments arguments{};
   arguments.ring = pointer<unsigned>(bench.memory(static_cast<std::size_t>(bytes)));
@@ -70,7 +70,7 @@ LaunchPlan stream_plan(Bench& bench, StreamWay way, unsigned blocks, std::int64_
   return plan_of("stream.cuh", written(way), blocks, StreamConfig::threads, 0, arguments);
 }
 
-/// Bytes a clock and SM, mean over the blocks.
+/// Returns the bytes a clock and SM, mean over the blocks.
 std::vector<double> stream_rates(Bench& bench, StreamWay way, unsigned blocks, std::int64_t bytes, bool same) {
   const int passes = static_cast<int>(std::clamp<std::int64_t>(8 * mib / bytes, 4, 64));
   std::vector<double> out;
@@ -116,7 +116,7 @@ std::vector<std::uint64_t> run_boxes(Bench& bench, const BoxesConfig& config, co
   return bench.run(plan, run.blocks * static_cast<std::size_t>(1 + run.count));
 }
 
-/// Clocks of one box, median over boxes and mean over blocks, in each of the launches.
+/// Returns the clocks of a box, median over boxes and mean over blocks, for each launch.
 std::vector<double> box_latencies(Bench& bench, const BoxesConfig& config, const BoxesRun& run, bool cold) {
   std::vector<double> out;
   for (int i = 0; i < repetitions; ++i) {
@@ -249,7 +249,7 @@ Readings copy_engine(Bench& bench) {
 
 namespace {
 
-/// Boxes of 16 KiB in turn from two tiles, which blocks share as a product's blocks do.
+/// Measures boxes of 16 KiB taken in turn from two tiles, which blocks share as a product's blocks do.
 Reading tile_rates(Bench& bench, Conditions with, SharedTile even, SharedTile odd, int work) {
   const auto sms = static_cast<unsigned>(bench.device().sms);
   with["work"] = std::to_string(work);

@@ -11,7 +11,7 @@ using namespace micro;
 constexpr int mma_products = 20000;         // of a warp, about
 constexpr long long mma_window = 20000000;  // clocks: where others starve the products
 
-/// A launch's rates: a product is one of each scheduler.
+/// Returns a launch's rates; a product counts once for each scheduler.
 AgentsRates multiply(Bench& bench, const AgentsConfig& config) {
   return run_agents(bench, config,
                     {config.tensor_groups, config.vector_groups, false, mma_products / config.batch(), mma_window});
@@ -74,8 +74,8 @@ Readings mma_among(Bench& bench) {
   return out;
 }
 
-/// As an attention kernel has them: an element's share of a softmax for two products (d = 64) or two, and B by
-/// ldmatrix for 16 or 32 rows of a warp.
+/// Measures products among an attention kernel's instructions: an element's share of a softmax for one or two products
+/// (d = 64), and B by ldmatrix for 16 or 32 rows of a warp.
 Readings mma_attention(Bench& bench) {
   Readings out;
   for (const int mixes : {0, 1, 2}) {

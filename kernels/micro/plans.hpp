@@ -23,10 +23,10 @@ inline constexpr int repetitions = 5;
 [[nodiscard]] std::string written(ChaseSpace space);
 [[nodiscard]] std::string written(StreamWay way);
 
-/// "ex2", "load_matrix": as they stand in readings.
+/// Returns the work's name in readings: "ex2", "load_matrix".
 [[nodiscard]] std::string_view name_of(VectorWork work);
 
-/// Kernel file, variant, geometry and argument of one launch; its boxes are added by those who have some.
+/// Makes a launch's plan: kernel file, variant, geometry and argument; callers add boxes.
 template <class Arguments>
 [[nodiscard]] LaunchPlan plan_of(const std::string& file, std::string expression, unsigned grid, unsigned threads,
                                  unsigned shared, const Arguments& arguments) {
@@ -42,20 +42,20 @@ template <class Arguments>
   return out;
 }
 
-/// Rows of 128 bytes at `address`, moved in boxes of `box_rows`.
+/// Makes a box of rows of 128 bytes at `address`, moved `box_rows` at a time.
 [[nodiscard]] TensorBox rows_box(std::size_t offset, std::uint64_t address, std::int64_t rows, int box_rows);
 
-/// The agents' kernel on every SM. `batches`: of each tensor warpgroup at work.
+/// The work of the agents' kernel on every SM; `batches` counts those of each tensor warpgroup.
 struct AgentsAtWork {
   int tensor_groups = 0, vector_groups = 0;
   bool copies = false;
   int batches = 0;
-  long long window = 0;  ///< clocks
+  long long window = 0;  ///< clocks for which the agents work
   bool same = false;     ///< all SMs copy the same boxes, else each its own
 };
 [[nodiscard]] LaunchPlan agents_plan(Bench& bench, const AgentsConfig& config, const AgentsAtWork& at_work);
 
-/// What the agents did in one launch, mean over the SMs.
+/// The rates of the agents in a launch, mean over the SMs.
 struct AgentsRates {
   double product = 0;  ///< clocks a product of one SM, all tensor warpgroups together; 0: none
   double vector = 0;   ///< units a clock and SM

@@ -20,7 +20,7 @@ int batches_for(const AgentsConfig& config) {
   return std::max(4, product_clocks / (config.batch() * std::max(config.n / 2, 13) * config.tensor_groups));
 }
 
-/// Clocks a product: the slope between a short and a long run, so that filling and draining the pipe do not count.
+/// Returns the clocks a product: the slope between a short and a long run, without filling and draining the pipe.
 std::vector<double> product_slopes(Bench& bench, const AgentsConfig& config, bool copies, bool same = false) {
   std::vector<double> out;
   const int batches = batches_for(config), per_batch = config.batch() * config.tensor_groups;
@@ -35,7 +35,7 @@ std::vector<double> product_slopes(Bench& bench, const AgentsConfig& config, boo
   return out;
 }
 
-/// Medians over a launch's repeats of (mark - the first group's start), by group and mark.
+/// Returns the medians over a launch's repeats of (mark - the first group's start), by group and mark.
 std::vector<double> median_marks(const std::vector<std::uint64_t>& marks, int repeats, int groups) {
   std::vector<double> out;
   const auto words = static_cast<std::size_t>(3 * groups);
@@ -61,7 +61,7 @@ std::vector<double> run_products(Bench& bench, const ProductsConfig& config, int
   return median_marks(bench.run(plan, static_cast<std::size_t>(3 * repeats * config.groups)), repeats, config.groups);
 }
 
-/// Clocks from the first of a batch's products to the end of the wait for them.
+/// Adds the clocks from the first of a batch's products to the end of the wait for them.
 void add_latencies(Readings& out, Bench& bench, const std::string& experiment, bool e4m3) {
   for (const int n : {64, 128, 192, 256}) {
     for (const bool registers : {false, true}) {

@@ -15,7 +15,7 @@ struct TilesRun {
   bool cold = false;
 };
 
-/// A matrix of bf16, moved in boxes of so many rows and columns.
+/// Makes a box of a bf16 matrix, moved so many rows and columns at a time.
 TensorBox matrix_box(std::size_t offset, std::uint64_t address, std::int64_t rows, std::int64_t columns, int box_rows,
                      int span) {
   TensorBox box = micro::rows_box(offset, address, rows, box_rows);
@@ -26,7 +26,7 @@ TensorBox matrix_box(std::size_t offset, std::uint64_t address, std::int64_t row
   return box;
 }
 
-/// Clocks from chunk to chunk, mean over the blocks. Warm: fewer chunks than the L2 holds, again and again.
+/// Returns the clocks from chunk to chunk, mean over the blocks. Warm runs repeat fewer chunks than the L2 holds.
 Reading tile_clocks(Bench& bench, const TilesConfig& config, const TilesRun& run) {
   const auto blocks = static_cast<unsigned>(bench.device().sms / config.cluster * config.cluster);
   const std::int64_t columns = (blocks + static_cast<unsigned>(run.rows) - 1) / static_cast<unsigned>(run.rows);

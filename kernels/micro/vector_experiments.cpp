@@ -23,7 +23,8 @@ bool is_softmax(VectorWork work) {
 std::string unit_of(VectorWork work) {
   return moves_bytes(work) ? "B/clk" : is_softmax(work) ? "elements/clk" : "instructions/clk";
 }
-/// An SM's rate from a warp's units: bytes of accesses, elements of a softmax (32 a warp), else warp instructions.
+/// Converts a warp's units to an SM's rate: bytes of accesses, elements of a softmax (32 a warp), else warp
+/// instructions.
 double rate_of(VectorWork work, double units) { return units * (moves_bytes(work) ? 512 : is_softmax(work) ? 32 : 1); }
 
 const std::vector<VectorWork>& works() {
@@ -37,7 +38,8 @@ const std::vector<VectorWork>& works() {
   return all;
 }
 
-/// Of several units, whose instructions wait for each other: more warps have more of them on their way.
+/// Returns true for work on several units whose instructions wait for each other: more warps have more of them in
+/// flight.
 bool is_mixed(VectorWork work) {
   return is_softmax(work) || work == VectorWork::mix || work == VectorWork::ex2_fma ||
          work == VectorWork::ex2_maximum || work == VectorWork::maximum_fma;
@@ -76,7 +78,7 @@ Readings vector_alone(Bench& bench) {
 
 namespace {
 
-/// Rates of `work` of so many warpgroups beside products, and those products' clocks.
+/// Adds the rates of `work` on that many warpgroups beside products, and the clocks of these products.
 void add_beside(Readings& out, Bench& bench, const std::string& experiment, VectorWork work, int groups,
                 const AgentsConfig& config) {
   const Conditions with = {{"work", std::string(micro::name_of(work))},
@@ -94,7 +96,7 @@ void add_beside(Readings& out, Bench& bench, const std::string& experiment, Vect
   out.push_back(product);
 }
 
-/// Of 512 threads each has 128 registers at launch: too few for the sums of 256 columns.
+/// Returns false if 512 threads, with 128 registers each at launch, are too many for the sums of 256 columns.
 bool fits(VectorWork work, int groups, int n) { return groups < 3 || (is_mixed(work) && n <= 192); }
 
 }  // namespace

@@ -30,7 +30,7 @@ LaunchPlan blocks_plan(Bench& bench, bool noted, unsigned blocks, unsigned threa
                  blocks, threads, shared, arguments);
 }
 
-/// By SM, {start, end} of its blocks in the order of their starts.
+/// Returns {start, end} of the blocks of each SM, in the order of their starts.
 std::vector<std::vector<std::pair<double, double>>> spans_by_sm(const std::vector<std::uint64_t>& words, int sms) {
   std::vector<std::vector<std::pair<double, double>>> out(static_cast<std::size_t>(sms));
   for (std::size_t i = 0; i + 2 < words.size(); i += 3) {
@@ -46,7 +46,7 @@ double middle(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// Clocks between a block's end and the start of the next on its SM, one block an SM at a time.
+/// Returns the clocks between a block's end and the start of the next on its SM, one block an SM at a time.
 double handover(const std::vector<std::vector<std::pair<double, double>>>& by_sm) {
   std::vector<double> gaps;
   for (const auto& spans : by_sm) {
@@ -55,7 +55,7 @@ double handover(const std::vector<std::vector<std::pair<double, double>>>& by_sm
   return middle(gaps);
 }
 
-/// Clocks of an SM for each of many blocks.
+/// Returns an SM's clocks for each of many blocks.
 double share_of_block(const std::vector<std::vector<std::pair<double, double>>>& by_sm) {
   std::vector<double> shares;
   for (const auto& spans : by_sm) {
@@ -75,8 +75,8 @@ struct Work {
   bool eight_bits = false;                                                     // products
 };
 
-/// The clock is the mean over a launch where its SMs counted clocks: NVML's reads several percent more under a power
-/// limit.
+/// Adds a steady load. The clock is the mean over a launch if its SMs counted clocks, as NVML reads several percent
+/// more under a power limit.
 void add_load(Readings& out, const std::string& experiment, const SteadyLoad& load, const Work& work) {
   const Conditions with = {{"load", work.name}};
   const auto add = [&](const std::string& quantity, const std::string& unit, double value) {
@@ -93,7 +93,7 @@ void add_load(Readings& out, const std::string& experiment, const SteadyLoad& lo
 
 constexpr double load_seconds = 0.8;
 
-/// Agents for some milliseconds a launch; their own counts say what a launch does.
+/// Measures agents for some milliseconds a launch; their own counts give a launch's work.
 void agents_load(Readings& out, Bench& bench, const std::string& experiment, const std::string& name,
                  const AgentsConfig& config, AgentsAtWork at_work) {
   const LaunchPlan plan = agents_plan(bench, config, at_work);

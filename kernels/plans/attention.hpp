@@ -16,8 +16,8 @@ struct TensorView {
   std::int64_t batch = 0, head = 0, row = 0;  ///< o and q: of query heads
 };
 
-/// Keys and values in pages of so many keys, wherever each lies: [pages, heads, size, columns] by the strides of k and
-/// v, whose `batch` is then from page to page. attention_decode_sm90 alone.
+/// Keys and values in pages of `size` keys at any addresses: [pages, heads, size, columns] by the strides of k and v,
+/// whose `batch` is then the stride between pages. attention_decode_sm90 alone.
 struct KeyPages {
   std::uint64_t table = 0;  ///< i32 [b, row] on the device: page numbers of each sequence; 0: no pages
   std::int64_t row = 0;     ///< pages that a sequence has in the table
@@ -26,8 +26,8 @@ struct KeyPages {
   bool operator==(const KeyPages&) const = default;
 };
 
-/// f32 numbers on the device that numbers of e4m3 are to be multiplied by: attention_fp8_sm90 alone. Strides in
-/// numbers; 0 where one stands for all: of a whole tensor all are. `block`: from 128 rows to the next (scales: block).
+/// The scales of e4m3 numbers, f32 on the device: attention_fp8_sm90 alone. Strides in scales; 0 shares a scale along
+/// that axis. `block` is the stride between groups of 128 rows (scales: block).
 struct ScaleView {
   std::uint64_t address = 0;  ///< 0: all are 1
   std::int64_t batch = 0, head = 0, block = 0;
@@ -36,48 +36,50 @@ struct ScaleView {
 struct AttentionCall {
   TensorView q, k, v, o;
   std::uint64_t log_sum_exp = 0;  ///< f32 [b, h * g, q] ([h * g, q rows] when packed), or 0: not wanted
-  std::optional<double> scale;    ///< of the softmax; default d^-1/2
-  /// Packed sequences of different lengths, one behind the other: i32 [b + 1] first rows on the device, and all rows.
-  /// The question's q and x are then the longest. Batch strides are not used.
+  std::optional<double> scale;    ///< scale of the softmax; default d^-1/2
+  /// Packed sequences: i32 [b + 1] first rows on the device, and the number of all rows. The question's q and x are
+  /// then the longest. Batch strides are not used.
   std::uint64_t q_starts = 0, x_starts = 0;
   std::int64_t q_rows = 0, x_rows = 0;
   std::uint64_t ticket =
-      0;  ///< two i32, zero before the first launch (each leaves them so); needed where order = longest_first
+      0;  ///< two i32, zero before the first launch (each launch resets them); needed for order = longest_first
   KeyPages pages;
   std::uint64_t lengths = 0;    ///< i32 [b] keys of each sequence, at most x: attention_decode_sm90; 0: all have x
   std::uint64_t workspace = 0;  ///< attention_workspace() bytes, zero before the first launch; 0 where it needs none
-  ScaleView q_scale, k_scale, v_scale;  ///< by query head, and by key head
-  std::uint64_t cycles = 0;  ///< u64 [SMs, 2], all ones and 0: wanted first start and last end; 0: not wanted
+  ScaleView q_scale, k_scale, v_scale;  ///< scales by query head, and by key head
+  /// Address of u64 [SMs, 2] for first starts and last ends, initialised to all ones and 0; 0: not wanted.
+  std::uint64_t cycles = 0;
   std::uint64_t dump = 0;  ///< f32 as kernels/attention/common/dump.cuh lays it out: the debug variant; 0: not wanted.
                            ///< Not with cycles, not packed
 
   [[nodiscard]] bool packed() const { return q_starts != 0; }
 };
 
-/// The kernel of the mapping attention_sm90 for this placement. Throws Error where the tile or an array is none that it
-/// takes (violations() of solver/space says so of tiles beforehand), Overflow for sizes beyond its integers.
+/// Plans the kernel of the mapping attention_sm90. Throws Error for a tile or an array that it does not take (for
+/// tiles, violations() of solver/space tells beforehand), Overflow for sizes beyond its integers.
 [[nodiscard]] LaunchPlan attention_sm90_plan(const PlacedDiagram& placed, const AttentionCall& call,
                                              const LaunchDevice& device);
-/// The plan of attention_sm80, for the architecture of the placement's machine.
+/// Plans attention_sm80, for the architecture of the placement's machine.
 [[nodiscard]] LaunchPlan attention_sm80_plan(const PlacedDiagram& placed, const AttentionCall& call,
                                              const LaunchDevice& device);
 
-/// The kernel of few queries and split keys, attention_decode_sm90.
+/// Plans attention_decode_sm90, the kernel of few queries and split keys.
 [[nodiscard]] LaunchPlan attention_decode_sm90_plan(const PlacedDiagram& placed, const AttentionCall& call,
                                                     const LaunchDevice& device);
-/// Device memory in which that placement's blocks leave their parts: 0 where its kernel has none. Throws Overflow.
+/// Returns the device memory in which that placement's blocks leave their parts; 0 if its kernel has none. Throws
+/// Overflow.
 [[nodiscard]] Bytes attention_workspace(const PlacedDiagram& placed);
 
-/// The kernel of e4m3 in and bf16 out, attention_fp8_sm90: the strides of q, k and v are multiples of 16 elements.
+/// Plans attention_fp8_sm90, e4m3 in and bf16 out; the strides of q, k and v are multiples of 16 elements.
 [[nodiscard]] LaunchPlan attention_fp8_sm90_plan(const PlacedDiagram& placed, const AttentionCall& call,
                                                  const LaunchDevice& device);
 
-/// The plan of the kernel whose mapping the placement has. Throws Error where no kernel above has it.
+/// Plans the kernel of the placement's mapping. Throws Error if no kernel above has it.
 [[nodiscard]] LaunchPlan attention_plan(const PlacedDiagram& placed, const AttentionCall& call,
                                         const LaunchDevice& device);
 
-/// Gives a plan of any of them the memory of another call that is the same in all else: sizes, strides, scale, and
-/// which of the optional arrays it has. Throws Error for addresses that are no multiples of 16 bytes.
+/// Binds a plan of any of them to the memory of another call with equal sizes, strides, scale, and optional arrays.
+/// Throws Error for addresses that are not multiples of 16 bytes.
 void bind(LaunchPlan& plan, const AttentionCall& call);
 
 }  // namespace napkin

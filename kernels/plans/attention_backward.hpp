@@ -11,35 +11,36 @@
 namespace napkin {
 
 struct AttentionBackwardCall {
-  TensorView q, k, v, o, d_o;                ///< of the forward pass, and the gradient of its output
+  TensorView q, k, v, o, d_o;                ///< arrays of the forward pass, and the gradient of its output
   TensorView dq, dk, dv;                     ///< results
   std::uint64_t log_sum_exp = 0;             ///< the forward pass's: f32 [b, h * g, q], or [h * g, q rows] when packed
-  std::optional<double> scale;               ///< of the softmax; default d^-1/2
+  std::optional<double> scale;               ///< scale of the softmax; default d^-1/2
   std::uint64_t q_starts = 0, x_starts = 0;  ///< packed sequences, as AttentionCall has them
   std::int64_t q_rows = 0, x_rows = 0;
   std::optional<int> at_once;  ///< blocks of the gradients that run at once; default one for each SM
   std::uint64_t scratch = 0;   ///< scratch_bytes() of any content
-  std::uint64_t cycles = 0;    ///< u64 [SMs, 2], all ones and 0: wanted first start and last end; 0: not wanted
+  /// Address of u64 [SMs, 2] for first starts and last ends, initialised to all ones and 0; 0: not wanted.
+  std::uint64_t cycles = 0;
 
   [[nodiscard]] bool packed() const { return q_starts != 0; }
 };
 
-/// In the order of their launches.
+/// The plans of a backward call, in the order of their launches.
 struct AttentionBackwardPlans {
   LaunchPlan delta, gradients, convert;
   [[nodiscard]] std::array<const LaunchPlan*, 3> all() const { return {&delta, &gradients, &convert}; }
 };
 
-/// Device memory that a call needs beside its arrays: the workspace of each of its plans. Throws Overflow.
+/// Returns the device memory that a call needs beside its arrays: the workspace of each plan. Throws Overflow.
 [[nodiscard]] Bytes scratch_bytes(const PlacedDiagram& placed, const AttentionBackwardCall& call);
 
-/// The kernels of the mapping attention_backward_sm90 for this placement. Throws Error where the tile or an array is
-/// none that they take, Overflow for sizes beyond their integers.
+/// Plans the kernels of the mapping attention_backward_sm90. Throws Error for a tile or an array that they do not take,
+/// Overflow for sizes beyond their integers.
 [[nodiscard]] AttentionBackwardPlans attention_backward_sm90_plans(const PlacedDiagram& placed,
                                                                    const AttentionBackwardCall& call);
 
-/// Gives the plans the memory of another call that is the same in all else: sizes, strides and scale. Throws Error for
-/// addresses that are no multiples of 16 bytes. (Not `bind`: of a standard container that name finds std::bind.)
+/// Binds the plans to the memory of another call with equal sizes, strides and scale. Throws Error for addresses that
+/// are not multiples of 16 bytes. (Not named `bind`, which would find std::bind for a standard container.)
 void bind_backward(std::span<LaunchPlan> plans, const AttentionBackwardCall& call);
 
 }  // namespace napkin

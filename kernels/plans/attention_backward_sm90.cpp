@@ -63,7 +63,8 @@ AttentionBackwardConfig config_of(const PlacedDiagram& placed, const AttentionBa
   return c;
 }
 
-/// What the kernels before and behind depend on: tiles of other knobs share their variants.
+/// Returns the part of the configuration that the kernels before and after depend on, so that tiles share their
+/// variants.
 AttentionBackwardConfig rows_config(AttentionBackwardConfig c) {
   AttentionBackwardConfig out{};
   out.q = c.q;
@@ -76,13 +77,14 @@ AttentionBackwardConfig rows_config(AttentionBackwardConfig c) {
   return out;
 }
 
-/// Tiles of queries that a head's scratch has room for: of packed sequences each begins a tile of its own.
+/// Returns the tiles of queries for which a head's scratch has room; each packed sequence begins a tile.
 Count scratch_tiles(const AttentionBackwardCall& call, int b, int q, int tile_q) {
   return call.packed() ? Count(call.q_rows) / tile_q + Count(b) : ceil_div(q, tile_q);
 }
 
-/// Heads whose first blocks start before any one's second: under a causal mask the first blocks are the longest, so the
-/// last ones to start end soon. As many as half of the L2 holds Q, dO and dQ of, and a divisor of all; else one.
+/// Returns the number of heads whose first blocks start before any second block. Under a causal mask first blocks are
+/// longest, so that the last to start end soon. Half of the L2 must hold their Q, dO and dQ, and the number divides all
+/// heads; else one.
 Count heads_together(const PlacedDiagram& placed, const AttentionBackwardConfig& c, Count rows, Count heads) {
   const std::vector<Level>& levels = placed.machine->levels;
   const auto cache =
@@ -161,7 +163,7 @@ RowsPointer rows_of(const std::string& name, const TensorView& view) {
   return {nullptr, view.row, view.head, view.batch};
 }
 
-/// All but the memory; pointers into the scratch are distances from its first one.
+/// Makes the arguments without memory; pointers into the scratch are offsets from its beginning.
 AttentionBackwardArguments arguments_of(const AttentionBackwardCall& call, const AttentionBackwardShape& shape,
                                         const PlacementReader& read) {
   AttentionBackwardArguments a{};

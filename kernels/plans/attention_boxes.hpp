@@ -1,6 +1,6 @@
 #pragma once
-// AttentionBoxes tells the copy engine how rows of heads lie in device memory: a tile's box of Q is 64 columns of 16
-// queries of 4 query heads, a chunk's box of K is 64 columns of 128 keys.
+// AttentionBoxes describes to the copy engine how rows of heads lie in device memory: a tile's box of Q is 64 columns
+// of 16 queries of 4 query heads, a chunk's box of K is 64 columns of 128 keys.
 
 #include <cstdint>
 #include <string>
@@ -10,18 +10,19 @@
 
 namespace napkin {
 
-/// Columns of a head as they lie in memory, and as a block holds them: zeros behind those that there are.
+/// The columns of a head in memory, and in a block: padded with zeros.
 struct HeadColumns {
   int own, held;
 };
 
-/// The sizes of a question's arrays. Packed sequences lie one behind the other: they are one sequence of all rows.
+/// The sizes of a question's arrays. Packed sequences count as one sequence of all rows.
 struct AttentionBoxes {
   DType type = DType::bf16;
   std::int64_t h = 0, g = 0, q = 0, x = 0;
-  std::int64_t b = 0, key_sequences = 0;  ///< of queries; of keys: with pages these are the pages, of x keys each
+  std::int64_t b = 0, key_sequences = 0;  ///< numbers of sequences of queries and of keys; with pages the latter are
+                                          ///< pages, of x keys each
 
-  /// `Call` has packed(), q_rows and x_rows.
+  /// Reads the shape of a call, which has packed(), q_rows and x_rows.
   template <class Call>
   AttentionBoxes(const PlacedDiagram& placed, const Call& call, const PlacementReader& read)
       : type(placed.problem->dtype),
@@ -32,10 +33,11 @@ struct AttentionBoxes {
         b(call.packed() ? 1 : read.size("b")),
         key_sequences(b) {}
 
-  /// Q or O: `rows` queries of each of `heads` query heads a copy. `offset`: of its map in the kernel's parameter.
+  /// Makes the box of Q or O: `rows` queries of each of `heads` query heads a copy. `offset` is its map's in the
+  /// kernel's parameter.
   [[nodiscard]] TensorBox queries(std::size_t offset, const std::string& name, const TensorView& view,
                                   const HeadColumns& columns, int heads, int rows) const;
-  /// K or V: `rows` keys a copy.
+  /// Makes the box of K or V: `rows` keys a copy.
   [[nodiscard]] TensorBox keys(std::size_t offset, const std::string& name, const TensorView& view,
                                const HeadColumns& columns, int rows) const;
 };

@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::string_view decode_kernel = "attention_decode_sm90";
 
-/// How a placement's keys are dealt out, and where parts lie in the workspace: first the tiles' counters, then each
-/// part's log-sum-exp, then its output.
+/// The division of a placement's keys, and its parts in the workspace: first the tiles' counters, then each part's
+/// log-sum-exp, then its output.
 struct Parts {
   Count tiles, parts, batch_tiles, log_sum_exps, outputs;  ///< the last two in numbers, of all parts
   int chunks = 0;
@@ -53,7 +53,7 @@ AttentionConfig decode_config_of(const PlacedDiagram& placed, const AttentionCal
   return c;
 }
 
-/// Keys that one copy brings: a chunk, or what lies in one page.
+/// Returns the keys that a copy loads: a chunk, or its part in a page.
 int box_keys(const AttentionCall& call, const AttentionConfig& c) {
   return call.pages.table == 0 ? c.x : to_int(std::min<std::int64_t>(call.pages.size, c.x), "page");
 }

@@ -40,7 +40,7 @@ Initialiser written(const AttentionFp8Config& config) {
   return out;
 }
 
-/// An array of e4m3 as pairs of them, which are 16 bits like a number of the other kernels.
+/// Returns an array of e4m3 as pairs, which have 16 bits like a number of the other kernels.
 TensorView pairs(const std::string& name, TensorView view, std::int64_t heads, std::int64_t rows, std::int64_t b) {
   const auto halve = [&](std::int64_t& stride, std::int64_t length) {
     require(length == 1 || stride % 16 == 0, name, "has a stride of " + std::to_string(stride) + " elements",

@@ -1,6 +1,6 @@
 #pragma once
-// These functions are what the plans of all attention kernels share: attention_shape tells the device a question's
-// sizes, mask_kind_of its mask.
+// The plans of all attention kernels share these functions: attention_shape passes a question's sizes to the device,
+// mask_kind_of its mask.
 
 #include <numbers>
 #include <optional>
@@ -17,14 +17,16 @@ namespace napkin {
 [[nodiscard]] TileOrder tile_order_of(std::string_view word);
 [[nodiscard]] MaskKind mask_kind_of(const Mask& mask);
 
-/// A configuration of attention_sm90's templates by field name, as the compiler reads it.
+/// Writes a configuration of attention_sm90's templates by field name, as the compiler reads it.
 [[nodiscard]] Initialiser written(const AttentionConfig& config);
 
-/// `tile_q` queries of `tile_g` query heads a tile. Throws Overflow for more tiles than an int counts.
+/// Makes the shape for tiles of `tile_q` queries of `tile_g` query heads. Throws Overflow for more tiles than an int
+/// counts.
 [[nodiscard]] AttentionShape attention_shape(const PlacedDiagram& placed, int tile_q, int tile_g,
                                              const LaunchDevice& device, const PlacementReader& read);
 
-/// Writes what every kernel's configuration has of a question: its type, mask, widths, and what its call asks for.
+/// Writes the fields of every kernel's configuration that follow from a question: type, mask, widths, and the call's
+/// options.
 template <class Config, class Call>
 void set_question(Config& c, const PlacedDiagram& placed, const Call& call, const PlacementReader& read) {
   c.d = read.held("d");
@@ -36,7 +38,7 @@ void set_question(Config& c, const PlacedDiagram& placed, const Call& call, cons
   c.cycles = call.cycles != 0;
 }
 
-/// Writes where the copy engine puts Q, K and V, where the barriers lie behind them, and the registers of a thread.
+/// Writes the places in shared memory of Q, K, V and the barriers after them, and the registers of a thread.
 template <class Config>
 void set_copies(Config& c, const PlacementReader& read) {
   c.q_offset = read.offset("Q");
@@ -47,7 +49,7 @@ void set_copies(Config& c, const PlacementReader& read) {
   c.consumer_registers = read.registers("consumer");
 }
 
-/// The softmax scale: the call's, else d^-1/2. Throws Error where it is not positive.
+/// Returns the softmax scale: the call's, else d^-1/2. Throws Error if it is not positive.
 [[nodiscard]] double softmax_scale(const std::optional<double>& scale, const PlacementReader& read);
 
 /// Writes the softmax scale, and the scale times log2 e.
@@ -58,11 +60,11 @@ void set_scale(Arguments& a, const std::optional<double>& wanted, const Placemen
   a.scale_log2 = static_cast<float>(scale * std::numbers::log2e);
 }
 
-/// attention_sm90's parameter, with which those of the decode and FP8 kernels begin, but for its maps and its memory.
+/// Makes attention_sm90's parameter, with which the decode and FP8 kernels' begin, without its maps and its memory.
 [[nodiscard]] AttentionArguments attention_arguments(const AttentionCall& call, const AttentionShape& shape,
                                                      const PlacementReader& read);
 
-/// Writes what the forward kernels' parameters have of a call's memory.
+/// Writes the memory of a call into the forward kernels' parameters.
 template <class Arguments>
 void bind_common(Arguments& a, const AttentionCall& call) {
   a.shape.q_starts = reinterpret_cast<const int*>(call.q_starts);
@@ -85,7 +87,7 @@ void bind_decode_sm90(LaunchPlan& plan, const AttentionCall& call);
 void bind_fp8_sm90(LaunchPlan& plan, const AttentionCall& call);
 void bind_sm80(LaunchPlan& plan, const AttentionCall& call);
 
-/// Throws Error where packed sequences lack their starts or rows, and where a dump stands beside what it cannot.
+/// Throws Error if packed sequences lack their starts or rows, or if a dump excludes other options.
 void check_call(const AttentionCall& call, std::string_view kernel);
 
 }  // namespace napkin

@@ -6,7 +6,7 @@
 namespace napkin {
 namespace {
 
-/// The names bound here are checked by number, the names written by the kernel's compiler.
+/// Writes the configuration. The names bound here are checked by number, the written names by the kernel's compiler.
 Initialiser written(const AttentionSm80Config& config) {
   const auto& [q, x, warps, stages, q_registers, swizzle, rescale_rarely, d, dv, bf16, mask, packed, padded, cycles,
                dump, q_offset, k_offset, v_offset, o_offset, blocks] = config;
@@ -47,7 +47,7 @@ AttentionSm80Config sm80_config_of(const PlacedDiagram& placed, const AttentionC
   return c;
 }
 
-/// Rows are copied 16 bytes at a time. A stride along an axis of one element is never used.
+/// Checks and returns strides; rows are copied 16 bytes at a time. A stride along an axis of one element is never used.
 Strides strides_of(const std::string& name, const TensorView& view, std::int64_t rows, std::int64_t heads,
                    std::int64_t batches, bool packed) {
   const auto checked = [&](std::int64_t stride, std::int64_t size) {
@@ -58,7 +58,7 @@ Strides strides_of(const std::string& name, const TensorView& view, std::int64_t
   return {checked(view.row, rows), checked(view.head, heads), packed ? 0 : checked(view.batch, batches)};
 }
 
-/// One head tile after the other, each from its first row: sections of one.
+/// Orders head tiles one after the other, each from its first row: sections of one.
 AttentionShape in_grid_order(AttentionShape shape) {
   shape.section = shape.last_section = divisor(1);
   shape.section_tiles = shape.q_tiles;

@@ -5,7 +5,7 @@
 
 namespace napkin {
 
-/// The names bound here are checked by number, the names written by the kernel's compiler.
+/// Writes the configuration. The names bound here are checked by number, the written names by the kernel's compiler.
 Initialiser written(const AttentionConfig& config) {
   const auto& [q, x, warpgroups, stages, q_stages, overlap, pingpong, p_shared, rescale_rarely, g, cluster, order, d,
                dv, bf16, mask, packed, padded, cycles, dump, q_offset, k_offset, v_offset, p_offset, barriers_offset,

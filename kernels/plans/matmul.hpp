@@ -1,5 +1,6 @@
 #pragma once
-// A MatmulCall is one matrix product on the device, C[a, c] = A[a, b] B[b, c]; of e4m3 B lies as [c, b], and C is bf16.
+// A MatmulCall is one matrix product on the device, C[a, c] = A[a, b] B[b, c]; for e4m3 B is stored as [c, b], and C is
+// bf16.
 
 #include <cstdint>
 
@@ -11,29 +12,30 @@ namespace napkin {
 /// Rows in device memory; a row is dense.
 struct MatrixView {
   std::uint64_t address = 0;
-  std::int64_t row = 0;  ///< elements from row to row, a multiple of 8; of e4m3 of 16
+  std::int64_t row = 0;  ///< stride in elements, a multiple of 8 (for e4m3 of 16)
 };
 
 struct MatmulCall {
   MatrixView a, b, c;
-  std::uint64_t cycles = 0;  ///< u64 [SMs, 2], all ones and 0: wanted first start and last end; 0: not wanted
-  std::uint64_t arrived = 0, sums = 0;  ///< memory of matmul_scratch(), for one launch at a time; 0 where it has none
-  std::uint64_t a_scale = 0, b_scale = 0;  ///< of e4m3: f32 that a number of A and of B is to be multiplied by; 0: 1
+  /// Address of u64 [SMs, 2] for first starts and last ends, initialised to all ones and 0; 0: not wanted.
+  std::uint64_t cycles = 0;
+  std::uint64_t arrived = 0, sums = 0;  ///< addresses of matmul_scratch()'s memory, for one launch at a time; 0: none
+  std::uint64_t a_scale = 0, b_scale = 0;  ///< scales of A and B for e4m3: addresses of f32; 0: 1
 };
 
-/// What a placement with parts (split-K) needs beside its matrices.
+/// The memory, beside its matrices, that a placement with parts (split-K) needs.
 struct MatmulScratch {
-  Count counters;  ///< i32, zero before the first launch; a launch leaves them so
-  Bytes sums;      ///< parts in f32, whatever is there before and after
+  Count counters;  ///< number of i32 that are zero before the first launch; each launch resets them
+  Bytes sums;      ///< bytes of parts in f32; their contents before and after do not matter
 };
 [[nodiscard]] MatmulScratch matmul_scratch(const PlacedDiagram& placed);
 
-/// The kernel of the placement's mapping, matmul_sm90 or matmul_fp8_sm90. Throws Error where the tile or a matrix is
-/// none that it takes: rows of all three start at multiples of 16 bytes, and b is a multiple of 16 bytes. Throws
-/// Overflow for sizes beyond its integers.
+/// Plans matmul_sm90 or matmul_fp8_sm90, by the placement's mapping. Throws Error for a tile or a matrix that it does
+/// not take: rows start at multiples of 16 bytes, and b is a multiple of 16 bytes. Throws Overflow for sizes beyond its
+/// integers.
 [[nodiscard]] LaunchPlan matmul_plan(const PlacedDiagram& placed, const MatmulCall& call, const LaunchDevice& device);
 
-/// Gives a plan the memory of another call whose sizes and strides are the same. Throws Error as above.
+/// Binds a plan to the memory of another call with equal sizes and strides. Throws Error as above.
 void bind(LaunchPlan& plan, const MatmulCall& call);
 
 }  // namespace napkin

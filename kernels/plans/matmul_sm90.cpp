@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view fp8_product = "matmul_fp8_sm90";
 
-/// Elements of A and B in one of 16 bits, as the kernel and the copy engine see them.
+/// Returns the elements of A and B in one 16-bit element of the kernel and the copy engine.
 int packed(const MatmulConfig& c) { return c.fp8 ? 2 : 1; }
 
 Initialiser::Enumerator enumerator(MatmulOrder order) {
@@ -30,7 +30,7 @@ MatmulOrder order_of(std::string_view word) {
   return word == "grouped" ? MatmulOrder::grouped : MatmulOrder::hilbert;
 }
 
-/// The names bound here are checked by number, the names written by the kernel's compiler.
+/// Writes the configuration. The names bound here are checked by number, the written names by the kernel's compiler.
 Initialiser written(const MatmulConfig& config) {
   const auto& [a, c, b, warpgroups, stages, cluster, order, bf16, ragged, cycles, a_offset, b_offset, c_offset,
                barriers_offset, producer_registers, consumer_registers, split, fp8, merges] = config;
@@ -72,7 +72,7 @@ MatmulConfig config_of(const PlacedDiagram& placed, const MatmulCall& call, cons
   return c;
 }
 
-/// Clusters that the device holds at once.
+/// Returns the clusters that the device holds at once.
 int resident_clusters(const MatmulConfig& c, const LaunchDevice& device) { return std::max(device.sms / c.cluster, 1); }
 
 MatmulShape shape_of(const MatmulConfig& c, const LaunchDevice& device, const PlacementReader& read) {

@@ -1,6 +1,6 @@
 #pragma once
-// A PlacementReader is how launch plans read a placed diagram, and how they tell the copy engine of arrays: K's box is
-// 128 rows of 64 columns.
+// A PlacementReader reads from a placed diagram what launch plans need, and describes arrays to the copy engine: K's
+// box is 128 rows of 64 columns.
 
 #include <cstring>
 #include <initializer_list>
@@ -15,7 +15,7 @@
 
 namespace napkin {
 
-constexpr int element_bytes = 2;  // of bf16 and f16, and of a pair of e4m3
+constexpr int element_bytes = 2;  // bytes of an element of bf16 or f16, or of two of e4m3
 
 /// The placement's numbers by name.
 class PlacementReader {
@@ -23,20 +23,20 @@ class PlacementReader {
   explicit PlacementReader(const PlacedDiagram& placed) : placed_(placed), plan_(plan(placed)) {}
 
   [[nodiscard]] int size(std::string_view axis) const;
-  /// The size of an axis as the kernel holds it: padded with zeros, where its mapping says so.
+  /// Returns the size of an axis as the kernel holds it: padded with zeros, if its mapping says so.
   [[nodiscard]] int held(std::string_view axis) const;
   [[nodiscard]] int knob(std::string_view name) const;
   [[nodiscard]] std::string_view word(std::string_view name) const;
-  /// Where a variable lies in shared memory. Throws Error where it does not.
+  /// Returns a variable's offset in shared memory. Throws Error if it is not there.
   [[nodiscard]] int offset(std::string_view variable) const;
-  /// Behind the last variable: where barriers lie.
+  /// Returns the end of the last variable, at which barriers begin.
   [[nodiscard]] int end() const;
-  /// A thread of that agent, as the mapping sets it. Throws Error where it does not.
+  /// Returns the registers of a thread of that agent, as the mapping sets them. Throws Error if it does not.
   [[nodiscard]] int registers(std::string_view agent) const;
   [[nodiscard]] int shared_total() const { return to_int(plan_.shared_total.value, "shared memory"); }
   [[nodiscard]] const Plan& resources() const { return plan_; }
 
-  /// What every kernel asks of its placement: its own mapping, a type that it takes, and room. Throws Error.
+  /// Checks that the placement has the kernel's mapping, a type that it takes, and room. Throws Error.
   void check(std::string_view kernel, const std::vector<DType>& types = {DType::bf16, DType::f16}) const;
 
  private:
@@ -46,26 +46,26 @@ class PlacementReader {
   Plan plan_;
 };
 
-/// Throws Error where it does not hold.
+/// Throws Error unless `holds`.
 void require(bool holds, std::string_view where, const std::string& what, const std::string& right);
 
-/// Elements of one swizzle span: the widest of 64, 32 and 16 that divides.
+/// Returns the elements of a swizzle span: the widest of 64, 32 and 16 that divides `columns`.
 [[nodiscard]] std::uint32_t span_of(int columns);
 
-/// `sizes` and `box` in elements, innermost axis first; `strides` in elements, without the innermost. Its address is
-/// set when the plan is bound. Throws Error for strides that are no multiples of 16 bytes; an axis of one element may
-/// have any.
+/// Makes a box; the plan's binding sets its address. `sizes` and `box` are in elements, innermost axis first, `strides`
+/// too, without the innermost. Throws Error for strides that are not multiples of 16 bytes, except along an axis of one
+/// element.
 [[nodiscard]] TensorBox box_of(std::size_t offset, const std::string& name, DType type,
                                const std::vector<std::int64_t>& sizes, const std::vector<std::int64_t>& strides,
                                std::vector<std::uint32_t> box);
 
-/// An array's address. Throws Error for one that is no multiple of 16 bytes.
+/// Returns the array's address. Throws Error if it is not a multiple of 16 bytes.
 [[nodiscard]] std::uint64_t aligned(const std::string& name, std::uint64_t address);
 
-/// Sets where the plan's boxes copy from and to: arrays by name, in the boxes' order.
+/// Sets the addresses of the plan's boxes: arrays by name, in the boxes' order.
 void bind_boxes(LaunchPlan& plan, std::initializer_list<std::pair<const char*, std::uint64_t>> arrays);
 
-/// Changes the parameter of a plan's kernel. Throws Error where it is another kernel's.
+/// Changes the parameter of a plan's kernel. Throws Error if it is another kernel's.
 template <class Arguments, class Change>
 void change_arguments(LaunchPlan& plan, const Change& change) {
   Arguments arguments;
@@ -76,7 +76,7 @@ void change_arguments(LaunchPlan& plan, const Change& change) {
   std::memcpy(plan.arguments.data(), &arguments, sizeof arguments);
 }
 
-/// The kernel's parameter as bytes.
+/// Returns the kernel's parameter as bytes.
 template <class Arguments>
 [[nodiscard]] std::vector<std::byte> bytes_of_arguments(const Arguments& arguments) {
   const auto* first = reinterpret_cast<const std::byte*>(&arguments);

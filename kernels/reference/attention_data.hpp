@@ -14,12 +14,11 @@
 
 namespace napkin {
 
-/// What the inputs are: `normal` numbers, or what makes an online softmax work or rest. `growing`: from the last key to
-/// the first, which is how the bundled kernels go, each key's exponential is 2^growth times the one before: with 0.25
-/// every chunk of 48 keys and more outgrows a kept maximum by 2^12; `shrinking`: from the first to the last; `spike`:
-/// one score of each row, at a random key, is beyond all others; `zeros`: Q, K and V.
+/// The values of the inputs: `normal`; `zeros`; `growing`, where each key's exponential, from the last key (at which
+/// bundled kernels start), is 2^growth times the one before; `shrinking`, the reverse; `spike`, with one dominant score
+/// a row.
 enum class AttentionInputs { normal, zeros, growing, shrinking, spike };
-/// "normal", "zeros", ... Throws Error on another word.
+/// Parses "normal", "zeros", ... Throws Error for another word.
 [[nodiscard]] AttentionInputs inputs_of(const std::string& word);
 
 struct AttentionLayout {
@@ -27,18 +26,18 @@ struct AttentionLayout {
   DType type = DType::bf16;
   Mask mask;
   bool log_sum_exp = true;
-  bool heads_first = false;  ///< [b, head, row, d] instead of [b, row, head, d]
-  std::int64_t gap =
-      0;  ///< elements between rows that belong to nobody (a multiple of 8); a row and a head then do too
-  std::vector<std::int32_t> q_lengths, x_lengths;    ///< packed: one of each per sequence; else empty
-  double deviation = 1;                              ///< of the inputs
-  double growth = 0.25;                              ///< of growing and shrinking inputs, powers of two a key
-  AttentionInputs inputs = AttentionInputs::normal;  ///< others than normal: not packed
+  bool heads_first = false;  ///< true for [b, head, row, d], false for [b, row, head, d]
+  /// Unused elements between rows (a multiple of 8); heads and sequences then have an unused row and head between them.
+  std::int64_t gap = 0;
+  std::vector<std::int32_t> q_lengths, x_lengths;    ///< lengths of packed sequences; else empty
+  double deviation = 1;                              ///< standard deviation of the inputs
+  double growth = 0.25;                              ///< exponent of growing and shrinking inputs, powers of two a key
+  AttentionInputs inputs = AttentionInputs::normal;  ///< values of the inputs; packed: `normal` only
   std::uint64_t seed = 1;
 };
 
-/// Rows of heads as the layout says, heads outside rows or inside. Where rows have gaps, a head's last row and a
-/// sequence's last head have one behind them that belongs to nobody.
+/// Lays out rows of heads, heads outside or inside of rows. If rows have gaps, an unused row follows
+/// each head, and an unused head each sequence.
 [[nodiscard]] TensorView strided(const AttentionLayout& layout, std::int64_t rows, std::int64_t heads,
                                  std::int64_t columns);
 
@@ -48,16 +47,16 @@ class AttentionData {
   AttentionData(Runtime& runtime, const AttentionLayout& layout);
 
   [[nodiscard]] AttentionCall call() const;
-  /// The call with cycles wanted (measure_cycles()).
+  /// Returns the call that also writes cycles (measure_cycles()).
   [[nodiscard]] AttentionCall counting_call() const;
   [[nodiscard]] const DeviceMemory& spans() const { return spans_; }
 
-  /// Other inputs than the random ones: Q[b,h,g,q,d], K[b,h,x,d] and V[b,h,x,dv], rounded to the type. Not packed.
+  /// Sets the inputs to given numbers, rounded to the type: Q[b,h,g,q,d], K[b,h,x,d] and V[b,h,x,dv]. Not packed.
   void set_inputs(const Tensors& inputs) const;
 
-  /// Every output element becomes a NaN that no kernel writes.
+  /// Sets every output element to a NaN that no kernel writes.
   void poison() const;
-  /// Inputs and outputs as they are now.
+  /// Returns the current inputs and outputs.
   [[nodiscard]] HostAttention download() const;
 
  private:
@@ -81,7 +80,7 @@ class AttentionData {
   DeviceMemory spans_, q_starts_memory_, x_starts_memory_;
 };
 
-/// 2 (d + dv) FLOP a pair by the field's convention: causal counts half of q x, a window its visible pairs.
+/// Returns the FLOP by the usual convention, 2 (d + dv) a pair: causal counts half of q x, a window its visible pairs.
 [[nodiscard]] double attention_flops(const AttentionLayout& layout);
 
 }  // namespace napkin

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t most_bytes = std::int64_t{1} << 32;  // on the device, and in files
 
-/// What a tile holds of each axis.
+/// The range of a tile on each axis.
 using Box = std::vector<Span>;
 
 AttentionDump columns_of(const PlacedDiagram& placed) {
@@ -60,7 +60,7 @@ Place place_of(const PlacedDiagram& placed, std::int64_t tile) {
   return out;
 }
 
-/// The array's part of one chunk's rows: (query, packed head), the head fastest.
+/// Returns the array's part of a chunk's rows: (query, packed head), the head fastest.
 Tensor cut(const PlacedDiagram& placed, const Named& named, const Box& box, const DumpLayout& layout,
            std::span<const float> rows) {
   const Diagram& diagram = placed.streamed->diagram;

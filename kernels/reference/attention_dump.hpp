@@ -12,21 +12,20 @@
 
 namespace napkin {
 
-/// What a placed tile's debug variant writes. Throws Overflow.
+/// Lays out the dump of a placed tile's debug variant. Throws Overflow.
 [[nodiscard]] DumpLayout attention_dump_layout(const PlacedDiagram& placed);
-/// Of all tiles.
+/// Returns the bytes of all tiles' dumps.
 [[nodiscard]] Bytes attention_dump_bytes(const PlacedDiagram& placed);
 
-/// Shows one tile's part of it (DumpLayout::tile_size() numbers) under the names, groups and chunks that run_streamed()
-/// has, clipped to the arrays; chunks that hold nothing but the poison were not visited. Pure. Throws CudaFailure where
-/// the tile was never written.
+/// Shows a tile's part (DumpLayout::tile_size() numbers) under the names, groups and chunks of run_streamed(), clipped
+/// to the arrays; chunks of poison were not visited. Pure. Throws CudaFailure if the tile was never written.
 void show_attention_tile(const PlacedDiagram& placed, int tile, std::span<const float> numbers,
                          const DumpOptions& options);
 
-/// Runs the debug variant once on these inputs. Throws Error for intermediates that are too many, CudaFailure.
+/// Runs the debug variant once on these inputs. Throws Error for too many intermediates, CudaFailure.
 void dump_attention(Runtime& runtime, const PlacedDiagram& placed, const Tensors& inputs, const DumpOptions& options);
 
-/// What an attention kernel with that planner offers.
+/// Makes the bundled kernel of an attention kernel with that planner.
 template <AttentionPlanner Planner>
 [[nodiscard]] BundledKernel attention_bundled(std::string mapping) {
   const auto variant = [](const PlacedDiagram& placed, bool counting, const LaunchDevice& device) {

@@ -16,7 +16,7 @@ std::vector<std::int32_t> first_rows_of(const std::vector<std::int32_t>& lengths
   return out;
 }
 
-/// Scales from a quarter to four, of a block now and then 0.
+/// Makes scales from a quarter to four; some blocks of 128 rows have scale 0.
 std::vector<float> scales(Fp8Scales kind, std::int64_t batches, std::int64_t heads, std::int64_t rows,
                           std::uint64_t seed, ScaleView& view) {
   if (kind == Fp8Scales::none) return {};

@@ -29,9 +29,9 @@ class Fp8Device {
 
   [[nodiscard]] const AttentionCall& call() const { return call_; }
 
-  /// Every output element becomes a NaN that no kernel writes.
+  /// Sets every output element to a NaN that no kernel writes.
   void poison() const { device_.poison({call_.o.address, call_.log_sum_exp}); }
-  /// The outputs as they are now.
+  /// Returns the current outputs.
   [[nodiscard]] const std::vector<std::uint16_t>& output() const {
     device_.fetch(arrays_.o, call_.o.address);
     return arrays_.o;
@@ -46,7 +46,7 @@ class Fp8Device {
 
  private:
   DeviceArrays device_;
-  mutable Fp8Arrays arrays_;  // its outputs are those of the device, when they were fetched last
+  mutable Fp8Arrays arrays_;  // outputs as last fetched from the device
   AttentionCall call_;
 };
 

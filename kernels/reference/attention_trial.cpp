@@ -10,29 +10,29 @@
 namespace napkin {
 namespace {
 
-/// A row of the output and what it should be.
+/// A row of the output and its reference.
 struct KnownRow {
   std::int64_t batch = 0, head = 0, query = 0;
   std::vector<double> o;
   double log_sum_exp = 0;
-  double unfused_error = 0;  ///< of a framework's unfused attention in the same type
+  double unfused_error = 0;  ///< error of a framework's unfused attention in the same type
 };
 
-/// The queries of each sequence.
+/// Returns the number of queries of each sequence.
 std::vector<std::int64_t> queries_of(const AttentionLayout& layout) {
   if (layout.q_lengths.empty())
     return std::vector<std::int64_t>(static_cast<std::size_t>(layout.sizes.b), layout.sizes.q);
   return {layout.q_lengths.begin(), layout.q_lengths.end()};
 }
 
-/// The first row of each sequence among all, and at the end how many there are.
+/// Returns the first row of each sequence, and at the end the number of all rows.
 std::vector<std::int64_t> first_rows(const AttentionLayout& layout) {
   std::vector<std::int64_t> out{0};
   for (const std::int64_t queries : queries_of(layout)) out.push_back(out.back() + queries);
   return out;
 }
 
-/// Rows spread over sequences, heads and places in a sequence.
+/// Samples rows over sequences, heads and places in a sequence.
 std::vector<KnownRow> sampled(const AttentionLayout& layout, const std::vector<std::int64_t>& first_row,
                               std::int64_t most, std::uint64_t seed) {
   std::vector<KnownRow> rows;

@@ -12,10 +12,10 @@ namespace napkin {
 using AttentionPlanner = LaunchPlan (*)(const PlacedDiagram& placed, const AttentionCall& call,
                                         const LaunchDevice& device);
 
-/// A call that names no memory: for compiling the placement's variant.
+/// Returns a call without memory, for compiling the placement's variant.
 [[nodiscard]] AttentionCall call_without_arrays(const PlacedDiagram& placed, bool counting);
 
-/// The question of this placement, its arrays dense. Throws Overflow for packed rows that an int does not count.
+/// Returns this placement's layout, its arrays dense. Throws Overflow for packed rows that an int does not count.
 [[nodiscard]] AttentionLayout attention_layout(const PlacedDiagram& placed, std::uint64_t seed);
 
 [[nodiscard]] std::unique_ptr<KernelTrial> attention_trial(Runtime& runtime, const PlacedDiagram& placed,

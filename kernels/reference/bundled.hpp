@@ -1,6 +1,6 @@
 #pragma once
-// A BundledKernel is what a bundled kernel offers to whoever measures it: its variants, and problems on the device
-// whose right answer is known. A new kernel is a file beside this one and its line in bundled.cpp.
+// A BundledKernel lets tests and `napkin validate` run a bundled kernel: its variants, and problems on the device whose
+// right answer is known. A new kernel is a file beside this one and its line in bundled.cpp.
 
 #include <cstdint>
 #include <memory>
@@ -17,8 +17,8 @@ namespace napkin {
 
 struct TrialOptions {
   std::int64_t rows = 64;  ///< compared with float64, spread over the output
-  std::uint64_t seed = 1;  ///< of the inputs and of the rows
-  int threads = 1;         ///< that compute them on the CPU
+  std::uint64_t seed = 1;  ///< seed of the inputs and of the rows
+  int threads = 1;         ///< threads that compute them on the CPU
 };
 
 /// Fresh random inputs and poisoned outputs of one question, for any tile of one kernel.
@@ -29,42 +29,44 @@ class KernelTrial {
   KernelTrial(const KernelTrial&) = delete;
   KernelTrial& operator=(const KernelTrial&) = delete;
 
-  /// `counting`: the variant that writes its cycles to spans().
+  /// Makes the plan of a tile; `counting` gives the variant that writes its cycles to spans().
   [[nodiscard]] virtual LaunchPlan plan(const PlacedDiagram& placed, bool counting) const = 0;
   [[nodiscard]] virtual const DeviceMemory& spans() const = 0;
 
-  /// Every output element becomes a NaN that no kernel writes.
+  /// Sets every output element to a NaN that no kernel writes.
   virtual void poison() const = 0;
   enum class Extent {
     rows,        ///< the sampled rows alone: a few milliseconds
-    everything,  ///< and every element for the poison, and what lies between the rows
+    everything,  ///< all elements too, for the poison, and the gaps between the rows
   };
-  /// The outputs as they are now.
+  /// Compares the current outputs with the reference.
   [[nodiscard]] virtual Comparison check(Extent extent) const = 0;
 };
 
-/// What is shown of a debug variant's run: as RunOptions says it to run_streamed().
+/// The options of a debug variant's run, with the meaning of RunOptions for run_streamed().
 struct DumpOptions {
   std::vector<std::string> observed;  ///< names; empty: all
   Observer observer;
 };
-constexpr std::uint32_t dump_poison = 0xFFFFFFFF;  ///< a NaN that no kernel makes: where it stands nothing was written
+constexpr std::uint32_t dump_poison = 0xFFFFFFFF;  ///< A NaN that no kernel makes, which marks words that were not
+                                                   ///< written.
 
 struct BundledKernel {
   std::string mapping;  ///< name of the mapping that describes it
-  /// The variant of a placed tile as a plan without arrays: enough to compile it. Of several launches the one whose
-  /// tile it is.
+  /// Plans the variant of a placed tile without arrays, enough to compile it; of several launches the one with the
+  /// tile.
   LaunchPlan (*variant)(const PlacedDiagram& placed, bool counting, const LaunchDevice& device) = nullptr;
-  /// `placed`: any tile of the question; nullptr where the kernel is several launches. Throws CudaFailure.
+  /// Prepares a trial for any tile of the question of `placed`; nullptr if the kernel consists of several launches.
+  /// Throws CudaFailure.
   std::unique_ptr<KernelTrial> (*trial)(Runtime& runtime, const PlacedDiagram& placed,
                                         const TrialOptions& options) = nullptr;
-  /// Runs the debug variant once on these inputs and shows its intermediates as run_streamed() would, chunks that the
-  /// kernel did not visit left out; nullptr where there is none. Throws Error where they are too many, CudaFailure.
+  /// Runs the debug variant once on these inputs and shows its intermediates as run_streamed() would, without chunks
+  /// that the kernel did not visit; nullptr if it has none. Throws Error for too many, CudaFailure.
   void (*dump)(Runtime& runtime, const PlacedDiagram& placed, const Tensors& inputs,
                const DumpOptions& options) = nullptr;
 };
 
-/// nullptr where no kernel of that mapping can be launched.
+/// Finds a kernel by its mapping; nullptr if none can be launched.
 [[nodiscard]] const BundledKernel* find_bundled(std::string_view mapping);
 [[nodiscard]] std::vector<std::string> bundled_names();
 

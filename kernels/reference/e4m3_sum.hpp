@@ -1,8 +1,7 @@
 #pragma once
-// e4m3_sum is what Hopper's tensor cores make of a sum of e4m3 products: 1 + 2^-13 is kept, 1 + 2^-14 is 1. One wgmma
-// adds 32 products to an accumulator: all are aligned to the largest exponent among them, cut 13 bits behind it, toward
-// zero, and the sum is cut there again. Every bit of 24,576 sums that a card made is this function's
-// (tests/measured/fp8_sums).
+// e4m3_sum adds e4m3 products as Hopper's tensor cores do: 1 + 2^-13 is kept, 1 + 2^-14 is 1. One wgmma adds 32
+// products to an accumulator: all are aligned to the largest exponent among them, cut 13 bits behind it, toward zero,
+// and the sum is cut there again. It equals 24,576 sums measured on a card bit by bit (tests/measured/fp8_sums).
 
 #include <algorithm>
 #include <bit>
@@ -15,10 +14,10 @@ namespace napkin {
 
 constexpr int e4m3_sum_terms = 32;
 
-/// 32 numbers of e4m3, taken apart: a row of a product meets every column, and is taken apart once.
+/// 32 e4m3 numbers, decoded once, as a row of a product meets every column.
 struct E4m3Terms {
   float values[e4m3_sum_terms];
-  std::int16_t exponents[e4m3_sum_terms];  ///< of a subnormal number that of the least normal one
+  std::int16_t exponents[e4m3_sum_terms];  ///< exponents; a subnormal number has that of the least normal one
   bool has_nan = false;
 
   E4m3Terms() = default;
@@ -27,24 +26,24 @@ struct E4m3Terms {
 
 namespace detail {
 
-constexpr int e4m3_kept_bits = 13;           // behind the largest exponent
+constexpr int e4m3_kept_bits = 13;           // bits kept below the largest exponent
 constexpr std::int16_t e4m3_zero = -1000;    // the exponent of 0
-constexpr int e4m3_least_exponent = 2 * -6;  // of a product that is not 0
+constexpr int e4m3_least_exponent = 2 * -6;  // least exponent of a product that is not 0
 
-/// 2^exponent of a normal double: sums are scaled there without rounding.
+/// Returns 2^exponent, a normal double, by which sums are scaled without rounding.
 inline double power_of_two(int exponent) {
   return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
 }
 
-/// floor(log2 |x|) of 0 and of normal numbers: a sum's last bit is at least 2^-31.
+/// Returns floor(log2 |x|) of 0 and of normal numbers: a sum's last bit is at least 2^-31.
 inline int exponent_of(float x) {
   return x == 0 ? e4m3_zero : static_cast<int>(std::bit_cast<std::uint32_t>(x) >> 23 & 255u) - 127;
 }
 
 }  // namespace detail
 
-/// `sum` plus the products of 32 numbers of e4m3, a and b. Inline, and its loops such that a compiler takes several
-/// terms at a time: the emulator's products are nothing else.
+/// Adds the products of 32 e4m3 numbers, a and b, to `sum`. Inline, with loops that a compiler can vectorise, since the
+/// emulator's products consist of it.
 inline float e4m3_sum(float sum, const E4m3Terms& a, const E4m3Terms& b) {
   using namespace detail;
   if (!std::isfinite(sum)) return sum;

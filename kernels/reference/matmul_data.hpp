@@ -16,17 +16,17 @@ struct MatmulLayout {
   MatmulSizes sizes;
   DType type = DType::bf16;
   std::int64_t gap = 0;  ///< elements between rows that belong to nobody, beside those up to a multiple of 16 bytes
-  double deviation = 1;  ///< of the inputs
+  double deviation = 1;  ///< standard deviation of the inputs
   std::uint64_t seed = 1;
 };
 
-/// What the numbers of A and of B stand for: 1, of e4m3 others.
+/// The scales of A and of B: 1, for e4m3 others.
 struct MatmulScales {
   float a = 1, b = 1;
 };
 [[nodiscard]] MatmulScales scales_of(const MatmulLayout& layout);
 
-/// Elements from row to row of a matrix of so many columns.
+/// Returns the elements from row to row of a matrix of so many columns.
 [[nodiscard]] std::int64_t row_of(const MatmulLayout& layout, std::int64_t columns, DType type);
 
 class MatmulData {
@@ -34,19 +34,19 @@ class MatmulData {
   /// Allocates and fills. Throws CudaFailure.
   MatmulData(Runtime& runtime, const MatmulLayout& layout);
 
-  /// With memory for the parts of a placement that has any.
+  /// Returns the call, with memory for the parts of a placement that has any.
   [[nodiscard]] MatmulCall call(const MatmulScratch& scratch = {}) const;
-  /// The call with cycles wanted (measure_cycles()).
+  /// Returns the call that also writes cycles (measure_cycles()).
   [[nodiscard]] MatmulCall counting_call(const MatmulScratch& scratch = {}) const;
   [[nodiscard]] const DeviceMemory& spans() const { return spans_; }
 
-  /// Every output element becomes a NaN that no kernel writes.
+  /// Sets every output element to a NaN that no kernel writes.
   void poison() const { c_.memory.set(device_, poison_byte); }
   [[nodiscard]] HostMatmul inputs() const;
-  /// One row of the output as it is now, without what lies behind it; and all of it with that.
+  /// Returns a row of the output as it is now, without the gap after it; the next function returns all of it with gaps.
   [[nodiscard]] std::vector<std::uint16_t> row(std::int64_t index) const;
   [[nodiscard]] HostMatrix output() const;
-  /// An element beside C, its parts' sums or their counters that was written; empty: none.
+  /// Names a written element beside C, its parts' sums or their counters; empty: none.
   [[nodiscard]] std::string beside() const;
 
  private:
@@ -63,7 +63,7 @@ class MatmulData {
   MatmulLayout layout_;
   Matrix a_, b_, c_;
   DeviceMemory spans_, scales_;
-  mutable std::vector<BandedMemory> counters_, sums_;  // the last are the largest: what launches are bound to stays
+  mutable std::vector<BandedMemory> counters_, sums_;  // the last is the largest; launches may still use the others
 };
 
 }  // namespace napkin

@@ -9,7 +9,7 @@
 namespace napkin {
 namespace {
 
-/// Columns `first` to `last` of those rows.
+/// Computes columns `first` to `last` of those rows.
 void multiply(const HostMatmul& m, const std::vector<std::int64_t>& rows, std::int64_t first, std::int64_t last,
               std::vector<std::vector<double>>& out) {
   const auto width = static_cast<std::size_t>(last - first), from = static_cast<std::size_t>(first);

@@ -13,7 +13,7 @@ struct MatmulSizes {
   std::int64_t a = 1, b = 1, c = 1;
 };
 
-/// C's type where A and B have that one.
+/// Returns C's type for that of A and B.
 [[nodiscard]] constexpr DType result_type(DType type) { return type == DType::e4m3 ? DType::bf16 : type; }
 
 /// Numbers of 16 bits or 8 on the host, rows of `row` elements.
@@ -25,26 +25,27 @@ struct HostMatrix {
   }
 };
 
-/// What is multiplied.
+/// The factors of a product.
 struct HostMatmul {
   MatmulSizes sizes;
   DType type = DType::bf16;
-  HostMatrix a, b;   ///< of e4m3 b has c rows
-  double scale = 1;  ///< of the product
+  HostMatrix a, b;   ///< factors; for e4m3 b has c rows
+  double scale = 1;  ///< scale of the product
 };
 
-/// Rows of A B, each of sizes.c columns, by so many threads.
+/// Computes rows of A B, each of sizes.c columns, by so many threads.
 [[nodiscard]] std::vector<std::vector<double>> reference_rows(const HostMatmul& m,
                                                               const std::vector<std::int64_t>& rows, int threads = 1);
 
-/// Holds one row of C to the reference. reference_error: of the exact product rounded to the type.
+/// Compares a row of C with the reference. reference_error is that of the exact product rounded to the type.
 void compare_row(std::span<const std::uint16_t> row, const std::vector<double>& reference, DType type,
                  Comparison& into);
 
-/// Elements of C, of so many columns, that still hold the poison, and elements behind its rows that do not.
+/// Counts elements of C, which has so many columns, that still hold the poison, and elements after its rows that do
+/// not.
 void count_poison(const HostMatrix& c, std::int64_t columns, Comparison& into);
 
-/// `most` rows of `all`, evenly spread with a start of the seed's.
+/// Returns `most` of `all` rows, evenly spread from a start that the seed gives.
 [[nodiscard]] std::vector<std::int64_t> spread_rows(std::int64_t all, std::int64_t most, std::uint64_t seed);
 
 }  // namespace napkin

@@ -7,7 +7,7 @@
 
 namespace napkin {
 
-/// `count` numbers as bytes; a seed makes the same ones each time.
+/// Returns `count` numbers as bytes, always the same for a seed.
 [[nodiscard]] std::vector<std::uint8_t> normal_e4m3(std::int64_t count, std::uint64_t seed, double deviation);
 
 }  // namespace napkin

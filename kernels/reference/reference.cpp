@@ -13,7 +13,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Where one sequence of a batch lies: batch index and first rows as the arrays address them, and its lengths.
+/// The place of a sequence of a batch: batch index and first rows as the arrays address them, and its lengths.
 struct Sequence {
   std::int64_t batch = 0, q_first = 0, x_first = 0, queries = 0, keys = 0;
 };
@@ -24,7 +24,7 @@ Sequence sequence_of(const HostAttention& a, std::int64_t batch) {
   return {0, a.q_starts[i], a.x_starts[i], a.q_starts[i + 1] - a.q_starts[i], a.x_starts[i + 1] - a.x_starts[i]};
 }
 
-/// the masks of docs/algorithms.md, word by word.
+/// Applies the masks of docs/algorithms.md, word by word.
 bool sees(const Mask& mask, const Sequence& s, std::int64_t i, std::int64_t j) {
   const std::int64_t diagonal = i + s.keys - s.queries;
   switch (mask.kind) {
@@ -48,7 +48,7 @@ double rounded(double value, DType type) {
   return static_cast<double>(decode(encode(static_cast<float>(value), type), type));
 }
 
-/// The sum of products of e4m3 as the tensor cores make it, 32 after the other; what lies beyond n counts as 0.
+/// Sums products of e4m3 as the tensor cores do, 32 at a time; elements beyond n count as 0.
 double tensor_dot(const HostArray& a, std::size_t a_at, const HostArray& b, std::size_t b_at, std::int64_t n) {
   float sum = 0;
   for (std::int64_t from = 0; from < n; from += e4m3_sum_terms) {
@@ -65,7 +65,7 @@ double tensor_dot(const HostArray& a, std::size_t a_at, const HostArray& b, std:
 
 enum class Sums { exact, of_tensor_cores };
 
-/// Scores of one row by key, -infinity where masked.
+/// Computes a row's scores by key, -infinity at masked ones.
 std::vector<double> scores(const HostAttention& a, const Sequence& s, std::int64_t batch, std::int64_t head,
                            std::int64_t query, Sums sums = Sums::exact) {
   std::vector<double> out(static_cast<std::size_t>(s.keys), -infinity);
@@ -98,7 +98,7 @@ struct Softmax {
   double log_sum_exp = -infinity;
 };
 
-/// The exponentials behind the largest score, and their sum.
+/// The exponentials relative to the largest score, and their sum.
 struct Exponentials {
   std::vector<double> weights;
   double most = -infinity, sum = 0;
@@ -178,7 +178,7 @@ double largest_difference(const HostAttention& a, std::size_t at, const std::vec
   return most;
 }
 
-/// Index of a row's log-sum-exp: [b, h g, q], or [h g, q rows] when packed.
+/// Returns the index of a row's log-sum-exp: [b, h g, q], or [h g, q rows] when packed.
 std::size_t lse_at(const HostAttention& a, const Sequence& s, std::int64_t batch, std::int64_t head,
                    std::int64_t query) {
   const std::int64_t heads = a.sizes.h * a.sizes.g;

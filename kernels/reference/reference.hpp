@@ -15,7 +15,7 @@ struct AttentionSizes {
   std::int64_t b = 1, h = 1, g = 1, q = 1, x = 1, d = 64, dv = 64;  ///< packed: q and x are the longest
 };
 
-/// Numbers of 16 bits (or of 8, one each in the low byte) on the host and where row (batch, head, row) of them starts.
+/// Numbers of 16 bits (or of 8, each in the low byte) on the host, with the strides of their rows (batch, head, row).
 struct HostArray {
   std::vector<std::uint16_t> values;
   std::int64_t batch = 0, head = 0, row = 0;  ///< strides in elements
@@ -24,7 +24,7 @@ struct HostArray {
   }
 };
 
-/// What numbers of e4m3 are to be multiplied by: strides in numbers, `block` from 128 rows to the next.
+/// The scales of e4m3 numbers: strides in scales, `block` between groups of 128 rows.
 struct HostScales {
   std::vector<float> values;  ///< empty: all are 1
   std::int64_t batch = 0, head = 0, block = 0;
@@ -37,21 +37,21 @@ struct HostScales {
 struct HostAttention {
   AttentionSizes sizes;
   Mask mask;
-  DType type = DType::bf16;  ///< of the inputs, and of the output unless they are e4m3: output_type()
+  DType type = DType::bf16;  ///< type of the inputs, and of the output except for e4m3: output_type()
   double scale = 1;
   HostArray q, k, v, o;
-  HostScales q_scale, k_scale, v_scale;          ///< by sequence of the batch
+  HostScales q_scale, k_scale, v_scale;          ///< scales by sequence of the batch
   std::vector<float> log_sum_exp;                ///< empty: not wanted
   std::vector<std::int32_t> q_starts, x_starts;  ///< packed: b + 1 each; else empty
   std::string beside;                            ///< an element beside an array that was written; empty: none
 };
 
-/// bf16 where the inputs have fewer bits.
+/// Returns the output's type: bf16 for inputs of fewer bits.
 [[nodiscard]] constexpr DType output_type(DType inputs) { return inputs == DType::e4m3 ? DType::bf16 : inputs; }
 
-/// Of bf16, f16 and e4m3.
+/// Converts a bf16, f16 or e4m3 number.
 [[nodiscard]] float decode(std::uint16_t bits, DType type);
-/// Rounded to nearest even; e4m3 beyond 448: 448.
+/// Rounds to nearest even; e4m3 numbers beyond 448 become 448.
 [[nodiscard]] std::uint16_t encode(float value, DType type);
 
 struct ReferenceRow {
@@ -59,35 +59,35 @@ struct ReferenceRow {
   double log_sum_exp = 0;  ///< -infinity where the row sees nothing
 };
 
-/// One query of one query head (0 to h g - 1), counted within its sequence.
+/// Computes a query of a query head (0 to h g - 1), counted within its sequence.
 [[nodiscard]] ReferenceRow reference_row(const HostAttention& a, std::int64_t batch, std::int64_t head,
                                          std::int64_t query);
 
-/// The row as a framework's unfused attention in that type computes it: scores, probabilities and output rounded to
-/// the type. Of e4m3: scores as the tensor cores sum them (e4m3_sum), their exponentials (the row's largest is 1)
-/// rounded to the type, divided by their sum behind the product, and the output rounded to its own.
+/// Computes the row like a framework's unfused attention: scores, probabilities and output rounded to the type. For
+/// e4m3: scores summed as by tensor cores (e4m3_sum), exponentials (the row's largest is 1) rounded to e4m3 and divided
+/// by their sum after the product, the output rounded to its own type.
 [[nodiscard]] ReferenceRow unfused_row(const HostAttention& a, std::int64_t batch, std::int64_t head,
                                        std::int64_t query);
 
-/// What a kernel's log-sum-exp is held to: float64's, and of e4m3 the formula's, since the tensor cores' sums are known
-/// to the last bit and miss float64's by up to 0.03.
+/// Returns the log-sum-exp that a kernel must meet: float64's; for e4m3 the formula's, as the tensor cores' sums are
+/// known to the last bit and miss float64's by up to 0.03.
 [[nodiscard]] inline double log_sum_exp_to_hold(DType type, const ReferenceRow& reference,
                                                 const ReferenceRow& unfused) {
   return type == DType::e4m3 ? unfused.log_sum_exp : reference.log_sum_exp;
 }
 
-/// The larger of two errors; what is no number is infinitely wrong.
+/// Returns the larger of two errors; a NaN is infinitely wrong.
 [[nodiscard]] double larger_error(double most, double error);
-/// Error of a log-sum-exp: 0 where both are -infinity.
-/// Beyond 100 in hundreds of the reference: 1e-3 allows 1e-5 of it there.
+/// Returns the error of a log-sum-exp: the difference, divided by |reference| / 100 for references beyond 100; 0 if
+/// both are -infinity.
 [[nodiscard]] double lse_difference(double measured, double reference);
 
-/// One rounding of the largest result in its type: half a step between numbers as large as it.
+/// Returns a rounding of the largest result in its type: half a step between numbers as large as it.
 [[nodiscard]] double rounding_of(double largest, DType type);
 
-/// What a kernel's largest error may be, 2 e + r, where e is the error of the unfused formula in the type. The factor
-/// is for another order of sums. r is for results of one row or two: there e is the luck of a few numbers, all of which
-/// the formula may round the right way, while the kernel's result is rounded once all the same. Many rows need no r.
+/// Returns the error allowed to a kernel, 2 e + r, for e the error of the unfused formula. The factor 2 covers another
+/// order of sums; r, a rounding, is for results of one or two rows, whose formula may round every number the right way
+/// by luck.
 [[nodiscard]] constexpr double allowed_error(double unfused, double rounding = 0) {
   return 2 * unfused + rounding + 1e-5;
 }
@@ -95,13 +95,13 @@ struct ReferenceRow {
 struct Comparison {
   double max_error = 0;        ///< largest |o - reference| over the rows compared
   double reference_error = 0;  ///< largest error of unfused_row
-  double largest = 0;          ///< |reference|
-  double rounding = 0;         ///< allowed beside: rounding_of(largest) where the rows are few
-  double lse_error = 0;        ///< from log_sum_exp_to_hold()
-  std::int64_t rows = 0;       ///< compared
+  double largest = 0;          ///< largest |reference|
+  double rounding = 0;         ///< error allowed beside: rounding_of(largest) for few rows
+  double lse_error = 0;        ///< error against log_sum_exp_to_hold()
+  std::int64_t rows = 0;       ///< rows compared
   std::int64_t unwritten = 0;  ///< output elements, of all, that still hold the poison
-  std::int64_t strayed = 0;    ///< elements between and around the rows that do not
-  std::string beside;          ///< the first that was written beside the rows or beside an array: "O[1040]"
+  std::int64_t strayed = 0;    ///< elements between and around the rows that lost the poison
+  std::string beside;          ///< first element written beside the rows or beside an array: "O[1040]"
   [[nodiscard]] bool good() const {
     return rows > 0 && max_error <= allowed_error(reference_error, rounding) && lse_error <= 1e-3 && unwritten == 0 &&
            strayed == 0 && beside.empty();
@@ -112,7 +112,7 @@ constexpr std::uint16_t poison = 0xFFFF;  // a NaN that no kernel produces
 constexpr std::uint8_t poison_byte = 0xFF;
 constexpr std::uint32_t lse_poison = 0xFFFFFFFF;
 
-/// Compares up to `most` rows, evenly spread with a random start; all elements for the poison.
+/// Compares up to `most` rows, evenly spread from a random start, and all elements with the poison.
 [[nodiscard]] Comparison compare(const HostAttention& a, std::int64_t most, std::uint64_t seed);
 
 }  // namespace napkin

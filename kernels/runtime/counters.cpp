@@ -105,7 +105,7 @@ Parameters sized(std::size_t size) {
 }
 #define NAPKIN_SIZED(type) sized<type>(type##_STRUCT_SIZE)
 
-/// What the counters are called and how the chip is told to count them.
+/// The names of the counters, and the configuration by which the chip counts them.
 class CounterPlan {
  public:
   CounterPlan(const Cupti& cupti, const Device& device, const std::vector<std::string>& counters) : cupti_(cupti) {
@@ -210,7 +210,7 @@ class Session {
     cupti_.call("cuptiRangeProfilerSetConfig", cupti_.set_config, config);
   }
 
-  /// One pass; true when it was the last.
+  /// Counts a pass. Returns true if it was the last.
   bool pass(const std::function<void()>& before, const std::function<void()>& launch) {
     before();
     device_.synchronize();

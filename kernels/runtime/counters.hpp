@@ -11,23 +11,23 @@
 
 namespace napkin {
 
-/// Loads of the SMs as they arrive, and device memory both ways. (measured_h200: these three are exact to a fraction of
-/// a percent)
+/// The counters of the SMs' loads as they arrive, and of device memory both ways, which are exact to a fraction of a
+/// percent.
 inline const std::vector<std::string> byte_counters{"l1tex__m_xbar2l1tex_read_bytes.sum", "dram__bytes_read.sum",
                                                     "dram__bytes_write.sum"};
 
 struct CounterReading {
-  std::map<std::string, double> values;  ///< by counter; empty where it was refused
-  std::string refused;                   ///< why, and how to allow it; "" where it was not
+  std::map<std::string, double> values;  ///< values by counter; empty if counting was refused
+  std::string refused;                   ///< reason of the refusal, and how to allow it; "" if there was none
 };
 
-/// Counts during `launch`, which must give the same result however often it runs: the counters may take several passes.
-/// `before` runs ahead of each pass, uncounted. `directories`: where CUPTI may lie beside the system's own places.
+/// Counts during `launch`, which may run several times, once a pass, and must give the same result each time. `before`
+/// runs ahead of each pass, uncounted. `directories` may hold CUPTI beside the system's own places.
 [[nodiscard]] CounterReading count(const Device& device, const std::function<void()>& before,
                                    const std::function<void()>& launch, const std::vector<std::string>& counters,
                                    const std::vector<std::string>& directories);
 
-/// What to say for a result of CUPTI's, given its own words. Pure.
+/// Explains a result of CUPTI's, given its own words. Pure.
 [[nodiscard]] std::string refusal(const std::string& call, int result, const std::string& words);
 
 }  // namespace napkin

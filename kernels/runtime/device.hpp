@@ -28,10 +28,10 @@ struct DeviceProperties {
   Bytes memory, l2, shared_per_block;
 };
 
-/// A stream of the driver's, or of the runtime's: they are the same. nullptr: the default stream.
+/// A stream of the driver's or of the runtime's, which are the same; nullptr: the default stream.
 using Stream = void*;
 
-struct DeviceContext;  // a device's driver and primary context, kept as long as anything lives on it
+struct DeviceContext;  // a device's driver and primary context, kept while anything on it is in use
 
 /// Device memory that frees itself.
 class DeviceMemory {
@@ -65,7 +65,7 @@ class Event {
   Event& operator=(Event&&) = delete;
 
   void record(Stream stream = nullptr);
-  /// Waits for both.
+  /// Waits for both events, and returns the time between them.
   [[nodiscard]] Seconds since(const Event& start) const;
 
  private:
@@ -80,9 +80,9 @@ class DeviceKernel {
   ~DeviceKernel();
   DeviceKernel(DeviceKernel&&) = delete;
 
-  /// Dynamic shared memory a block, before the first launch that needs it.
+  /// Allows dynamic shared memory of a block; call it before the first launch that needs it.
   void allow_shared(unsigned bytes);
-  /// Clusters of more than 8 blocks, which not every GPU of an architecture has.
+  /// Allows clusters of more than 8 blocks, which not every GPU of an architecture has.
   void allow_large_cluster();
   [[nodiscard]] int registers() const;
   [[nodiscard]] int static_shared() const;
@@ -95,7 +95,7 @@ class DeviceKernel {
   unsigned shared_ = 0;
 };
 
-/// Lets this thread load kernels while a stream is captured into a graph, for as long as it lives.
+/// A guard that lets this thread load kernels while a stream is captured into a graph.
 class RelaxedCapture {
  public:
   explicit RelaxedCapture(std::shared_ptr<const DeviceContext> context);
@@ -114,7 +114,7 @@ class Device {
 
   [[nodiscard]] const DeviceProperties& properties() const;
   [[nodiscard]] LaunchDevice launch_device() const { return {properties().sms, properties().l2}; }
-  /// For other threads than the one that opened it.
+  /// Makes the context current in threads that did not open the device.
   void make_current() const;
 
   [[nodiscard]] DeviceMemory allocate(std::size_t bytes) const;
@@ -124,15 +124,15 @@ class Device {
   void synchronize() const;
   void synchronize(Stream stream) const;
   [[nodiscard]] Event event() const { return Event(context_); }
-  /// Whether what is launched on the stream becomes a node of a graph.
+  /// Returns true if launches on the stream become nodes of a graph.
   [[nodiscard]] bool capturing(Stream stream) const;
   [[nodiscard]] RelaxedCapture relaxed_capture() const { return RelaxedCapture(context_); }
 
-  [[nodiscard]] void* context() const;  ///< the driver's
+  [[nodiscard]] void* context() const;  ///< returns the driver's context
 
   [[nodiscard]] TensorMap encode(const TensorBox& box) const;
   [[nodiscard]] std::unique_ptr<DeviceKernel> load(const std::string& cubin, const std::string& name) const;
-  /// Geometry of `plan`; `arguments` with its tensor maps encoded.
+  /// Launches with the geometry of `plan`; `arguments` have their tensor maps encoded.
   void launch(const DeviceKernel& kernel, const LaunchPlan& plan, std::span<const std::byte> arguments,
               Stream stream) const;
 

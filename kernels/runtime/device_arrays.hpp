@@ -13,7 +13,7 @@ class DeviceArrays {
  public:
   explicit DeviceArrays(const Device& device) : device_(device) {}
 
-  /// Its address; 0 for an empty array. Throws CudaFailure.
+  /// Copies an array to the device. Returns its address, 0 for an empty array. Throws CudaFailure.
   template <class T>
   [[nodiscard]] std::uint64_t put(const std::vector<T>& values) {
     if (values.empty()) return 0;
@@ -21,13 +21,13 @@ class DeviceArrays {
     device_.upload(memory_.back().address(), values.data(), values.size() * sizeof(T));
     return memory_.back().address();
   }
-  /// As many values as `to` has, when all launches before have ended.
+  /// Copies as many values as `to` has, after all launches before have ended.
   template <class T>
   void fetch(std::vector<T>& to, std::uint64_t from) const {
     device_.synchronize();
     device_.download(to.data(), from, to.size() * sizeof(T));
   }
-  /// Every element of the arrays at these addresses becomes a NaN that no kernel writes.
+  /// Sets every element of the arrays at these addresses to a NaN that no kernel writes.
   void poison(std::initializer_list<std::uint64_t> arrays) const {
     for (const BandedMemory& memory : memory_) {
       for (const std::uint64_t address : arrays) {
@@ -35,7 +35,7 @@ class DeviceArrays {
       }
     }
   }
-  /// A byte beside an array that was written, the arrays counted from 0 on as they were put; empty: none.
+  /// Names a byte beside an array that was written, the arrays counted from 0 in the order of put(); empty: none.
   [[nodiscard]] std::string beside() const {
     device_.synchronize();
     for (std::size_t i = 0; i < memory_.size(); ++i) {

@@ -5,7 +5,7 @@
 
 namespace napkin {
 
-/// "580.65.06" as NVML says; "" where there is none.
+/// Returns NVML's text, "580.65.06"; "" without NVML.
 [[nodiscard]] std::string driver_version();
 
 }  // namespace napkin

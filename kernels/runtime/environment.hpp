@@ -9,7 +9,8 @@
 namespace napkin {
 
 struct Environment {
-  std::filesystem::path cache;        ///< $XDG_CACHE_HOME/napkin, else ~/.cache/napkin; empty: no cache
+  std::filesystem::path cache;        ///< directory of the cache: $XDG_CACHE_HOME/napkin, else ~/.cache/napkin; empty:
+                                      ///< no cache
   std::vector<std::string> compiler;  ///< directories to look for NVRTC in: $CUDA_HOME, $CUDA_PATH, the usual ones
 };
 

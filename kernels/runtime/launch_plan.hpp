@@ -17,8 +17,8 @@ namespace napkin {
 
 /// An array as the copy engine sees it; innermost axis first. (the arguments of cuTensorMapEncodeTiled)
 struct TensorBox {
-  std::size_t offset = 0;     ///< of its TensorMap in LaunchPlan::arguments
-  std::uint64_t address = 0;  ///< on the device
+  std::size_t offset = 0;     ///< offset of its TensorMap in LaunchPlan::arguments
+  std::uint64_t address = 0;  ///< address on the device
   DType type = DType::bf16;
   std::vector<std::uint64_t> sizes;    ///< elements
   std::vector<std::uint64_t> strides;  ///< bytes; the innermost axis, which is dense, left out
@@ -35,25 +35,25 @@ struct LaunchPlan {
   std::uint64_t workspace = 0;       ///< bytes of device memory that it needs beside its arrays
   std::vector<std::byte> arguments;  ///< the kernel's only parameter; its tensor maps are still to be encoded
   std::vector<TensorBox> boxes;
-  Count counters;  ///< i32 that it needs, zero before its first launch; every launch leaves them so
+  Count counters;  ///< number of i32 that are zero before the first launch; each launch resets them
   Bytes scratch;   ///< memory that it needs for as long as a launch runs
 };
 
-/// A plan as bytes, and back: nothing where they are none of this version's.
+/// Serialises a plan; the next function reads it, and returns nothing for bytes of another version.
 [[nodiscard]] std::string content_of(const LaunchPlan& plan);
 [[nodiscard]] std::optional<LaunchPlan> read_plan(std::string_view content);
 
-/// What a launch depends on of the GPU that it runs on.
+/// The properties of the GPU that a launch depends on.
 struct LaunchDevice {
   int sms = 0;
   Bytes l2;
 };
 [[nodiscard]] LaunchDevice launch_device(const Machine& machine);
 
-/// For division on the device. Throws Error for values below 1.
+/// Prepares division on the device. Throws Error for values below 1.
 [[nodiscard]] Divisor divisor(std::int64_t value);
 
-/// A count as an int of the kernel's. Throws Overflow naming `what`.
+/// Converts a count to an int of the kernel's. Throws Overflow naming `what`.
 [[nodiscard]] int to_int(Count count, const std::string& what);
 
 }  // namespace napkin

@@ -15,7 +15,7 @@ void add_numbers(std::string& content, const std::vector<Number>& values) {
   for (const Number value : values) add_number(content, value);
 }
 
-/// Takes fields off; once one was missing or wrong, `good` stays false.
+/// A reader of fields; after a missing or wrong one `good` stays false.
 struct Fields {
   std::string_view rest;
   bool good = true;

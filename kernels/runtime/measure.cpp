@@ -13,7 +13,7 @@
 namespace napkin {
 namespace {
 
-/// Seconds of one launch, by one run.
+/// The measurement of one launch's seconds by one run.
 class OneRun {
  public:
   OneRun(const Device& device, const std::function<void()>& launch, const TimingOptions& options)

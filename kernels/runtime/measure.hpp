@@ -13,8 +13,8 @@
 namespace napkin {
 
 enum class L2State {
-  warm,  ///< launches queued one behind the other, as in a model's inner loop; a run is the mean of `queued` of them
-  cold,  ///< before each launch a buffer larger than the L2 is written; each launch is timed alone
+  warm,  ///< launches queued in a row, as in a model's inner loop; a run is the mean of `queued` of them
+  cold,  ///< launches timed alone, each after a write to a buffer larger than the L2
 };
 
 struct TimingOptions {
@@ -22,11 +22,11 @@ struct TimingOptions {
   Seconds warm_up = Seconds(0.1);  ///< launches before the first run
   int queued = 20;                 ///< launches of a warm run
   int least_runs = 12, most_runs = 200;
-  double wanted = 0.005;         ///< enough when the median is known to that fraction (standard error)
-  Seconds longest = Seconds(2);  ///< of all runs
+  double wanted = 0.005;         ///< standard error of the median, as a fraction, that is enough
+  Seconds longest = Seconds(2);  ///< longest time of all runs
 };
 
-/// What timing a launch found: "781 us, runs within 0.3 % of each other, L2 warm, 1.69 GHz".
+/// The result of timing a launch: "781 us, runs within 0.3 % of each other, L2 warm, 1.69 GHz".
 struct LaunchTiming {
   Seconds time;       ///< median of one launch
   double spread = 0;  ///< (third quartile - first quartile) / median
@@ -36,27 +36,28 @@ struct LaunchTiming {
   GpuState state;  ///< medians while it ran
 };
 
-/// "warm", "cold"
+/// Returns "warm" or "cold".
 [[nodiscard]] std::string_view name_of(L2State state);
 
-/// Median, spread and its standard error (1.2533 x deviation / sqrt n, the deviation from the quartiles). Pure.
+/// Computes median, spread and its standard error (1.2533 x deviation / sqrt n, the deviation from the quartiles).
+/// Pure.
 [[nodiscard]] LaunchTiming summarise(std::vector<double> seconds);
 
-/// Calls `launch` on the default stream, again and again.
+/// Calls `launch` on the default stream repeatedly.
 [[nodiscard]] LaunchTiming time_launch(const Device& device, const std::function<void()>& launch,
                                        const TimingOptions& options = {});
 
-/// Clocks from the start of an SM's first block to the end of its last, on the busiest SM. `counting` is the launch
-/// with its cycles written to `spans` ([SMs, 2] of 8 bytes), run behind so many of `plain`: the L2 as in a warm run,
-/// and behind some milliseconds of them the clock too, which copies' cycles depend on. Median of `runs`.
+/// Measures the clocks from the start of an SM's first block to the end of its last, on the busiest SM, as the median
+/// of `runs`. Runs `plain` before each `counting`, which writes its cycles to `spans` ([SMs, 2] of 8 bytes), so that L2
+/// and clock are as in a warm run.
 [[nodiscard]] Cycles measure_cycles(const Device& device, const std::function<void()>& plain,
                                     const std::function<void()>& counting, const DeviceMemory& spans, int runs = 5,
                                     int plains = 3);
 
-/// Room for measure_cycles().
+/// Allocates the memory of measure_cycles().
 [[nodiscard]] DeviceMemory cycle_spans(const Device& device);
 
-/// Fresh random inputs: `count` elements of bf16 or f16, N(0, deviation^2).
+/// Plans a fill with random inputs: `count` elements of bf16 or f16, N(0, deviation^2).
 [[nodiscard]] LaunchPlan fill_plan(std::uint64_t to, std::int64_t count, DType type, std::uint64_t seed,
                                    double deviation, const DeviceProperties& device);
 

@@ -16,17 +16,17 @@ namespace napkin {
 
 struct GpuState {
   std::optional<Hertz> sm_clock;
-  std::optional<Watts> power;         ///< at that moment where the driver says, else its average over about a second
+  std::optional<Watts> power;         ///< power at that moment if the driver says, else its average over about a second
   std::optional<double> temperature;  ///< degrees Celsius
   std::uint64_t throttle = 0;         ///< bits of nvmlClocksThrottleReasons
 };
 
-/// "power limit, thermal" for the reasons that slow a running GPU down; "" for none.
+/// Words the reasons that slow a running GPU down: "power limit, thermal"; "" for none.
 [[nodiscard]] std::string throttle_text(std::uint64_t reasons);
 
 class Nvml {
  public:
-  /// Nothing where there is no NVML or it does not know the device.
+  /// Opens NVML for a device; nothing without NVML, or if it does not know the device.
   [[nodiscard]] static std::optional<Nvml> open(const std::string& bus_id);
   [[nodiscard]] GpuState state() const;
 
@@ -44,7 +44,7 @@ class StateSampler {
   StateSampler(const StateSampler&) = delete;
   StateSampler& operator=(const StateSampler&) = delete;
 
-  /// Medians of what was sampled; the reasons that held in any sample.
+  /// Returns the medians of the samples, and the reasons that held in any sample.
   [[nodiscard]] GpuState finish();
 
  private:

@@ -16,17 +16,17 @@
 
 namespace napkin {
 
-/// What happens to a kernel that spills or whose wgmma the compiler serialised.
+/// The treatment of a kernel that spills or whose wgmma the compiler serialised.
 enum class Objections { refuse, report };
 
 /// A variant, compiled and loaded.
 struct LoadedKernel {
-  CompiledKernel compiled;  ///< its machine code dropped after loading
+  CompiledKernel compiled;  ///< compiled kernel, its machine code dropped after loading
   std::unique_ptr<DeviceKernel> device;
-  bool cached = false;  ///< came from the disk cache
+  bool cached = false;  ///< true if it came from the disk cache
 };
 
-/// A launch with everything done that can be done beforehand: a few microseconds each.
+/// A launch that is prepared as far as possible: a few microseconds each.
 class ReadyLaunch {
  public:
   void operator()(Stream stream = nullptr) const;
@@ -39,12 +39,12 @@ class ReadyLaunch {
       : device_(device), plan_(std::move(plan)), kernel_(&kernel) {}
 
   Device device_;
-  LaunchPlan plan_;  // tensor maps encoded
+  LaunchPlan plan_;  // plan with its tensor maps encoded
   const LoadedKernel* kernel_;
 };
 
-/// Compiles without a GPU. Throws CudaFailure where there is no NVRTC, where the kernel does not compile, and where the
-/// compiler objects and `objections` says refuse (CompilerObjection).
+/// Compiles without a GPU. Throws CudaFailure if NVRTC is missing, if the kernel does not compile, and
+/// CompilerObjection if the compiler objects and `objections` is refuse.
 [[nodiscard]] Compilation compile(const LaunchPlan& plan, const Environment& environment,
                                   Objections objections = Objections::refuse);
 
@@ -54,11 +54,11 @@ class Runtime {
       : device_(std::move(device)), environment_(std::move(environment)), objections_(objections) {}
 
   [[nodiscard]] const Device& device() const { return device_; }
-  /// Compiled and loaded at its first use; lives as long as this. Safe from several threads.
+  /// Compiles and loads the kernel at its first use, and keeps it. Thread-safe.
   [[nodiscard]] const LoadedKernel& kernel(const LaunchPlan& plan);
-  /// The launch keeps a pointer into this object.
+  /// Prepares a launch, which keeps a pointer into this object.
   [[nodiscard]] ReadyLaunch prepare(LaunchPlan plan);
-  /// Once each: a cache that cannot be written.
+  /// Returns warnings, each once: a cache that cannot be written.
   [[nodiscard]] std::vector<std::string> warnings() const;
 
  private:
@@ -66,7 +66,7 @@ class Runtime {
   Environment environment_;
   Objections objections_;
   mutable std::mutex mutex_;
-  std::map<std::string, LoadedKernel> kernels_;  ///< by name expression
+  std::map<std::string, LoadedKernel> kernels_;  ///< kernel by name expression
   std::vector<std::string> warnings_;
 };
 

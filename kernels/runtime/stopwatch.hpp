@@ -1,5 +1,5 @@
 #pragma once
-// A Stopwatch tells the host time since it was made: while (watch.seconds() < 0.1) launch();
+// A Stopwatch measures the host time since it was constructed: while (watch.seconds() < 0.1) launch();
 
 #include <chrono>
 

@@ -18,8 +18,8 @@ bool is_product(const SassInstruction& one) { return product_shape(one).has_valu
 /// Registers that a result of a product takes up, seen from its first one.
 constexpr int fragment = 4;
 
-/// Operation by operation what a turn multiplies. Of two operations the first one's accumulators begin at zero in each
-/// turn, and the second's go on from turn to turn.
+/// The products of a turn, by operation. If there are two operations, the first one's accumulators begin at zero in
+/// each turn, and the second's continue from turn to turn.
 class Products {
  public:
   Products(const Code& code, const std::vector<int>& turn, int operations) : code_(code), operations_(operations) {
@@ -33,7 +33,7 @@ class Products {
     }
   }
   std::vector<SassOperation> found;
-  std::vector<int> of;  ///< by product in the turn's order: which operation
+  std::vector<int> of;  ///< operation of each product, in the turn's order
 
  private:
   void take(const SassInstruction& one) {
@@ -49,7 +49,7 @@ class Products {
     held_[to] = number;
     of.push_back(number);
   }
-  /// What writes a register ends the accumulator that it was in.
+  /// Ends the accumulator whose register the instruction overwrites.
   void forget(const SassInstruction& one) {
     const int to = one.register_of(0);
     if (to < 0 || one.opcode.starts_with("ST") || one.opcode == "LDGSTS") return;
@@ -60,7 +60,7 @@ class Products {
   }
   const Code& code_;
   int operations_;
-  std::map<int, int> held_;  ///< register: operation
+  std::map<int, int> held_;  ///< operation that each register accumulates
 };
 
 double own_flops(const Code& code, const std::vector<SassLoop>& loops, const SassLoop& loop) {
@@ -72,7 +72,7 @@ double own_flops(const Code& code, const std::vector<SassLoop>& loops, const Sas
   return sum;
 }
 
-/// The innermost loops that multiply at least half as much as the one that multiplies the most.
+/// Returns the innermost loops that multiply at least half as much as the one that multiplies most.
 std::vector<const SassLoop*> main_loops(const Code& code, const std::vector<SassLoop>& loops) {
   double most = 0;
   for (const SassLoop& loop : loops) most = std::max(most, own_flops(code, loops, loop));
@@ -101,7 +101,7 @@ void count(const SassInstruction& one, SassSection& section) {
   if (unit == "local") section.local += one.width();
 }
 
-/// Where the last wait before the first product ends, and that product: places in the turn.
+/// Returns the places in the turn of the end of the last wait before the first product, and of that product.
 std::pair<std::ptrdiff_t, std::ptrdiff_t> lead_of(const Code& code, const std::vector<int>& turn) {
   const auto product = std::find_if(turn.begin(), turn.end(), [&](int i) { return is_product(at(code, i)); });
   auto wait = product;
@@ -109,8 +109,8 @@ std::pair<std::ptrdiff_t, std::ptrdiff_t> lead_of(const Code& code, const std::v
   return {wait - turn.begin(), product - turn.begin()};
 }
 
-/// Cuts a turn at its products: up to the first operation's last, up to the second's first, the rest; where the
-/// second's follow at once, what stands behind them lies between the operations of two turns.
+/// Cuts a turn at its products: up to the first operation's last, up to the second's first, the rest. If the second's
+/// products follow at once, the rest lies between the operations of two turns.
 void cut(const Code& code, const std::vector<int>& turn, const std::vector<int>& of, SassCensus& out) {
   out.sections.assign(out.operations.size() == 1 ? 1 : 3, {});
   const auto seen = std::count(of.begin(), of.end(), 0);
@@ -151,7 +151,7 @@ void count_waits(const Code& code, const std::vector<int>& turn, const std::vect
   }
 }
 
-/// The loop that asks the copy engine for chunks: the innermost with waits that has the most requests.
+/// Counts the copies of the loop that requests chunks from the copy engine: the innermost with waits and most requests.
 void count_bulk(const Code& code, const std::vector<SassLoop>& loops, SassCensus& out) {
   const auto asked_in = [&](const SassLoop& loop) {
     return static_cast<int>(
@@ -179,7 +179,7 @@ void count_bulk(const Code& code, const std::vector<SassLoop>& loops, SassCensus
   }
 }
 
-/// What stands before the first of the main loops, and behind the last.
+/// Counts the instructions before the first main loop, and after the last.
 void count_ends(const Code& code, const std::vector<const SassLoop*>& mains, SassCensus& out) {
   out.head = mains.front()->head;
   int last = 0;

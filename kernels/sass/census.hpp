@@ -15,39 +15,41 @@ namespace napkin {
 struct SassOperation {
   ProductShape shape;
   int count = 0;
-  int chains = 0;  ///< accumulators: so many blocks of m x n
+  int chains = 0;  ///< number of accumulators, blocks of m x n
   bool a_in_registers = false;
-  int waits = 0;  ///< for products that run asynchronously, behind it
+  int waits = 0;  ///< waits for asynchronous products
   [[nodiscard]] int depth() const { return chains > 0 ? shape.k * count / chains : 0; }
 };
 
 struct SassSection {
-  std::map<std::string, int, std::less<>> instructions;  ///< by unit
+  std::map<std::string, int, std::less<>> instructions;  ///< instructions by unit
   int shared = 0, local = 0;                             ///< bytes of a thread
   [[nodiscard]] int of(std::string_view unit) const;
-  [[nodiscard]] int all() const;  ///< but for loads of fragments, which are counted with the products
+  [[nodiscard]] int all() const;  ///< returns their number without loads of fragments, which count with the products
 };
 
 struct SassCensus {
   SassFunction function;
-  int instructions = 0;  ///< in one turn
+  int instructions = 0;  ///< instructions in one turn
   std::vector<SassOperation> operations;
-  /// By operation what stands before its last product, behind the last one of the operation before; in two-operation
-  /// loops the one between is [1]: what computes the second's operand.
+  /// The instructions by section: before each operation's last product, after the last product of the operation before.
+  /// In loops of two operations [1] computes the second's operand.
   std::vector<SassSection> sections;
-  bool second_first = false;  ///< the second operation's products of a turn stand behind the first's of the next one
-  SassSection lead;           ///< from the last wait before the first product to that product; not in sections
+  bool second_first = false;  ///< true if the second operation's products of a turn follow the first's of the next turn
+  SassSection lead;           ///< instructions from the last wait before the first product to that product; not in
+                              ///< sections
   int barriers = 0, waits = 0;
   int copies = 0, copied = 0;  ///< cp.async: instructions and bytes of a thread
-  int bulk = 0;                ///< copies by the engine in the loop that asks for them
+  int bulk = 0;                ///< copies by the copy engine in the loop that requests them
   int bulk_everywhere = 0;
-  int mbarriers = 0;                              ///< words that are made barriers at the start
-  int copy_registers = 0, compute_registers = 0;  ///< that the two kinds of agents set (setmaxnreg); 0: nobody does
+  int mbarriers = 0;                              ///< barriers initialised at the start
+  int copy_registers = 0, compute_registers = 0;  ///< registers that the two kinds of agents set (setmaxnreg); 0: none
+                                                  ///< do
   int head = 0, tail = 0;
   std::vector<int> others;  ///< instructions of further loops with as many products
 };
 
-/// `operations`: matrix products of the algorithm's loop, 1 or 2. Throws Error where the code has no such loop.
+/// Counts a function's loop with `operations` matrix products, 1 or 2. Throws Error if the code has no such loop.
 [[nodiscard]] SassCensus census_of(const SassFunction& function, int operations, const std::string& where);
 
 }  // namespace napkin

@@ -11,12 +11,12 @@
 
 namespace napkin {
 
-/// Kernels by name. Throws Error where the bytes are no such file.
+/// Returns the kernels by name. Throws Error for bytes of another format.
 [[nodiscard]] std::vector<std::pair<std::string, SassResources>> read_cubin(std::string_view bytes,
                                                                             const std::string& where);
 
-/// What nvdisasm, else cuobjdump, prints of the file: on the PATH, or where CUDA's toolkit usually lies. Throws Error
-/// where neither can be run.
+/// Disassembles a file by nvdisasm, else cuobjdump, on the PATH or in the usual place of CUDA's toolkit. Throws Error
+/// if neither can be run.
 [[nodiscard]] std::string disassemble(const std::string& path, const std::string& where);
 
 }  // namespace napkin

@@ -14,7 +14,7 @@ extern char** environ;
 namespace napkin {
 namespace {
 
-/// What the program prints; nothing where it cannot be run or fails.
+/// Returns a program's output; nothing if it cannot be run or fails.
 std::optional<std::string> output_of(std::string program, std::string option, std::string path) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> out(std::tmpfile(), &std::fclose),
       complaints(std::tmpfile(), &std::fclose);

@@ -22,7 +22,7 @@ std::vector<int> next_of(const std::vector<SassInstruction>& code, int i) {
   return out;
 }
 
-/// What the first instruction reaches without passing `barred`.
+/// Returns true for each instruction that the first reaches without passing `barred`.
 std::vector<bool> reached(const std::vector<std::vector<int>>& next, int from, int barred) {
   std::vector<bool> seen(next.size());
   std::vector<int> waiting;
@@ -48,7 +48,7 @@ std::vector<std::vector<int>> turned(const std::vector<std::vector<int>>& next) 
   return out;
 }
 
-/// The best way from an instruction to the jump back: the most work that counts, then the fewest instructions.
+/// The best way from an instruction to the jump back: the most work of the loop, then the fewest instructions.
 struct Way {
   double work = 0;
   int length = 0;
@@ -81,7 +81,7 @@ class Ways {
     });
   }
 
-  /// Copies count wherever they are, products where they are this loop's own.
+  /// Returns an instruction's work: copies count anywhere, products only in this loop itself.
   [[nodiscard]] double work_of(int i) const {
     const SassInstruction& one = code_[static_cast<std::size_t>(i)];
     const std::string_view unit = unit_of(one);

@@ -1,7 +1,7 @@
 #pragma once
-// loops_of finds the loops of machine code, and iteration_of what one turn of a loop executes: of two ways round a
-// branch the one with the copies and products, else the shorter one, since masks, retries and repairs stand beside the
-// way.
+// loops_of finds the loops of machine code, and iteration_of what one turn of a loop executes: of two sides of a branch
+// it takes the side with the copies and products, else the shorter side, since masks, retries and repairs are off the
+// usual path.
 
 #include <vector>
 
@@ -12,7 +12,7 @@ namespace napkin {
 /// A natural loop: all that lies on a way from its first instruction back to it.
 struct SassLoop {
   int head = 0;
-  std::vector<int> body;    ///< in order
+  std::vector<int> body;    ///< instructions in order
   std::vector<int> closes;  ///< the jumps back
 
   [[nodiscard]] bool has(int instruction) const;
@@ -20,11 +20,11 @@ struct SassLoop {
 
 [[nodiscard]] std::vector<SassLoop> loops_of(const std::vector<SassInstruction>& code);
 
-/// The instructions of one turn, in the order in which they are issued. A loop inside turns once.
+/// Returns the instructions of a turn, in the order in which they are issued. An inner loop turns once.
 [[nodiscard]] std::vector<int> iteration_of(const std::vector<SassInstruction>& code,
                                             const std::vector<SassLoop>& loops, const SassLoop& loop);
 
-/// The loop that an instruction is in, the innermost; nullptr: none.
+/// Returns the innermost loop that contains an instruction; nullptr: none.
 [[nodiscard]] const SassLoop* innermost(const std::vector<SassLoop>& loops, int instruction);
 
 }  // namespace napkin

@@ -7,7 +7,7 @@
 namespace napkin {
 namespace {
 
-/// "64x128x16" at the text's begin.
+/// Parses "64x128x16" at the beginning of the text.
 std::optional<std::array<int, 3>> written_out(std::string_view text) {
   std::array<int, 3> sizes{};
   const char* at = text.data();
@@ -20,7 +20,7 @@ std::optional<std::array<int, 3>> written_out(std::string_view text) {
   return sizes;
 }
 
-/// "16816": 16 x 8 x 16.
+/// Parses "16816" as 16 x 8 x 16.
 std::optional<std::array<int, 3>> run_together(std::string_view text) {
   static constexpr auto known = std::to_array<std::pair<std::string_view, std::array<int, 3>>>({
       {"16816", {16, 8, 16}},
@@ -37,7 +37,8 @@ std::optional<std::array<int, 3>> run_together(std::string_view text) {
   return std::nullopt;
 }
 
-/// What stands last: "F32.BF16" accumulates in F32 and multiplies BF16; "F32" alone multiplies F16.
+/// Returns the input type, the last of the suffixes: "F32.BF16" accumulates in F32 and multiplies BF16; "F32" alone
+/// multiplies F16.
 std::string input_type(const SassInstruction& one) {
   static constexpr auto names = std::to_array<std::pair<std::string_view, std::string_view>>(
       {{".BF16", "bf16"}, {".TF32", "tf32"}, {".E4M3", "e4m3"}, {".E5M2", "e5m2"}, {".S8", "i8"}, {".U8", "u8"}});

@@ -11,19 +11,19 @@ namespace napkin {
 
 struct ProductShape {
   int m = 0, n = 0, k = 0;
-  int warps = 1;           ///< that issue it together
+  int warps = 1;           ///< warps that issue it together
   std::string type;        ///< "bf16"; "" where the instruction does not say
   std::string accumulate;  ///< "f32"
   bool asynchronous = false;
-  /// Of a warp.
+  /// Returns the FLOP of a warp.
   [[nodiscard]] double flops() const { return 2.0 * m * n * k / warps; }
   bool operator==(const ProductShape&) const = default;
 };
 
-/// Nothing where it is no tensor instruction, or one whose shape does not stand in the instruction.
+/// Returns the shape; nothing for other instructions, and for those whose text does not give a shape.
 [[nodiscard]] std::optional<ProductShape> product_shape(const SassInstruction& one);
 
-/// The accumulator that a product begins with: a register, -1 for zero.
+/// Returns the accumulator that a product begins with: a register, or -1 for zero.
 [[nodiscard]] int accumulator_of(const SassInstruction& product);
 
 }  // namespace napkin

@@ -22,13 +22,13 @@ int number_in(std::string_view digits, int base) {
   return value;
 }
 
-/// The number behind "REG:"; 0 where it is not there.
+/// Returns the number after "REG:" or another word; 0 without it.
 int number_behind(std::string_view line, std::string_view word) {
   const std::size_t at = line.find(word);
   return at == std::string_view::npos ? 0 : std::max(number_in(line.substr(at + word.size()), 10), 0);
 }
 
-/// One function as it is read: jumps by the text of where they go, until all places are known.
+/// A function while it is read: jumps keep the text of their target until all places are known.
 class Reading {
  public:
   explicit Reading(std::string architecture) { function.architecture = std::move(architecture); }
@@ -79,7 +79,7 @@ SassFunction Reading::finished() {
   return std::move(function);
 }
 
-/// "sm_90" of "code for sm_90a", ".target sm_90" or "EF_CUDA_SM90".
+/// Returns the architecture, "sm_90", in "code for sm_90a", ".target sm_90" or "EF_CUDA_SM90".
 std::string architecture_in(std::string_view line) {
   for (const std::string_view mark : {"EF_CUDA_SM", "sm_"}) {
     const std::size_t at = line.find(mark);
@@ -90,7 +90,7 @@ std::string architecture_in(std::string_view line) {
   return {};
 }
 
-/// "NAME" of "Function : NAME", or of ".text.NAME:" at a line's begin.
+/// Returns NAME in "Function : NAME", or in ".text.NAME:" at the beginning of a line.
 std::string_view function_in(std::string_view line) {
   constexpr std::string_view mark = "Function : ", section = ".text.";
   if (const std::size_t at = line.find(mark); at != std::string_view::npos)

@@ -29,7 +29,7 @@ class ByteWriter {
     put(static_cast<std::uint64_t>(text.size()));
     bytes_.append(text);
   }
-  /// A whole number in as few bytes as it needs: below 128 in one.
+  /// Writes a whole number in as few bytes as it needs, a number below 128 in one.
   void put_count(std::uint64_t count) {
     for (; count >= 128; count >>= 7U) bytes_.push_back(static_cast<char>(count | 128U));
     bytes_.push_back(static_cast<char>(count));
@@ -76,7 +76,7 @@ class ByteReader {
     }
     throw Error("bytes", "has a number of more than 64 bits", "all of them");
   }
-  /// A count of what follows, each of at least one byte.
+  /// Reads a number of items that follow, each of at least one byte.
   [[nodiscard]] std::size_t get_size() {
     const std::uint64_t count = get_count();
     if (count > rest_.size()) throw Error("bytes", "ends too early", "all of them");

@@ -53,15 +53,15 @@ class Count {
 
 [[nodiscard]] constexpr double real(Count count) { return static_cast<double>(count); }
 
-/// Where an id >= 0 stands in the list that it counts.
+/// Converts an id >= 0 into an index of the list that it counts.
 [[nodiscard]] constexpr std::size_t at(int id) { return static_cast<std::size_t>(id); }
 
-/// ceil(a / b) for a >= 0, b > 0.
+/// Returns ceil(a / b) for a >= 0, b > 0.
 [[nodiscard]] constexpr Count ceil_div(Count a, Count b) {
   return Count(a.get() / b.get() + (a.get() % b.get() != 0 ? 1 : 0));
 }
 
-/// The smallest multiple of b that is at least a.
+/// Returns the smallest multiple of b that is at least a.
 [[nodiscard]] constexpr Count round_up(Count a, Count b) { return ceil_div(a, b) * b; }
 
 }  // namespace napkin

@@ -12,7 +12,7 @@ namespace napkin {
 /// `value` is the element of the abstract two-level machine: one unit of memory a number.
 enum class DType { f64, f32, tf32, f16, bf16, e4m3, e5m2, i32, i8, i4, e2m1, value };
 
-/// Storage bits of one element (tf32 is stored in 32, `value` counts as 8: one byte is one value).
+/// Returns the storage bits of an element: 32 for tf32, 8 for `value`, so that a byte is a value.
 [[nodiscard]] constexpr int bits(DType t) {
   switch (t) {
     case DType::f64: return 64;
@@ -31,18 +31,18 @@ enum class DType { f64, f32, tf32, f16, bf16, e4m3, e5m2, i32, i8, i4, e2m1, val
   return 0;
 }
 
-/// Bytes of one element: half a byte of the smallest.
+/// Returns the bytes of one element: half a byte of the smallest.
 [[nodiscard]] constexpr double bytes_per_value(DType t) { return bits(t) / 8.0; }
 
-/// Bytes of n elements stored densely, rounded up to whole bytes.
+/// Returns the bytes of n elements stored densely, rounded up to whole bytes.
 [[nodiscard]] constexpr Bytes bytes_of(Count n, DType t) { return Bytes(ceil_div(n * Count(bits(t)), Count(8))); }
 
 [[nodiscard]] std::string_view name_of(DType t);
 
-/// Every type a user may name (without `value`).
+/// Lists the types that a user may name (without `value`).
 [[nodiscard]] std::vector<std::string> dtype_names();
 
-/// The type of that name ("bf16", "f16" or "fp16", "f32" or "fp32", "e4m3" or "fp8", ...). Throws Error at `where`.
+/// Parses a type's name ("bf16", "f16" or "fp16", "f32" or "fp32", "e4m3" or "fp8", ...). Throws Error at `where`.
 [[nodiscard]] DType parse_dtype(std::string_view name, const std::string& where);
 
 }  // namespace napkin

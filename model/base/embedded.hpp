@@ -10,7 +10,7 @@ namespace napkin {
 struct EmbeddedFile {
   std::string_view path;  // relative to the repository root, e.g. "hardware_profiles/h200-sxm.yaml"
   std::string_view text;
-  std::string_view tree = {};  // of a YAML file: its values, as model/base/yaml_bytes.hpp writes them
+  std::string_view tree = {};  // values of a YAML file, as model/base/yaml_bytes.hpp writes them
 };
 
 // Sorted by path. Defined in the library napkin::embedded, which the build generates.

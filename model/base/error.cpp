@@ -59,8 +59,7 @@ Overflow::Overflow(const std::string& what)
 
 namespace {
 
-/// What users of other programs call a thing, and what it is called here: the first candidate is meant, and those that
-/// the next lines have for the same word.
+/// Words of other programs and their equivalents here, best first; a word may have several lines.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 45> synonyms{{
     {"attn", "attention"},
     {"sdpa", "attention"},

@@ -14,7 +14,7 @@ struct Location {
   int line = 0;
   int column = 0;
 
-  /// "file:line:column", or the file alone where no line is known.
+  /// Returns "file:line:column", or the file alone if no line is known.
   [[nodiscard]] std::string text() const;
   bool operator==(const Location&) const = default;
 };
@@ -39,14 +39,14 @@ class Overflow : public Error {
   explicit Overflow(const std::string& what);
 };
 
-/// The candidate that `name` is but for case, else what other programs' word means here ("head_dim": "d"), else the one
-/// that begins with it, else the nearest by edit distance; "" where none is near. For "did you mean".
+/// Finds the candidate that `name` means: equal but for case, else the word of other programs ("head_dim": "d"), else a
+/// candidate that begins with it, else the nearest by edit distance; "" if none is near.
 [[nodiscard]] std::string nearest(std::string_view name, const std::vector<std::string>& candidates);
 
-/// "a, b, c"
+/// Joins words: "a, b, c".
 [[nodiscard]] std::string joined(const std::vector<std::string>& words, std::string_view separator = ", ");
 
-/// "did you mean 'near'?" where one is near, else "one of a, b, c".
+/// Returns "did you mean 'near'?" if a candidate is near, else "one of a, b, c".
 [[nodiscard]] std::string one_of(std::string_view name, const std::vector<std::string>& candidates);
 
 }  // namespace napkin

@@ -1,5 +1,5 @@
 #pragma once
-// read_file takes a file into memory whole, or says why not: a profile, a diagram, a recording. What is no regular file
+// read_file reads a whole file, or throws with the reason: a profile, a diagram, a recording. What is no regular file
 // (a folder, a FIFO, /dev/zero, a link to one) is refused before anything is read, so that nothing waits or grows.
 
 #include <cstddef>
@@ -7,10 +7,11 @@
 
 namespace napkin {
 
-/// At most `most` bytes. `where` begins the message: the file's name, or the option that names it. Throws Error.
+/// Reads a file of at most `most` bytes. `where` begins the message: the file's name, or the option that names it.
+/// Throws Error.
 [[nodiscard]] std::string read_file(const std::string& path, std::size_t most, const std::string& where);
 
-/// Whether there is a regular file (or a link to one) of that name.
+/// Returns true if a regular file (or a link to one) has that name.
 [[nodiscard]] bool is_file(const std::string& path);
 
 }  // namespace napkin

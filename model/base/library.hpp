@@ -1,5 +1,5 @@
 #pragma once
-// find_named finds what comes with the program and is asked for by name, such as the diagram "attention" of
+// find_named finds a file that comes with the program by its name, such as the diagram "attention" of
 // model/diagram/algorithms/attention.yaml, or by the path of a user's own file.
 
 #include <algorithm>
@@ -16,13 +16,13 @@ namespace napkin {
 
 constexpr std::string_view yaml_suffix = ".yaml";
 
-/// Whether a user means a file of his own: "mine.yaml", "./mine".
+/// Returns true if the text is a path to a user's own file: "mine.yaml", "./mine".
 [[nodiscard]] inline bool names_file(std::string_view name_or_path) {
   return name_or_path.find('/') != std::string_view::npos || name_or_path.ends_with(yaml_suffix);
 }
 
-/// "attention" of "model/diagram/algorithms/attention.yaml" in "model/diagram/algorithms/"; empty where the path is no
-/// YAML file of that folder.
+/// Returns the stem of a YAML file in that folder: "attention" for "model/diagram/algorithms/attention.yaml" in
+/// "model/diagram/algorithms/"; empty for any other path.
 [[nodiscard]] inline std::string_view stem_in(std::string_view path, std::string_view folder) {
   if (!path.starts_with(folder) || !path.ends_with(yaml_suffix)) return {};
   path.remove_prefix(folder.size());
@@ -38,7 +38,7 @@ constexpr std::string_view yaml_suffix = ".yaml";
                          "' is not in the program: name it in napkin_embed of CMakeLists.txt");
 }
 
-/// Of every embedded file what name_of(path) says, where that is not empty; sorted.
+/// Collects name_of(path) of every embedded file, sorted, without empty names.
 template <class NameOf>
 std::vector<std::string> embedded_names(const NameOf& name_of) {
   std::vector<std::string> names;
@@ -49,7 +49,7 @@ std::vector<std::string> embedded_names(const NameOf& name_of) {
   return names;
 }
 
-/// The document of a user's file, or of the embedded file of that name; nothing where there is none.
+/// Parses a user's file, or the embedded file of that name; nothing if there is none.
 template <class NameOf>
 std::optional<yaml::Document> find_named(const std::string& name_or_path, const NameOf& name_of) {
   if (names_file(name_or_path)) return yaml::parse(yaml::read_file(name_or_path), name_or_path);

@@ -10,7 +10,7 @@
 
 namespace napkin {
 
-/// Every call is made; then the error of the least number is thrown. Up to one thread: the caller's own, in order.
+/// Makes every call, then throws the error of the least number. Up to one thread, the caller makes the calls in order.
 template <class Call>
 void parallel_for(std::size_t count, std::size_t threads, const Call& call) {
   std::vector<std::exception_ptr> errors(count);

@@ -5,7 +5,7 @@ namespace {
 
 unsigned byte_at(std::string_view text, std::size_t at) { return static_cast<unsigned char>(text[at]); }
 
-/// Bytes of a character whose first byte is `lead`; 0 where none begins so.
+/// Returns the length in bytes of a character that begins with `lead`; 0 if none does.
 std::size_t length_of(unsigned lead) {
   if (lead < 0x80) return 1;
   if (lead >= 0xc2 && lead < 0xe0) return 2;

@@ -37,7 +37,7 @@ using Watts = Quantity<struct WattUnit, double>;
 using Joules = Quantity<struct JouleUnit, double>;
 using BytesPerSecond = Quantity<struct BytesPerSecondUnit, double>;
 
-/// The ratio of two quantities of one unit, as a plain number.
+/// Returns the ratio of two quantities of one unit, as a plain number.
 template <class Unit, class Rep>
 [[nodiscard]] constexpr double ratio(Quantity<Unit, Rep> a, Quantity<Unit, Rep> b) {
   return static_cast<double>(a.value) / static_cast<double>(b.value);

@@ -21,7 +21,7 @@ int get_int(ByteReader& bytes) { return static_cast<int>(static_cast<std::uint32
 /// Fills nodes from bytes. No number in the bytes is trusted.
 class DocumentReader {
  public:
-  /// What stands in front of a value's text or children.
+  /// The properties before a value's text or children.
   struct Head {
     Node::Kind kind = Node::Kind::null;
     bool quoted = false;
@@ -52,7 +52,7 @@ class DocumentReader {
 
   DocumentReader(const std::string& file, Node* nodes, std::size_t size) : file_(file), nodes_(nodes), size_(size) {}
 
-  /// The value and all in it, from node `at` on.
+  /// Reads the value and its descendants, from node `at` on.
   void read(ByteReader& bytes, std::size_t at, std::uint32_t parent, std::size_t depth) {
     const Head head = DocumentReader::head(bytes);
     if (head.nodes >= size_ - at || depth > max_depth) throw Error(file_, "does not fit its nodes");

@@ -63,52 +63,56 @@ class Children {
   std::size_t size_;
 };
 
-/// One value of a YAML document. Accessors throw Error (position, field path, what, what would be right).
+/// A value of a YAML document. Accessors throw Error (position, field path, what, what would be right).
 class Node {
  public:
   enum class Kind : std::uint8_t { null, scalar, sequence, map };
 
-  Node(const Node&) = delete;  // its children stand behind it, in its document
+  Node(const Node&) = delete;  // a document stores children behind their parent
   Node& operator=(const Node&) = delete;
 
   [[nodiscard]] Kind kind() const { return kind_; }
   [[nodiscard]] Location location() const { return {*file_, place_.line, place_.column}; }
-  /// Where this value's key stands; location() for values that have none.
+  /// Returns the position of the value's key; location() for values that have none.
   [[nodiscard]] Location key_location() const {
     return key_place_.line > 0 ? Location{*file_, key_place_.line, key_place_.column} : location();
   }
-  /// "levels.shared.capacity", "operations[2]"; "" for the document.
+  /// Returns the value's path: "levels.shared.capacity", "operations[2]"; "" for the document.
   [[nodiscard]] std::string path() const;
-  /// The key that the value belongs to in its map; "" where it is in none.
+  /// Returns the value's key in its map; "" if it is in none.
   [[nodiscard]] std::string key() const { return std::string(key_); }
   [[nodiscard]] bool is_null() const { return kind_ == Kind::null; }
   [[nodiscard]] bool is_scalar() const { return kind_ == Kind::scalar; }
   [[nodiscard]] bool is_sequence() const { return kind_ == Kind::sequence; }
   [[nodiscard]] bool is_map() const { return kind_ == Kind::map; }
-  /// True for a scalar written in quotes (or as a block): never a number.
+  /// Returns true for a scalar in quotes or in a block, which is never a number.
   [[nodiscard]] bool is_quoted() const { return quoted_; }
 
-  [[nodiscard]] std::string text() const;                                           ///< a scalar, not empty
-  [[nodiscard]] std::int64_t integer(std::int64_t least, std::int64_t most) const;  ///< decimal digits only
-  [[nodiscard]] double number() const;                                              ///< finite, plain or 1e9 form
-  [[nodiscard]] bool boolean() const;                                               ///< true/false/on/off/yes/no
+  /// Returns a scalar that is not empty.
+  [[nodiscard]] std::string text() const;
+  /// Returns a whole number, written in decimal digits.
+  [[nodiscard]] std::int64_t integer(std::int64_t least, std::int64_t most) const;
+  /// Returns a finite number, in plain or 1e9 form.
+  [[nodiscard]] double number() const;
+  /// Returns the truth of true/false/on/off/yes/no.
+  [[nodiscard]] bool boolean() const;
   [[nodiscard]] std::string choice(std::initializer_list<std::string_view> allowed) const;
   [[nodiscard]] std::string choice(const std::vector<std::string>& allowed) const;
-  [[nodiscard]] Children<const Node&> items() const;  ///< a sequence
-  /// A sequence, or a single value taken as a sequence of one.
+  [[nodiscard]] Children<const Node&> items() const;  ///< returns a sequence's items
+  /// Returns a sequence's items, or a single value as a sequence of one.
   [[nodiscard]] Children<const Node&> items_or_one() const;
-  /// A sequence, or a single scalar taken as a sequence of one.
+  /// Returns a sequence of scalars, or a single scalar as a sequence of one.
   [[nodiscard]] std::vector<std::string> words() const;
 
-  /// A map. allow() refuses any key not in the list.
+  /// Returns a map's entries. allow() refuses any key that is not in its list.
   [[nodiscard]] Children<Entry> entries() const;
   const Node& allow(std::initializer_list<std::string_view> keys) const;
   const Node& allow(const std::vector<std::string>& keys) const;
-  [[nodiscard]] const Node& at(std::string_view key) const;    ///< required
-  [[nodiscard]] const Node* find(std::string_view key) const;  ///< or nullptr
+  [[nodiscard]] const Node& at(std::string_view key) const;    ///< returns the value of a required key
+  [[nodiscard]] const Node* find(std::string_view key) const;  ///< returns the value of a key, or nullptr
 
   [[noreturn]] void fail(const std::string& what, const std::string& right = {}) const;
-  /// The position of character `offset` of a one-line scalar: for errors inside small texts.
+  /// Returns the position of character `offset` of a one-line scalar, for errors inside small texts.
   [[nodiscard]] Location at_offset(std::size_t offset) const;
 
  private:
@@ -122,7 +126,7 @@ class Node {
   };
 
   Node() = default;
-  /// Becomes the other one, which stays: what is in it has to be taken too.
+  /// Takes over the content of `other`, which stays; its descendants must be taken too.
   void take(const Node& other);
   void add_path(std::string& path) const;
   [[nodiscard]] const Node* first() const { return this + 1; }
@@ -136,9 +140,9 @@ class Node {
   const Node* origin_ = nullptr;  ///< the node that an overlay took this one from: it knows the path
   std::string_view key_, scalar_;
   Place place_, key_place_;
-  std::uint32_t parent_ = 0;    ///< how far before this node; 0: the document
-  std::uint32_t nodes_ = 1;     ///< this node and all in it, which stand behind it
-  std::uint32_t children_ = 0;  ///< of a sequence or map
+  std::uint32_t parent_ = 0;    ///< distance back to the parent; 0 for the document
+  std::uint32_t nodes_ = 1;     ///< number of nodes: this one and its descendants, which follow it
+  std::uint32_t children_ = 0;  ///< number of children of a sequence or map
   Kind kind_ = Kind::null;
   bool quoted_ = false;
 };
@@ -156,11 +160,11 @@ auto Children<Value>::Iterator::operator++() -> Iterator& {
   return *this;
 }
 
-/// The nodes of one text, each in front of those in it. They live as long as it does.
+/// The nodes of one text, each before its descendants. Nodes live as long as the document.
 class Document {
  public:
-  /// Of the bytes that bytes_of() wrote, which stay where they are as long as `owner` is held. Throws Error where
-  /// they are damaged.
+  /// Opens the bytes that bytes_of() wrote, which must stay in place while `owner` is held. Throws Error if they are
+  /// damaged.
   Document(std::string_view bytes, std::string file, std::shared_ptr<const void> owner = nullptr);
 
   [[nodiscard]] const Node& root() const { return nodes_[0]; }
@@ -172,15 +176,15 @@ class Document {
   std::shared_ptr<const void> owner_;
   std::unique_ptr<const std::string> file_;
   std::unique_ptr<Node[]> nodes_;
-  std::vector<Document> parts_;  ///< that an overlay is made of
+  std::vector<Document> parts_;  ///< documents of which an overlay consists
 };
 
 /// Parses one document. `file` is used in messages only. Throws Error for everything that is not strict YAML.
 [[nodiscard]] Document parse(std::string_view text, const std::string& file);
 
-/// The document of a bundled YAML file. Its bytes were made by the build: no text is parsed.
+/// Opens a bundled YAML file. The build made its bytes: no text is parsed.
 [[nodiscard]] Document embedded(const EmbeddedFile& file);
-/// The word of that key at the top of a bundled YAML file, "" where it has none: without a document.
+/// Returns the word of that key at the top of a bundled YAML file, without making a document; "" if there is none.
 [[nodiscard]] std::string_view embedded_word(const EmbeddedFile& file, std::string_view key);
 
 /// Reads a file whole (at most 4 MiB). Throws Error when it cannot be read.

@@ -43,7 +43,7 @@ struct Value {
   Node::Kind kind = Node::Kind::null;
   bool quoted = false;
   Place place;
-  std::string text;  ///< of a scalar
+  std::string text;  ///< text of a scalar
   ByteWriter children;
   std::size_t count = 0, nodes = 0;  ///< children; nodes in it
 };
@@ -106,7 +106,7 @@ class Builder : public YAML::EventHandler {
   struct Open {
     Value value;
     std::string path;
-    std::unordered_map<std::string, int> lines;  ///< by key
+    std::unordered_map<std::string, int> lines;  ///< lines by key
     bool has_key = false;
     std::string key;
     Place key_place;

@@ -12,10 +12,10 @@
 
 namespace napkin::yaml {
 
-constexpr std::size_t max_depth = 32;  // of values within values
+constexpr std::size_t max_depth = 32;  // nesting of values
 constexpr std::uint8_t kind_bits = 3, quoted_bit = 4, key_bit = 8;
 
-/// A user's word in a message: 'short', or 'the first 37 characters of a lo...'.
+/// Shortens a user's word for a message: 'short', or 'the first 37 characters of a lo...'.
 [[nodiscard]] std::string shown(std::string_view word);
 
 /// Throws Error (file:line:column, field path) for everything that is not strict YAML: duplicate keys, aliases, tags,

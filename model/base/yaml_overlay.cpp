@@ -47,7 +47,7 @@ std::size_t Overlay::nodes_in(const Joined& joined) {
   return nodes;
 }
 
-/// Puts it at `to`, `parent` behind the node that it is in; returns the place behind it.
+/// Copies a joined node to `to`, with its parent `parent` nodes before it. Returns the place after it.
 Node* Overlay::copy(const Joined& joined, Node* to, std::uint32_t parent) {
   const Node& from = *joined.node;
   const std::size_t copied = joined.is_join ? 1 : from.nodes_;

@@ -11,15 +11,15 @@
 
 namespace napkin::yaml {
 
-/// What `over` says stands in the place of what `base` says. Values keep their own file, position and path.
+/// A document in which the values of `over` replace those of `base`. Values keep their own file, position and path.
 class Overlay {
  public:
   using IsWhole = std::function<bool(const Node&)>;
   using IsSame = std::function<bool(const Node& below, const Node& above)>;
 
-  /// `whole`: maps and lists that are replaced in one piece. Other maps are joined key by key; of other lists each item
-  /// is joined with the item that it is the `same` as, or comes last. `alternatives`: keys that say one thing in
-  /// several ways; one of them above takes the place of each below.
+  /// Prepares overlays. `whole` values are replaced in one piece; other maps are joined key by key, other lists item by
+  /// item with the `same` item, new items last. Keys in `alternatives` exclude each other: any of them above replaces
+  /// each below.
   Overlay(IsWhole whole, IsSame same, std::vector<std::string> alternatives)
       : whole_(std::move(whole)), same_(std::move(same)), alternatives_(std::move(alternatives)) {}
   [[nodiscard]] Document joined(Document base, Document over) const;

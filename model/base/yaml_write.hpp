@@ -5,7 +5,7 @@
 
 namespace napkin::yaml {
 
-/// A plain word where YAML reads it back as it stands, else a double-quoted one.
+/// Returns the word as YAML: plain if it reads back unchanged, else in double quotes.
 [[nodiscard]] std::string written(const std::string& word);
 
 }  // namespace napkin::yaml

@@ -18,7 +18,7 @@ Hertz highest_stated(const Clocks& clocks) {
   return Hertz(highest);
 }
 
-/// FLOP a clock of the whole machine; 0: not known.
+/// Returns the FLOP a clock of the whole machine; 0: not known.
 double most_flops_a_clock(const Machine& machine, DType type) {
   double most = 0;
   for (const TensorInstruction& i : machine.tensor) {

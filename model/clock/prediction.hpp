@@ -1,5 +1,5 @@
 #pragma once
-// predict() gets from a placed diagram to a time: it says how long a call takes, at which clock, what limits it, and
+// predict() returns the predicted time of a placed diagram: how long a call takes, at which clock, what limits it, and
 // whether that is a bound ("at least").
 
 #include <optional>
@@ -24,41 +24,39 @@ struct PipeUse {
 
 struct Prediction {
   Cycles cycles;             ///< SM clocks from the first block's start to the last one's end
-  Hertz clock;               ///< held under this load; by the roofline: assumed
+  Hertz clock;               ///< clock held under this load; for the roofline an assumed one
   std::string clock_source;  ///< "power limit", "maximum clock", "datasheet tensor clock", ...
   std::optional<Watts> power;
-  Seconds time;           ///< launch overhead included where the profile has it
+  Seconds time;           ///< time, launch overhead included if the profile has it
   double tflops = 0;      ///< work's FLOP (of visible pairs, unpadded) over `time`, 1e12 a second
   std::string bound;      ///< the pipe that limits; "critical cycle" where waits do
-  std::string iteration;  ///< by the event graph: what binds, and what an iteration takes
+  std::string iteration;  ///< explanation of an iteration by the event graph: what binds, and its clocks
   std::vector<PipeUse> pipes;
-  Count busy_nodes = 1, nodes = 1;  ///< compute nodes that get a block, and those that there are
-  bool at_least = true;             ///< a bound: the event graph has not spoken
-  double ends = 0;  ///< fraction of the cycles outside of iterations: fills, drains, waits between blocks
+  Count busy_nodes = 1, nodes = 1;  ///< compute nodes that get a block, and all of them
+  bool at_least = true;             ///< true for a bound: there is no event graph
+  double ends = 0;                  ///< fraction of the cycles outside iterations: fills, drains, waits between blocks
 };
 
-/// Whether the event graph predicts: the tile has edges, and the machine has all numbers that a graph of it needs
-/// (graph/needs.hpp). Else the roofline bounds.
+/// Returns true if the event graph predicts: the tile has edges, and the machine has all numbers that its graph needs
+/// (graph/needs.hpp). Else the roofline gives a bound.
 [[nodiscard]] bool has_event_graph(const PlacedDiagram& placed);
 
-/// Time of one call, as answers say it and tiles are ranked: by the event graph, else by the roofline (the fullest
-/// pipe's busy time, with wave quantisation); with what device memory sends again because the L2 no longer holds it,
-/// where that costs more than 0.1 % of the time. Throws nothing for a legal placement.
+/// Predicts the time of a call by the event graph, or else by the roofline (the fullest pipe's busy time, with wave
+/// quantisation). Adds device memory's re-reads if they cost more than 0.1 %. Throws nothing for a legal placement.
 [[nodiscard]] Prediction predict(const PlacedDiagram& placed, const Plan& plan);
-/// With the periods of graphs met before, and of one question's tiles what device memory sends again.
+/// Predicts with the periods of known graphs, and with the known re-reads of a question's tiles.
 [[nodiscard]] Prediction predict(const PlacedDiagram& placed, const Plan& plan, Periods& periods);
 [[nodiscard]] Prediction predict(const PlacedDiagram& placed, const Plan& plan, Periods& periods, KnownRereads& known);
-/// By the roofline for any placement, also one that has an event graph.
+/// Predicts by the roofline, even if the placement has an event graph.
 [[nodiscard]] Prediction predict_by_roofline(const PlacedDiagram& placed, const Plan& plan);
 [[nodiscard]] Prediction predict_by_roofline(const PlacedDiagram& placed, const Plan& plan, KnownRereads& known);
 
-/// Of a graph that is not quite the placement's own: with vector work that somebody supposes to take longer.
+/// Predicts by a changed graph of the placement, such as one whose vector work is supposed to take longer.
 [[nodiscard]] Prediction predict_of_graph(const PlacedDiagram& placed, const Plan& plan, const EventGraph& graph,
                                           const Period& period);
 
-/// What no mapping of that algorithm goes below on that machine, whatever the placed tile: contractions at the fastest
-/// instruction's rate and the highest clock, inputs and outputs once over device memory's pipe. Nothing where the
-/// profile knows neither rate.
+/// Returns the least time of the algorithm under any mapping: contractions at the fastest instruction's rate and
+/// highest clock, inputs and outputs once over device memory's pipe. Nothing if the profile knows neither rate.
 [[nodiscard]] std::optional<Prediction> least_time(const PlacedDiagram& placed);
 
 }  // namespace napkin

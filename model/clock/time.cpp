@@ -31,7 +31,7 @@ bool has_event_graph(const PlacedDiagram& placed) {
 
 namespace {
 
-/// What binds an iteration, by name, and the sentence about it. The copies' pipe is the one into the block's level.
+/// Names what binds an iteration, in a sentence. The copies' pipe is that into the block's level.
 void explain_iteration(const Period& p, const TimeModel& model, Prediction& out) {
   const std::string_view into = model.into_block.pipe != nullptr ? model.into_block.name() : model.device.name();
   const std::string pipe = p.pipe.name == "copy" ? std::string(into) : p.pipe.name;
@@ -52,7 +52,7 @@ std::string_view clock_source(const PlacedDiagram& placed, const Timing& t, cons
   return maximum && highest.value < maximum->value ? "highest beside the matrix units" : "maximum clock";
 }
 
-/// With what device memory sends a second time.
+/// Makes the prediction of a timing, with device memory's re-reads.
 Prediction of_timing(const PlacedDiagram& placed, const Plan& plan, const TimeModel& model, Timing t,
                      const Period* period, KnownRereads& known) {
   model.notice_rereads(placed, plan.blocks_per_sm, t, known);

@@ -23,7 +23,7 @@
 namespace napkin {
 namespace {
 
-/// Bytes of parts beyond one whole result that stay apart in device memory.
+/// Returns the bytes of parts, beyond one whole result, that are kept separately in device memory.
 double parts_in_memory(const PlacedDiagram& placed) {
   if (!placed.combine || placed.combine->at >= 0) return 0;
   double bytes = 0;
@@ -33,8 +33,8 @@ double parts_in_memory(const PlacedDiagram& placed) {
   return real(moved->stored.value) * (1 - 1 / real(moved->parts));
 }
 
-/// Clocks of the first iteration that overlap with nothing: one pass through tensor and vector work, less the longer
-/// one.
+/// Returns the clocks of the first iteration that overlap with nothing: a pass through tensor and vector work, less the
+/// longer of the two.
 double ramp(const BlockLoad& load) {
   double vector = 0;
   for (std::size_t i = 0; i < load.count; ++i) {
@@ -47,21 +47,21 @@ double waves_of(const Schedule& who, Count blocks_per_node) {
   return real(ceil_div(Count(static_cast<std::int64_t>(who.blocks)), std::max(blocks_per_node, Count(1))));
 }
 
-/// Barriers are passed by wave after wave; turns and a second launch come once.
+/// Returns how often combining waits: once a wave for barriers, once for turns and for a second launch.
 double times_waited(const PlacedDiagram& placed, const Schedule& who, Count blocks_per_node) {
   if (!placed.combine || placed.combine->by != CombineMapping::By::barriers) return 1;
   return waves_of(who, blocks_per_node);
 }
 
-/// A node's blocks: their clocks one after the other, of the longest alone, and of all on the busiest pipe.
+/// The clocks of a node's blocks: run in sequence, those of the longest block, and those of the busiest pipe.
 struct NodeBlocks {
   double alone = 0, longest = 0, pipe = 0;
-  double ends = 0;  ///< of `alone`, beyond the blocks' iterations
+  double ends = 0;  ///< clocks of `alone` beyond the blocks' iterations
 };
 
-/// Clocks of a node that holds so many of its blocks at a time. Blocks of fewer warps than schedulers run on sets of
-/// them. Between blocks that hide one another's waits and blocks of which each meets its set's others on the busiest
-/// pipe: half way. Blocks count by the longest one's length, so nothing ends before it. (eq. 15.1)
+/// Returns the clocks of a node that holds several blocks at a time: half way between blocks that hide one another's
+/// waits, and blocks that meet the others of their set (those on the same schedulers) on the busiest pipe. Blocks count
+/// at the longest length. (eq. 15.1)
 double clocks_together(const PlacedDiagram& placed, double resident, const NodeBlocks& node) {
   const Limits& limits = placed.machine->limits;
   const double warps = std::max(real(placed.threads) / real(limits.warp_size), 1.0);
@@ -113,7 +113,7 @@ SharedSeconds TimeModel::shared_seconds(const PlacedDiagram& placed, const Timin
   return out;
 }
 
-/// Clocks at the ends of the busiest node's blocks that no work hides. (comment at the top of the file)
+/// Returns the clocks at the ends of the busiest node's blocks that no work hides. (comment at the top of the file)
 double TimeModel::exposed_clocks(const Timing& t, Count blocks_per_node) const {
   const SharedPipe& into = into_block.pipe != nullptr ? into_block : device;
   const double rate = into.rate / clock.frequency.value / nodes;
@@ -209,7 +209,7 @@ void TimeModel::roofline_time(Count blocks_per_node, Timing& t) const {
   t.seconds = t.fullest.seconds + exposed_clocks(t, blocks_per_node) / t.clock.value;
 }
 
-/// The cycles at the clock that the card holds with that energy.
+/// Converts the cycles to seconds at the clock that the card holds with that energy.
 void TimeModel::hold_clock(Timing& t) const {
   if (t.energy) {
     const HeldClock held = held_clock(power, *t.energy, t.cycles, Seconds(t.shared.device));
@@ -219,8 +219,8 @@ void TimeModel::hold_clock(Timing& t) const {
   t.fullest.with("", t.cycles / t.clock.value);  // named where it is explained
 }
 
-/// The graph's cycles, or the pipes that nodes share, whichever take longer. Blocks that share a node hide one
-/// another's waits, down to what the busiest pipe takes, but not their ends: they begin together.
+/// Computes the cycles: the graph's or those of the pipes that nodes share, whichever are more. Blocks on a node hide
+/// one another's waits down to the busiest pipe's time, but not their ends, as they begin together.
 void TimeModel::event_clock(const PlacedDiagram& placed, Count blocks_per_node, const KnownLaunch& known,
                             Timing& t) const {
   const Period& period = known.period;

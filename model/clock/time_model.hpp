@@ -14,7 +14,7 @@
 
 namespace napkin {
 
-/// The fullest pipe's seconds, and its name.
+/// The fullest pipe's seconds and name.
 struct Fullest {
   double seconds = 0;
   std::string_view name = "none";
@@ -26,7 +26,7 @@ struct Fullest {
   }
 };
 
-/// Seconds of the pipes that nodes share.
+/// The seconds of the pipes that nodes share.
 struct SharedSeconds {
   double into_block = 0, device = 0, exchange = 0;
 };
@@ -36,54 +36,54 @@ struct Timing {
   Schedule who;
   SharedSeconds shared = {};
   Fullest fullest = {};
-  double seconds = 0;  // without the launch
+  double seconds = 0;  // seconds without the launch overhead
   Hertz clock;
   std::optional<Watts> power = {};
-  double cycles = 0;   // by the graph
+  double cycles = 0;   // clocks by the event graph
   double meeting = 0;  // clocks behind the last block's end, until its cluster may leave
   std::optional<Energy> energy = {};
 };
 
-/// What the event graph says of a tile, and its launch at a question's lengths.
+/// The results of a tile's event graph, and of its launch at a question's lengths.
 struct KnownLaunch {
   const Period& period;
   const BlockEnergy& energy;
   const LaunchShape& shape;
   LaunchClocks clocks;
-  double device_bytes;  ///< device_bytes_in_order()
+  double device_bytes;  ///< result of device_bytes_in_order()
 };
 
-/// What tells the kinds of prediction apart: the event graph's and the roofline's.
+/// The method of a prediction.
 enum class ByClock { graph, roofline };
 
-/// The time model of one variant and problem.
+/// The time model of a problem and a mapping's variant, which is a choice of its alternatives.
 struct TimeModel {
-  /// By the graph only where has_event_graph(placed), which the caller has asked.
+  /// Prepares predictions. `wanted` may be the graph only if has_event_graph(placed), which the caller has checked.
   TimeModel(const PlacedDiagram& placed, ByClock wanted);
-  /// By the roofline, or by a graph and a launch that are known.
+  /// Times a placement by the roofline, or by a known graph and launch.
   [[nodiscard]] Timing of(const PlacedDiagram& placed, Count blocks_per_node, const KnownLaunch* known = nullptr) const;
-  /// By the tile's graph.
+  /// Times a placement by its graph.
   [[nodiscard]] Timing of(const PlacedDiagram& placed, Count blocks_per_node, const EventGraph& graph,
                           const Period& period) const;
-  /// With so many bytes that device memory sends a second time because the L2 no longer holds them. (resource/reuse)
+  /// Adds so many bytes that device memory sends again because the L2 has evicted them. (resource/reuse)
   void read_again(const PlacedDiagram& placed, double bytes, Timing& timing) const;
-  /// With those of this launch, where they cost more than a thousandth of the time: to count less takes longer than
-  /// all else. Infinite seconds where `known` acts out no further launch.
+  /// Adds re-reads if they cost more than 0.1 % of the time; smaller ones are only bounded, since a count takes longer
+  /// than the rest of a prediction. The seconds are infinite if `known` may simulate no further launch.
   void notice_rereads(const PlacedDiagram& placed, Count blocks_per_node, Timing& timing, KnownRereads& known) const;
-  /// Whether device memory could take longest: if all that blocks load came from it.
+  /// Returns true if device memory could be the slowest pipe, were all loads to come from it.
   [[nodiscard]] bool may_bind(const Timing& timing) const;
-  /// The timing at that clock, whatever the power. What device memory sends again stays in it.
+  /// Returns the timing at that clock, whatever the power, with its re-reads.
   [[nodiscard]] Timing at(const PlacedDiagram& placed, Count blocks_per_node, Timing timing, Hertz clock) const;
   [[nodiscard]] Seconds with_launch(const Timing& timing) const {
     return Seconds(timing.seconds + timing.meeting / timing.clock.value) + launch;
   }
-  /// Prediction of a timing; `period`: explained, of a tile that has an event graph, else none.
+  /// Makes the prediction of a timing. `period` comes from period(graph, true); nullptr without an event graph.
   [[nodiscard]] Prediction explained(const PlacedDiagram& placed, const Timing& timing, const Period* period) const;
 
   AssumedClock clock;
   Workload workload;
-  SharedPipe into_block, device;   // the first is empty where they are one
-  const Pipe* exchange = nullptr;  // among the blocks of a cluster
+  SharedPipe into_block, device;   // into_block is empty if both are the same pipe
+  const Pipe* exchange = nullptr;  // pipe between the blocks of a cluster
   double compulsory = 0;           // bytes
   double nodes = 1;
   EnergyRates rates;
@@ -101,7 +101,7 @@ struct TimeModel {
   [[nodiscard]] double exposed_clocks(const Timing& timing, Count blocks_per_node) const;
 };
 
-/// Clocks that a pipe of the busiest node works.
+/// Returns the clocks that a pipe of the busiest node works.
 [[nodiscard]] double busy_clocks(const PipeLoad& pipe, const Schedule& who);
 
 }  // namespace napkin

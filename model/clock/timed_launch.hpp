@@ -12,18 +12,18 @@ namespace napkin {
 
 class TimedLaunch {
  public:
-  /// Times a tile that has an event graph (has_event_graph). `placed` and `plan` outlive it.
+  /// Prepares a tile that has an event graph (has_event_graph). `placed` and `plan` must outlive it.
   TimedLaunch(const PlacedDiagram& placed, const Plan& plan);
   ~TimedLaunch();
   TimedLaunch(TimedLaunch&&) noexcept;
   TimedLaunch& operator=(TimedLaunch&&) = delete;
 
-  /// Joules of the launch among others: nothing of it lies in the L2 when it begins, so that each of its bytes comes
-  /// from device memory once. None where the machine has no energies.
+  /// Returns the joules of the launch among others: no byte is in the L2 at its start, so each comes from device memory
+  /// once. None if the machine has no energies.
   [[nodiscard]] std::optional<Energy> energy() const;
-  /// From its start to that of a launch behind it.
+  /// Returns the time from its start to the start of the next launch.
   [[nodiscard]] Seconds time(Hertz clock) const;
-  /// The prediction at that clock, without a power.
+  /// Predicts the launch at that clock, without a power.
   [[nodiscard]] Prediction at(Hertz clock) const;
 
  private:

@@ -66,7 +66,7 @@ inline Expression larger(Expression a, Expression b) {
   e.operands.push_back(std::move(b));
   return e;
 }
-/// `values` as they are read: the row that `table` names stands there.
+/// Returns `values` read through a table: at the row that `table` names.
 inline Expression row_at(Expression values, Expression table) {
   Expression e = call("row_at", std::move(values));
   e.operands.push_back(std::move(table));
@@ -88,7 +88,7 @@ class Names {
   std::set<std::string> taken_;
 };
 
-/// What a diagram's map computes of x.
+/// Returns the expression of a diagram's map applied to x.
 [[nodiscard]] Expression map_of(const std::string& function, const Expression& x);
 
 }  // namespace napkin::dependence

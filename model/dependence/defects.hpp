@@ -1,6 +1,6 @@
 #pragma once
-// find_defects holds a nest to what its author claims of it: "parallel: [i, d]" and "same_as: attention_reference" are
-// checked, and what does not hold is a defect.
+// find_defects checks the claims that a nest's author makes: "parallel: [i, d]" and "same_as: attention_reference" are
+// checked, and a claim that does not hold is a defect.
 
 #include <string>
 #include <vector>
@@ -13,9 +13,9 @@ struct Defect {
   std::string text;
 };
 
-/// Loops that are claimed parallel and are not, even with temporaries of their own in each iteration; then outputs that
-/// differ from those of the nest that is named by same_as when both run on the same arbitrary values (by more than 1e-9
-/// of the larger one, or in their shape). Throws Error where that nest cannot be loaded or one of the two cannot run.
+/// Lists the defects of a nest: loops claimed parallel that are not, even with temporaries of their own in each
+/// iteration; and outputs that differ from those of the nest `same_as` on equal arbitrary values (by more than 1e-9 of
+/// the larger, or in shape). Throws Error if that nest cannot be loaded.
 [[nodiscard]] std::vector<Defect> find_defects(const Nest& nest);
 
 }  // namespace napkin::dependence

@@ -13,15 +13,15 @@ class Differences {
  public:
   explicit Differences(std::size_t variables);
 
-  /// x - y <= c. Once a contradiction is found the system stays infeasible.
+  /// Adds x - y <= c. After a contradiction the system stays infeasible.
   void at_most(std::size_t x, std::size_t y, std::int64_t c);
-  /// x - y == c
+  /// Adds x - y == c.
   void equal(std::size_t x, std::size_t y, std::int64_t c) {
     at_most(x, y, c);
     at_most(y, x, -c);
   }
   [[nodiscard]] bool feasible() const { return feasible_; }
-  /// The largest x - y over all solutions; the variables must be bounded.
+  /// Returns the largest x - y over all solutions; the variables must be bounded.
   [[nodiscard]] std::int64_t most(std::size_t x, std::size_t y) const { return bound(x, y); }
   [[nodiscard]] std::int64_t least(std::size_t x, std::size_t y) const { return -bound(y, x); }
 

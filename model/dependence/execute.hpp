@@ -1,6 +1,6 @@
 #pragma once
-// execute runs a loop nest on the CPU in float64, one statement instance after the other, and shows every access: it
-// judges what the analyses of this folder claim.
+// execute runs a loop nest on the CPU in float64, one statement instance after the other, and reports every access:
+// tests compare the analyses of this folder with it.
 
 #include <cstdint>
 #include <functional>
@@ -26,14 +26,14 @@ struct Cells {
 
 using Store = std::map<std::string, Cells>;
 
-/// The value of a given array's cell.
+/// A function that gives the value of an input array's cell.
 using Given = std::function<double(const std::string& array, const std::vector<std::int64_t>& subscripts)>;
 
-/// A seeded function of the array's name and the cell, in [-2, 2): given values for comparisons.
+/// Returns a seeded function of the array's name and the cell, in [-2, 2), as input values for comparisons.
 [[nodiscard]] Given arbitrary_values(std::uint64_t seed);
 
-/// One read or write. `iteration` has a value for every loop of the nest; where the statement is outside a loop it is
-/// that of the iteration that runs the statement, the loop's first or last.
+/// A read or a write. `iteration` has a value for every loop of the nest; for a statement outside a loop it is the
+/// loop's first or last iteration, which runs the statement.
 struct Access {
   StatementId statement = 0;
   std::vector<std::int64_t> iteration;
@@ -42,16 +42,15 @@ struct Access {
   bool write = false;
 };
 
-/// Runs all iterations in the nest's own order and returns every array. A temporary that is read before it is written
-/// throws Error that names the statement; so does a nest of more than 2^24 statement instances or cells.
+/// Runs all iterations in the nest's own order, and returns every array. Throws Error for a temporary that is read
+/// before it is written (it names the statement), and for more than 2^24 statement instances or cells.
 [[nodiscard]] Store execute(const Nest& nest, const Given& given);
 /// Executes the nest with its loops in another order (a permutation of all LoopIds, outermost first), legal or not.
-/// `observe`, if any, sees every access in the order in which they happen: reads before the write of the same
-/// statement.
+/// Calls `observe`, if given, for every access in order: reads before the write of a statement.
 [[nodiscard]] Store execute(const Nest& nest, const Given& given, const std::vector<LoopId>& order,
                             const std::function<void(const Access&)>& observe = {});
 
-/// 0, 1, 2, ...: the nest's own order.
+/// Returns the nest's own order: 0, 1, 2, ...
 [[nodiscard]] std::vector<LoopId> own_order(const Nest& nest);
 
 }  // namespace napkin::dependence

@@ -21,20 +21,21 @@ namespace napkin::dependence {
 
 struct StreamedNest {
   Nest nest;
-  std::vector<std::optional<LoopId>> grouped;  ///< by AxisId: the loop over an axis's groups
+  std::vector<std::optional<LoopId>> grouped;  ///< loop over an axis's groups, by AxisId
   std::optional<LoopId> stream;
-  std::vector<AxisId> axes;  ///< by LoopId: what it walks over
+  std::vector<AxisId> axes;  ///< axis that a loop walks over, by LoopId
   std::size_t outer = 0;     ///< grouped and streamed loops: the outermost ones
 };
 
-/// `sizes` by AxisId, the iterations of each axis's loops; an axis that is split and streamed has as many groups as
-/// chunks.
+/// Makes the nest of a streamed diagram. `sizes` by AxisId are the iterations of each axis's loops; an axis that is
+/// split and streamed has as many groups as chunks.
 [[nodiscard]] StreamedNest nest_of(const Streamed& streamed, const std::vector<std::int64_t>& sizes);
-/// All sizes 3: enough for every direction to show.
+/// Makes the nest with all sizes 3, enough for every direction of a dependence to show.
 [[nodiscard]] StreamedNest nest_of(const Streamed& streamed);
 
-/// Where dependences and labels part, one sentence each: a grouped axis whose loop is not parallel; a streamed loop
-/// that carries nothing although something is maintained, or something although nothing is. Empty: they agree.
+/// Lists the disagreements between dependences and labels, a sentence each: a grouped axis whose loop is not parallel;
+/// a streamed loop that carries nothing although an array is maintained, or carries a value although none is. Empty:
+/// they agree.
 [[nodiscard]] std::vector<std::string> disagreements(const Streamed& streamed);
 
 }  // namespace napkin::dependence

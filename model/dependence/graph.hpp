@@ -18,59 +18,59 @@ enum class Kind {
   war,  ///< write after read
   waw,  ///< write after write
 };
-/// "RAW", "WAR", "WAW"
+/// Returns "RAW", "WAR" or "WAW".
 [[nodiscard]] std::string_view name_of(Kind kind);
 
 /// Iterations of one loop between source and sink: sink - source, from `least` to `most`.
 struct Component {
   std::int64_t least = 0;
   std::int64_t most = 0;
-  /// Both statements stand in the loop. Else the one outside counts as standing at the loop's first or last value.
+  /// True if both statements are in the loop; else the one outside counts as the loop's first or last iteration.
   bool common = true;
 
   [[nodiscard]] bool is_zero() const { return least == 0 && most == 0; }
   bool operator==(const Component&) const = default;
 };
 
-/// "2" for a distance; "+", "-", "0+", "0-", "*" for a direction; "." where the loop is not common.
+/// Writes a distance ("2") or a direction ("+", "-", "0+", "0-", "*"); "." if the loop is not common.
 [[nodiscard]] std::string text_of(const Component& component);
-/// "(0, +, *)"
+/// Writes a vector: "(0, +, *)".
 [[nodiscard]] std::string text_of(const std::vector<Component>& vector);
 
-/// Two references, at least one of them a write, that meet in the same cell, the source first. The pairs of iterations
-/// are sorted by the outermost loop in which they differ, so there may be several dependences between two references.
+/// Two references to the same cell, the source first, at least one of them a write. Pairs of iterations are grouped by
+/// the outermost loop in which they differ, so two references may have several dependences.
 struct Dependence {
   StatementId from = 0;
   StatementId to = 0;
   Kind kind = Kind::raw;
   Reference source, sink;
-  /// The outermost loop in which the two iterations differ; nothing: they are one iteration.
+  /// The outermost loop in which the two iterations differ; none: they are the same iteration.
   std::optional<LoopId> level;
-  std::vector<Component> vector;  ///< by LoopId
+  std::vector<Component> vector;  ///< component by LoopId
 
-  /// The loop that carries it: `level`, where both statements stand in that loop.
+  /// Returns the loop that carries the dependence: `level`, if both statements are in that loop.
   [[nodiscard]] std::optional<LoopId> carrier() const {
     return level && vector[static_cast<std::size_t>(*level)].common ? level : std::nullopt;
   }
 };
 
-/// All dependences, by source, sink, kind and level.
+/// Returns all dependences, by source, sink, kind and level.
 [[nodiscard]] std::vector<Dependence> dependences(const Nest& nest);
-/// "S12 -> S3 RAW m[i] (0, +, .)"
+/// Writes a dependence: "S12 -> S3 RAW m[i] (0, +, .)".
 [[nodiscard]] std::string text_of(const Nest& nest, const Dependence& dependence);
 
 /// Vertices are statements, in order; edges are dependences.
 using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, StatementId, Dependence>;
 [[nodiscard]] Graph graph_of(const Nest& nest, const std::vector<Dependence>& dependences);
 
-/// Recurrences: statements that need each other's values (or a statement its own), over RAW edges. WAR and WAW edges
-/// bind storage, not values: renaming removes them. Each in statement order, sorted by their first statement.
+/// Finds recurrences: statements that need each other's values, or a statement its own, over RAW edges. WAR and WAW
+/// edges bind storage, not values; renaming removes them. Each in statement order, sorted by first statement.
 [[nodiscard]] std::vector<std::vector<StatementId>> recurrences(const Graph& graph);
 
-/// What the dependences leave to one loop.
+/// The verdict of the dependences on a loop.
 struct LoopVerdict {
   LoopId loop = 0;
-  /// 0 in every vector: all its iterations may run at once, whatever the order of the loops.
+  /// true if the component is 0 in every vector: all iterations may run at once, in any order of the loops
   bool parallel = false;
   std::vector<std::size_t> carried;   ///< dependences that the loop carries, as indices
   std::vector<std::size_t> blocking;  ///< dependences whose component is not 0, as indices

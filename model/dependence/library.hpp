@@ -9,11 +9,11 @@
 
 namespace napkin::dependence {
 
-/// The names of the embedded nests, sorted.
+/// Returns the names of the embedded nests, sorted.
 [[nodiscard]] std::vector<std::string> builtin_nests();
 
-/// The nest of that name, or the file at that path: what ends in ".yaml" or contains '/' is a path. Throws Error:
-/// an unknown name lists the known ones.
+/// Loads the nest of that name, or the file at that path (text that ends in ".yaml" or contains '/'). Throws Error; for
+/// an unknown name it lists the known ones.
 [[nodiscard]] Nest load_nest(const std::string& name_or_path);
 
 }  // namespace napkin::dependence

@@ -10,19 +10,19 @@
 namespace napkin::dependence {
 
 /// All pairs (source iteration, sink iteration) that touch the same cell, narrowed step by step. A statement outside a
-/// loop stands at the loop's first or last value.
+/// loop counts as the loop's first or last iteration.
 class Meeting {
  public:
   Meeting(const Nest& nest, StatementId from, const Reference& source, StatementId to, const Reference& sink);
-  /// The pairs of one dependence.
+  /// Describes the pairs of iterations of a dependence.
   Meeting(const Nest& nest, const Dependence& dependence);
 
   [[nodiscard]] bool feasible() const { return system_.feasible(); }
   [[nodiscard]] Component component(LoopId loop) const;
   [[nodiscard]] std::vector<Component> vector() const;
   void require_equal(LoopId loop);
-  void require_later(LoopId loop);    ///< the sink's iteration is the later one
-  void require_earlier(LoopId loop);  ///< the sink's iteration is the earlier one
+  void require_later(LoopId loop);    ///< Requires the sink's iteration to be later in that loop.
+  void require_earlier(LoopId loop);  ///< Requires the sink's iteration to be earlier in that loop.
 
  private:
   // A variable of the system plus a number; variable 0 is the number 0.
@@ -38,7 +38,7 @@ class Meeting {
 
   const Nest* nest_;
   StatementId from_, to_;
-  std::vector<Term> source_, sink_;  ///< by LoopId
+  std::vector<Term> source_, sink_;  ///< terms by LoopId
   Differences system_;
 };
 

@@ -21,7 +21,7 @@ namespace napkin::dependence {
 using LoopId = int;       ///< index into Nest::loops
 using StatementId = int;  ///< index into Nest::statements
 
-/// for name in begin .. end-1; never empty.
+/// A loop: for name in begin .. end-1; never empty.
 struct Loop {
   std::string name;
   std::int64_t begin = 0;
@@ -38,7 +38,7 @@ struct Subscript {
   bool operator==(const Subscript&) const = default;
 };
 
-/// One use of one value of an array: m_ij, O[i,d], A[i-1,j+1].
+/// A use of a value of an array: m_ij, O[i,d], A[i-1,j+1].
 struct Reference {
   std::string array;
   std::vector<Subscript> subscripts;
@@ -52,7 +52,7 @@ struct Reference {
   }
 };
 
-/// What a statement computes. The operands of a call stand in its argument order.
+/// The value that a statement computes. A call's operands are in its argument order.
 struct Expression {
   enum class Kind { number, reference, negate, add, subtract, multiply, divide, call };
   Kind kind = Kind::number;
@@ -77,14 +77,14 @@ struct Statement {
     }
     return false;
   }
-  /// The values that it reads, left to right.
+  /// Returns the values that it reads, left to right.
   [[nodiscard]] std::vector<Reference> reads() const;
 };
 
 /// An array of the slow memory. All other names of a nest are temporaries: written before they are read.
 struct MemoryArray {
   std::string name;
-  std::optional<double> initial;  ///< nothing: given from outside
+  std::optional<double> initial;  ///< initial value of every element; none: given from outside
   Location location;
 };
 
@@ -93,9 +93,9 @@ struct Nest {
   std::string about;
   std::vector<Loop> loops;  ///< outermost first
   std::vector<MemoryArray> arrays;
-  std::vector<Statement> statements;  ///< in execution order
+  std::vector<Statement> statements;  ///< statements in execution order
   std::vector<std::string> outputs;   ///< memory arrays that are wanted afterwards
-  /// What the author says of the nest; defects() holds it to that.
+  /// The claims of the nest's author, which defects() checks.
   std::vector<LoopId> claimed_parallel;
   std::string same_as;  ///< a nest that computes the same outputs; "" for none
 
@@ -105,13 +105,13 @@ struct Nest {
   [[nodiscard]] StatementId statement(std::string_view name) const;  ///< throws Error naming the known ones
   [[nodiscard]] const MemoryArray* find_array(std::string_view array) const;
   [[nodiscard]] bool is_temporary(std::string_view array) const { return find_array(array) == nullptr; }
-  /// True where the statement stands behind a loop that it is not in; see above.
+  /// Returns true if the statement comes after a loop that does not contain it; see above.
   [[nodiscard]] bool stands_after(StatementId statement, LoopId loop) const;
-  /// Names of all arrays, by first use.
+  /// Lists the names of all arrays, by first use.
   [[nodiscard]] std::vector<std::string> array_names() const;
 };
 
-/// Equal up to positions.
+/// Compares all but positions.
 [[nodiscard]] bool operator==(const Nest& a, const Nest& b);
 
 /// The functions of the expression language.
@@ -132,7 +132,7 @@ void for_each_reference(E& expression, F&& f) {
 [[nodiscard]] inline const Statement& statement_of(const Nest& nest, StatementId id) { return nest.statements[at(id)]; }
 [[nodiscard]] inline const std::string& loop_name(const Nest& nest, LoopId id) { return nest.loops[at(id)].name; }
 
-/// The names of the loops, by LoopId.
+/// Returns the names of the loops, by LoopId.
 [[nodiscard]] std::vector<std::string> loop_names(const Nest& nest);
 
 /// Checks every rule: names, ranks, subscripts of loops that the statement is in, no statement outside a loop between

@@ -1,6 +1,5 @@
 #pragma once
-// These functions are what the readers of a nest and of its statements share: is_name("m") holds, is_name("2m") does
-// not.
+// The readers of a nest and of its statements share these functions: is_name("m") holds, is_name("2m") does not.
 
 #include <functional>
 #include <string>
@@ -10,13 +9,13 @@
 
 namespace napkin::dependence {
 
-/// A letter, then letters, digits or _; at most 64 of them.
+/// Returns true for a letter followed by letters, digits or _; at most 64 characters.
 [[nodiscard]] bool is_name(std::string_view word);
-/// A function, or infinity.
+/// Returns true for the name of a function, or of infinity.
 [[nodiscard]] bool is_reserved(std::string_view word);
 
-/// One statement: "S1(i,j) s = q[i] * k[j]". `place` gives a character's position in the file; `field` names the text
-/// in messages. Throws Error.
+/// Reads a statement: "S1(i,j) s = q[i] * k[j]". `place` gives a character's position in the file; `field` names the
+/// text in messages. Throws Error.
 [[nodiscard]] Statement read_statement(const Nest& nest, const std::string& text, const std::string& field,
                                        std::function<Location(std::size_t)> place);
 

@@ -38,14 +38,14 @@ namespace napkin::dependence {
 /// Parses and checks a nest. `file` is used in messages. Throws Error with file:line:column.
 [[nodiscard]] Nest parse_nest(std::string_view text, const std::string& file);
 [[nodiscard]] Nest read_nest(const yaml::Node& root);
-/// One statement's line, over the loops of `nest`. Throws Error with the column in `where`.
+/// Parses a statement's line, over the loops of `nest`. Throws Error with the column in `where`.
 [[nodiscard]] Statement parse_statement(const Nest& nest, const std::string& text, const std::string& where);
 
-/// The text form; a fixed point: print(parse(print(n))) == print(n).
+/// Prints the text form; a fixed point: print(parse(print(n))) == print(n).
 [[nodiscard]] std::string print(const Nest& nest);
 [[nodiscard]] std::string print_reference(const Nest& nest, const Reference& reference);
 [[nodiscard]] std::string print_expression(const Nest& nest, const Expression& expression);
-/// "S6(i,j) m_ij = max(m_i, S_ij)"
+/// Prints a statement: "S6(i,j) m_ij = max(m_i, S_ij)".
 [[nodiscard]] std::string print_statement(const Nest& nest, const Statement& statement);
 
 }  // namespace napkin::dependence

@@ -18,7 +18,7 @@
 
 namespace napkin::dependence {
 
-/// What one reference moves: as many values as the product of the sizes of `loops`.
+/// The values that a reference moves: the product of the sizes of `loops`.
 struct Move {
   Reference reference;
   bool store = false;
@@ -27,20 +27,20 @@ struct Move {
 
 struct LoopTraffic {
   std::vector<Move> moves;
-  Count load, store;  ///< values
+  Count load, store;  ///< values moved
 };
 
-/// The traffic of one order (a permutation of all loops), of which the `cached` innermost run within the cache. Loops
-/// that have the same name in `names` (by LoopId) walk over the same values: what they touch within the cache is one.
-/// Throws Overflow for sizes whose products do not fit 64 bits.
+/// Returns the traffic of an order (a permutation of all loops) whose `cached` innermost loops run within the cache.
+/// Loops with equal `names` (by LoopId) walk over the same values, which the cache holds once. Throws Overflow for
+/// sizes whose products do not fit 64 bits.
 [[nodiscard]] LoopTraffic traffic_of(const Nest& nest, const std::vector<Dependence>& dependences,
                                      const std::vector<LoopId>& order, std::size_t cached,
                                      const std::vector<std::string>& names);
-/// Where every loop walks over values of its own.
+/// Returns the traffic if every loop walks over values of its own.
 [[nodiscard]] LoopTraffic traffic_of(const Nest& nest, const std::vector<Dependence>& dependences,
                                      const std::vector<LoopId>& order, std::size_t cached);
 
-/// "2 i + i j + i d" of the loads or stores, in these names of loops, fewest loops first; "0" for none.
+/// Writes the loads or the stores as a sum in these loop names, fewest loops first: "2 i + i j + i d"; "0" for none.
 [[nodiscard]] std::string formula(const std::vector<std::string>& names, const LoopTraffic& traffic, bool stores);
 
 }  // namespace napkin::dependence

@@ -27,12 +27,12 @@ struct Axis {
   Location location;
 };
 
-/// A dimension of an input that is read by consecutive axes of the array: of "X[x: 2*i + k - 1, c]" row 2 i + k - 1,
-/// which counts as 0 outside the array; of "K[p: T[n], d]" the row that the table T names. (diagram/reindex.hpp)
+/// A dimension of an input that is read by consecutive axes of the array: "X[x: 2*i + k - 1, c]" reads row 2 i + k - 1,
+/// which counts as 0 outside the array; "K[p: T[n], d]" reads the row that the table T names. (diagram/reindex.hpp)
 struct Reindex {
-  AxisId of = 0;                      ///< whose size the dimension has
+  AxisId of = 0;                      ///< axis whose size the dimension has
   std::size_t first = 0;              ///< place in Array::axes of the first axis that reads it
-  std::vector<std::int64_t> strides;  ///< by axis that reads it; of a table 0 each
+  std::vector<std::int64_t> strides;  ///< strides by axis that reads it; 0 for each axis of a table
   std::int64_t offset = 0;
   std::optional<ArrayId> table = {};
   bool operator==(const Reindex&) const = default;
@@ -41,10 +41,10 @@ struct Reindex {
 /// A value of the algorithm; the last axis has unit stride.
 struct Array {
   std::string name;
-  std::vector<AxisId> axes;  ///< of the operations: what reads a dimension, not what it is stored along
+  std::vector<AxisId> axes;  ///< axes as operations see them: those that read a dimension, not the stored dimension
   Location location;
   std::vector<Reindex> reindexed = {};  ///< inputs only; in the order of the axes
-  std::optional<DType> type = {};       ///< in memory; nothing: the question's
+  std::optional<DType> type = {};       ///< type in memory; none: the question's
 
   [[nodiscard]] bool has(AxisId axis) const {
     for (AxisId a : axes) {
@@ -65,8 +65,8 @@ struct Scale {
   bool operator==(const Scale&) const = default;
 };
 
-/// One operation. `own` are the axes that it consumes (contract, sum, max) or normalises over (softmax); it is weaved
-/// over every other axis of its outputs, and an input that lacks such an axis is copied along it.
+/// An operation. `own` are the axes that it consumes (contract, sum, max) or normalises over (softmax); it maps over
+/// every other axis of its outputs, and an input that lacks such an axis is broadcast along it.
 struct Operation {
   OpKind kind = OpKind::copy;
   std::vector<ArrayId> outputs;  ///< softmax may have a second output: the log-sum-exp
@@ -96,7 +96,7 @@ struct Diagram {
   std::vector<Operation> operations;
   std::vector<ArrayId> inputs;
   std::vector<ArrayId> outputs;
-  std::vector<std::string> rewritings;  ///< what fusion/rewrite did to it, for people; empty: as it was written
+  std::vector<std::string> rewritings;  ///< changes that fusion/rewrite made, for people; empty: none
 
   [[nodiscard]] std::optional<AxisId> find_axis(std::string_view axis_name) const;
   [[nodiscard]] std::optional<ArrayId> find_array(std::string_view array_name) const;
@@ -106,31 +106,31 @@ struct Diagram {
   [[nodiscard]] std::vector<OpId> consumers(ArrayId array) const;
   [[nodiscard]] bool is_input(ArrayId array) const;
   [[nodiscard]] bool is_output(ArrayId array) const;
-  [[nodiscard]] bool is_table(ArrayId array) const;  ///< names rows of another input
+  [[nodiscard]] bool is_table(ArrayId array) const;  ///< returns true if it names rows of another input
   [[nodiscard]] std::vector<std::string> axis_names() const;
 };
 
-/// The functions that `map` knows, in the order in which errors list them.
+/// Returns the functions that `map` knows, in the order in which errors list them.
 [[nodiscard]] const std::vector<std::string>& map_functions();
-/// f(a u) = a f(u) and f(u + v) = f(u) + f(v): such a map commutes with a rescale and with a sum.
+/// Returns true if f(a u) = a f(u) and f(u + v) = f(u) + f(v), so that the map commutes with rescaling and sums.
 [[nodiscard]] bool is_linear_map(std::string_view function);
-/// f(0) = 0: such a map leaves a masked zero alone.
+/// Returns true if f(0) = 0, so that the map keeps masked zeros.
 [[nodiscard]] bool keeps_zero(std::string_view function);
-/// "contract", "softmax", ...
+/// Returns the kind's name: "contract", "softmax", ...
 [[nodiscard]] std::string_view name_of(OpKind kind);
 
-/// Equal up to positions.
+/// Compares all but positions.
 [[nodiscard]] bool operator==(const Diagram& a, const Diagram& b);
 
 /// Checks every rule of the IR (axes exist, single assignment, use after definition, output axes = what the kind
 /// yields, every axis used, ...). Throws Error at the offending place.
 void check(const Diagram& diagram);
 
-/// G after F: F's outputs feed G's inputs of the same name; axes are matched by name.
+/// Composes G after F: F's outputs feed G's inputs of the same name; axes are matched by name.
 [[nodiscard]] Diagram compose(const Diagram& f, const Diagram& g);
-/// F beside G: inputs and outputs are concatenated; equal names must mean equal axes.
+/// Puts F beside G: inputs and outputs are concatenated; equal names must mean equal axes.
 [[nodiscard]] Diagram concatenate(const Diagram& f, const Diagram& g);
-/// F weaved over a new axis, put in front of every array but the inputs that are named in `copied`.
+/// Maps F over a new axis, which every array gets in front except the inputs in `copied`.
 [[nodiscard]] Diagram weave(const Diagram& f, const std::string& axis, const std::vector<std::string>& copied);
 
 }  // namespace napkin

@@ -9,11 +9,11 @@
 
 namespace napkin {
 
-/// The names of the embedded diagrams, sorted.
+/// Returns the names of the embedded diagrams, sorted.
 [[nodiscard]] std::vector<std::string> builtin_diagrams();
 
-/// The diagram of that name, or the file at that path: what ends in ".yaml" or contains '/' is a path. Throws Error:
-/// an unknown name lists the known ones.
+/// Loads the diagram of that name, or the file at that path (text that ends in ".yaml" or contains '/'). Throws Error;
+/// for an unknown name it lists the known ones.
 [[nodiscard]] Diagram load_diagram(const std::string& name_or_path);
 
 }  // namespace napkin

@@ -61,10 +61,10 @@ Problem launch_problem(const Problem& whole) { return {whole.sizes, whole.mask, 
 
 namespace {
 
-/// Pairs of queries and keys; a query without keys is one.
+/// Returns the number of pairs of queries and keys; 1 for a query without keys.
 double weight_of(const SequenceLengths& one) { return static_cast<double>(one.q) * static_cast<double>(one.x + 1); }
 
-/// Gives all of [first, last) their mean lengths.
+/// Replaces the lengths of [first, last) by their means.
 void flatten(std::vector<SequenceLengths>& sequences, const std::vector<std::size_t>& order, std::size_t first,
              std::size_t last) {
   Count q, x;

@@ -33,7 +33,7 @@ struct Word {
 struct WrittenIndex {
   Word of;
   std::size_t first = 0;
-  std::vector<std::int64_t> strides;  // by axis that reads it; of a table 0 each
+  std::vector<std::int64_t> strides;  // strides by axis that reads it; 0 for each axis of a table
   std::int64_t offset = 0;
   std::optional<Word> table;
 };

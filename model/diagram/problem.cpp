@@ -87,7 +87,7 @@ Count rows_needed(const Diagram& diagram, AxisId axis, const Sizes& sizes) {
 
 std::string shown(std::int64_t value) { return std::to_string(value); }
 
-/// Says which axes are whose, in the diagram's own words: "of Q[q,d], K[x,d]: scores of queries and keys".
+/// Describes which axes belong to which array: "of Q[q,d], K[x,d]: scores of queries and keys".
 std::string described_axes(const Diagram& diagram) {
   std::vector<std::string> inputs;
   for (const ArrayId input : diagram.inputs) {

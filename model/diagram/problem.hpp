@@ -1,5 +1,5 @@
 #pragma once
-// A Problem is what is asked of a diagram: the size of each axis, the mask, the element type. For attention: q=4096,
+// A Problem gives a diagram its numbers: the size of each axis, the mask, the element type. For attention: q=4096,
 // x=4096, d=128, causal, bf16.
 
 #include <string>
@@ -27,13 +27,13 @@ struct Span {
   [[nodiscard]] std::int64_t size() const { return last > first ? last - first : 0; }
 };
 
-/// Columns visible to at least one of the rows [row_first, row_last), clipped to [0, columns).
+/// Returns the columns visible to at least one of the rows [row_first, row_last), clipped to [0, columns).
 [[nodiscard]] Span visible(const Mask& mask, std::int64_t row_first, std::int64_t row_last, std::int64_t rows,
                            std::int64_t columns);
-/// Seen from the columns: rows that see at least one of the columns [column_first, column_last).
+/// Returns the rows that see at least one of the columns [column_first, column_last).
 [[nodiscard]] Span visible_rows(const Mask& mask, std::int64_t column_first, std::int64_t column_last,
                                 std::int64_t rows, std::int64_t columns);
-/// VisibleSpans counts many ranges of one plane, in a part of the time: by visible(), or visible_rows() where
+/// The visible spans of many ranges of a plane, computed faster than by visible(), or by visible_rows() for
 /// `of_columns`.
 class VisibleSpans {
  public:
@@ -57,21 +57,21 @@ class VisibleSpans {
   std::int64_t below_ = 0, above_ = 0;
 };
 
-/// Unmasked (row, column) pairs, exact. Throws Overflow.
+/// Returns the unmasked (row, column) pairs, exact. Throws Overflow.
 [[nodiscard]] Count visible_pairs(const Mask& mask, std::int64_t rows, std::int64_t columns);
 
-/// "none", "causal", "window 128,0"
+/// Writes the mask: "none", "causal", "window 128,0".
 [[nodiscard]] std::string text_of(const Mask& mask);
 
-using Sizes = std::vector<Count>;  ///< by AxisId
+using Sizes = std::vector<Count>;  ///< The size of each axis, by AxisId.
 
-/// One sequence of a packed batch: what it has of the mask's rows and columns (queries and keys); 0: an empty one.
+/// The lengths of a sequence of a packed batch along the mask's rows and columns (queries and keys); 0: empty.
 struct SequenceLengths {
   std::int64_t q = 0, x = 0;
   bool operator==(const SequenceLengths&) const = default;
 };
 
-/// Sequences of different lengths, one behind the other. The mask applies to each by itself.
+/// The sequences of a packed batch. The mask applies to each by itself.
 struct Packing {
   AxisId batch = -1, rows = -1, columns = -1;
   std::vector<SequenceLengths> sequences;  ///< empty: all are as long as the sizes say
@@ -79,25 +79,26 @@ struct Packing {
 };
 
 struct Problem {
-  Sizes sizes;  ///< packed: of the axes of lengths the longest
+  Sizes sizes;  ///< sizes; for a packed batch those of the longest sequence
   Mask mask;
   DType dtype = DType::bf16;
   Packing packing = {};
 };
 
-/// The size of every axis of the diagram from "name -> number" pairs, defaults filled in. Missing, unknown, repeated,
-/// zero or negative sizes throw Error at `where` (for example "--shape").
+/// Resolves the sizes of a diagram's axes from "name -> number" pairs, with defaults. Throws Error at `where` (for
+/// example "--shape") for missing, unknown, repeated, zero or negative sizes.
 [[nodiscard]] Sizes resolve_sizes(const Diagram& diagram,
                                   const std::vector<std::pair<std::string, std::int64_t>>& given,
                                   const std::string& where);
 
-/// The number that a scale stands for at these sizes.
+/// Returns the number that a scale stands for at these sizes.
 [[nodiscard]] double value_of(const Scale& scale, const Sizes& sizes);
 
-/// The distinct (row, column) axis pairs that operations are masked by: the question's mask applies to each of them.
+/// Returns the distinct (row, column) axis pairs that operations are masked by; the question's mask applies to each
+/// pair.
 [[nodiscard]] std::vector<std::array<AxisId, 2>> mask_axes(const Diagram& diagram);
 
-/// Values of an array at full size, as it is stored.
+/// Returns the values of an array at full size, as it is stored.
 [[nodiscard]] Values volume(const Array& array, const Sizes& sizes);
 
 }  // namespace napkin

@@ -11,18 +11,18 @@
 
 namespace napkin {
 
-/// The axes of the array as it is stored: x and c of X, p and d of K.
+/// Returns the array's axes as stored: x and c of X, p and d of K.
 [[nodiscard]] std::vector<AxisId> stored_axes(const Array& array);
-/// The axes once a table's rows stand where they are read: x and c of X, n and d of K.
+/// Returns the array's axes after table lookups: x and c of X, n and d of K.
 [[nodiscard]] std::vector<AxisId> gathered_axes(const Array& array);
-/// The shifted dimension that begins at that place of Array::axes, or nothing.
+/// Returns the shifted dimension that begins at that place of Array::axes, or nothing.
 [[nodiscard]] const Reindex* shifted_at(const Array& array, std::size_t place);
-/// Whether a dimension is shifted: then parts of it overlap, and no product of extents counts its values.
+/// Returns true if a dimension is shifted, so that its parts overlap and no product of extents counts its values.
 [[nodiscard]] bool is_shifted(const Array& array);
 [[nodiscard]] bool is_shifted(const Array& array, AxisId axis);
 
-/// Rows from the first to the last that are read by `extent(axis)` of each axis, rows outside the array included: 1 +
-/// sum of stride (extent - 1).
+/// Returns the number of rows, from the first to the last, that `extent(axis)` of each axis reads, rows outside the
+/// array included: 1 + sum of stride (extent - 1).
 template <class Extent>
 [[nodiscard]] Count reach(const Array& array, const Reindex& dimension, const Extent& extent) {
   Count rows = 1;
@@ -31,7 +31,8 @@ template <class Extent>
   return rows;
 }
 
-/// Values of the part of an array that `extent(axis)` of each of its axes needs, as a buffer for a whole part holds it.
+/// Returns the values of the part of an array that `extent(axis)` of each of its axes needs, as a buffer for a whole
+/// part holds it.
 template <class Extent>
 [[nodiscard]] Count part_of(const Array& array, const Extent& extent) {
   Count values = 1;
@@ -43,20 +44,20 @@ template <class Extent>
   return values;
 }
 
-/// Equal pieces of an axis: from `first` on, one every `step`, so many, each of `length`.
+/// Equal pieces of an axis: `count` pieces of `length` values, beginning at `first`, `first + step`, ...
 struct Pieces {
   std::int64_t first = 0, step = 1, count = 0, length = 0;
 };
-/// The pieces of an axis of that size in groups that are each walked in chunks.
+/// Returns the pieces of an axis of that size in groups that are each walked in chunks.
 [[nodiscard]] std::vector<Pieces> pieces_of(Count size, Count group, Count chunk);
 
-/// Rows of a shifted dimension of so many that all combinations of pieces of its axes read, each by itself: rows that
-/// two pieces share count twice, rows outside the array do not count. `pieces` by axis of the dimension, in order.
-/// Exact. Throws Overflow.
+/// Returns the rows that all combinations of pieces of its axes read from a shifted dimension of that many rows. Rows
+/// that two pieces share count twice, rows outside the array not. `pieces` by axis of the dimension, in order. Exact.
+/// Throws Overflow.
 [[nodiscard]] Count rows_read(const Reindex& dimension, const std::vector<std::vector<Pieces>>& pieces, Count rows);
 
-/// Values of an array's shifted dimensions, one times the other, of all parts: `group` and `chunk` give what an axis is
-/// cut into. 1 without such dimensions.
+/// Returns the product of the values of an array's shifted dimensions, over all parts; `group` and `chunk` give an
+/// axis's pieces. 1 without such dimensions.
 template <class Group, class Chunk>
 [[nodiscard]] Count shifted_values(const Array& array, const Sizes& sizes, const Group& group, const Chunk& chunk) {
   Count values = 1;
@@ -72,7 +73,7 @@ template <class Group, class Chunk>
   return values;
 }
 
-/// The values of one full group away from the array's ends.
+/// Returns the values that a full group away from the array's ends reads.
 template <class Group, class Chunk>
 [[nodiscard]] Count shifted_values_of_group(const Array& array, const Group& group, const Chunk& chunk) {
   Count values = 1;
@@ -89,10 +90,10 @@ template <class Group, class Chunk>
   return values;
 }
 
-/// Values of an array that its axes read at all, each once.
+/// Returns the number of values of an array that its axes read, each counted once.
 [[nodiscard]] Count values_read(const Array& array, const Sizes& sizes);
 
-/// A default for a dimension that has none: as many rows as are read.
+/// Returns the default size of a dimension without one: as many rows as are read.
 [[nodiscard]] Count rows_by_default(const Diagram& diagram, const Array& array, const Reindex& dimension,
                                     const Sizes& sizes);
 

@@ -9,7 +9,7 @@ class Pairs {
  public:
   Pairs(const Diagram& diagram, const std::array<AxisId, 2>& mask) : d_(diagram), mask_(mask) {}
 
-  /// Both axes are the array's, and it is 0 at hidden pairs.
+  /// Returns true if both mask axes are the array's, and it is 0 at hidden pairs.
   [[nodiscard]] bool is_zero(ArrayId array) const {
     const auto maker = d_.producer(array);
     if (!has_both(array) || !maker) return false;
@@ -25,7 +25,7 @@ class Pairs {
     }
   }
 
-  /// Both axes are the array's, and nothing needs what it is at hidden pairs.
+  /// Returns true if both mask axes are the array's, and its values at hidden pairs are not needed.
   [[nodiscard]] bool is_unused(ArrayId array) const {
     const std::vector<OpId> users = d_.consumers(array);
     if (!has_both(array) || d_.is_output(array) || users.empty()) return false;

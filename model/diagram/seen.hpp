@@ -8,10 +8,10 @@
 
 namespace napkin {
 
-/// Whether the operation runs over both axes of the mask, and what it makes at hidden pairs is zero or used nowhere.
+/// Returns true if the operation runs over both axes of the mask, and its results at hidden pairs are zero or unused.
 [[nodiscard]] bool of_seen_pairs(const Diagram& diagram, OpId operation, const std::array<AxisId, 2>& mask);
 
-/// Whether only operations over the mask's seen pairs read the array.
+/// Returns true if only operations over the mask's visible pairs read the array.
 [[nodiscard]] bool read_at_seen_pairs(const Diagram& diagram, ArrayId array, const std::array<AxisId, 2>& mask);
 
 }  // namespace napkin

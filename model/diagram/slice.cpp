@@ -12,7 +12,7 @@ bool has(const std::vector<Id>& ids, Id id) {
   return std::find(ids.begin(), ids.end(), id) != ids.end();
 }
 
-/// Renumbers what the slice uses of a whole's axes and arrays.
+/// The renumbering of the axes and arrays that the slice uses.
 class Slicer {
  public:
   Slicer(const Diagram& whole, const Problem& problem, OpId first, OpId last)
@@ -49,7 +49,7 @@ class Slicer {
   }
 
  private:
-  /// Whether an operation of the slice computes it.
+  /// Returns whether an operation of the slice computes it.
   [[nodiscard]] bool made(ArrayId id) const {
     return std::any_of(operations_.begin(), operations_.end(),
                        [&](const Operation& op) { return has(op.outputs, id); });

@@ -11,10 +11,10 @@ namespace napkin {
 
 struct Slice {
   Diagram diagram;
-  Problem problem;  ///< the whole's, of the slice's axes; no mask where no operation of the slice has one
+  Problem problem;  ///< problem of the slice's axes; no mask if no operation of the slice has one
 };
 
-/// The operations from `first` to `last`, both included. Its name lists its outputs.
+/// Cuts out the operations from `first` to `last`, both included. The slice's name lists its outputs.
 [[nodiscard]] Slice slice_of(const Diagram& whole, const Problem& problem, OpId first, OpId last);
 
 }  // namespace napkin

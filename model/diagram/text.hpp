@@ -37,14 +37,14 @@ namespace napkin {
 [[nodiscard]] Diagram parse_diagram(std::string_view text, const std::string& file);
 [[nodiscard]] Diagram read_diagram(const yaml::Node& root);
 
-/// The text form; a fixed point: print(parse(print(d))) == print(d).
+/// Prints the text form; a fixed point: print(parse(print(d))) == print(d).
 [[nodiscard]] std::string print(const Diagram& diagram);
 /// "X[x: 2*i + k - 1,c]", the axes named by `name`.
 using AxisNames = std::function<std::string(AxisId)>;
 [[nodiscard]] std::string print_array(const Diagram& diagram, ArrayId array, const AxisNames& name);
-/// "d^-1/2", "0.5", "2*d^1"
+/// Prints a scale: "d^-1/2", "0.5", "2*d^1".
 [[nodiscard]] std::string print_scale(const Diagram& diagram, const Scale& scale);
-/// One operation's line, as in the text form.
+/// Prints an operation's line, as in the text form.
 [[nodiscard]] std::string print_operation(const Diagram& diagram, OpId operation);
 
 }  // namespace napkin

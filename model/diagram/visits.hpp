@@ -14,27 +14,27 @@ struct Visits {
   Count longest;     ///< most chunks that one row group visits
 };
 
-/// The chunks [first, last) that the rows [row_first, row_last) visit.
+/// Returns the chunks [first, last) that the rows [row_first, row_last) visit.
 [[nodiscard]] Span visited_chunks(const Mask& mask, std::int64_t row_first, std::int64_t row_last, std::int64_t rows,
                                   std::int64_t columns, std::int64_t chunk);
 
-/// Exact and closed: no loop over groups or chunks. Throws Overflow.
+/// Counts visits in closed form, exactly. Throws Overflow.
 [[nodiscard]] Visits visits(const Mask& mask, std::int64_t rows, std::int64_t columns, std::int64_t row_group,
                             std::int64_t chunk);
 
-/// Visits with the roles exchanged: the columns are grouped, the rows are walked in chunks. `row_groups` then counts
+/// Counts visits with the roles exchanged: columns are grouped, rows are walked in chunks. `row_groups` then counts
 /// column groups, `columns` visited rows.
 [[nodiscard]] Visits visits_of_rows(const Mask& mask, std::int64_t rows, std::int64_t columns,
                                     std::int64_t column_group, std::int64_t chunk);
 
-/// Index pairs inside the visited chunks, clipped to the plane: sum over groups of (members x visited indices).
-/// `streamed_rows`: as visits_of_rows. Throws Overflow.
+/// Returns the index pairs inside the visited chunks, clipped to the plane: sum over groups of (members x visited
+/// indices). `streamed_rows`: as visits_of_rows. Throws Overflow.
 [[nodiscard]] Count visited_pairs(const Mask& mask, std::int64_t rows, std::int64_t columns, std::int64_t group,
                                   std::int64_t chunk, bool streamed_rows = false);
 
-/// Visited indices of the streamed axis, summed over the groups of the other one, where the streamed axis is itself
-/// split into groups of `stream_group` that are walked in chunks each; weighted: times the members of the other group.
-/// Loops over the stream's groups only where chunks do not divide them. Throws Overflow.
+/// Returns the visited indices of the streamed axis, summed over the groups of the other axis, if the stream is itself
+/// split into groups of `stream_group`; weighted: times the members of the other group. Loops over the stream's groups
+/// only if chunks do not divide them. Throws Overflow.
 [[nodiscard]] Count visited_in_split(const Mask& mask, std::int64_t rows, std::int64_t columns, std::int64_t group,
                                      std::int64_t stream_group, std::int64_t chunk, bool streamed_rows, bool weighted);
 

@@ -12,37 +12,38 @@ namespace napkin {
 
 enum class AxisUse { stream, split };
 
-/// What an array is while the axis is walked.
+/// The state of an array while the axis is walked.
 struct ArrayStatus {
   enum class Kind {
-    invariant,  ///< does not depend on the axis: there before the loop, equal in every group
-    chunk,      ///< carries the axis: there chunk by chunk
-    reduced,    ///< lacks the axis but depends on all of it: right after the loop; a partial result of a split
+    invariant,  ///< independent of the axis: present before the loop, equal in every group
+    chunk,      ///< carries the axis: computed chunk by chunk
+    reduced,    ///< lacks the axis but depends on all of it: right after the loop, or a partial result of a split
   };
   Kind kind = Kind::invariant;
-  /// Right only up to the final rescale and normalisation of this softmax. A chunk stays so; a reduced array of a
+  /// The softmax whose final rescale and normalisation the values still lack. A chunk stays so; a reduced array of a
   /// stream becomes right in the tail.
   std::optional<OpId> pending;
-  Combine::Kind combine = Combine::Kind::sum;  ///< reduced: how parts become the whole
+  Combine::Kind combine = Combine::Kind::sum;  ///< method by which parts of a reduced array become the whole
 };
 
-/// The diagram as seen along one axis.
+/// The analysis of a diagram along one axis.
 struct AxisAnalysis {
-  std::vector<ArrayStatus> arrays;                           ///< by ArrayId
-  std::vector<Phase> phases;                                 ///< by OpId
-  std::vector<std::optional<AccumulatorKind>> accumulators;  ///< by OpId; loop operations
-  std::optional<OpId> blocker;                               ///< the operation that refuses, if one does
-  std::string why;                                           ///< the refusal, for people; "" where the axis is legal
+  std::vector<ArrayStatus> arrays;                           ///< status by ArrayId
+  std::vector<Phase> phases;                                 ///< phase by OpId
+  std::vector<std::optional<AccumulatorKind>> accumulators;  ///< accumulator by OpId, for loop operations
+  std::optional<OpId> blocker;                               ///< operation that refuses, if there is one
+  std::string why;                                           ///< reason of the refusal, for people; "" if the axis is
+                                                             ///< legal
   [[nodiscard]] bool legal() const { return why.empty(); }
 };
 
-/// Runs the table over the operations, in order, and stops at the first that refuses.
+/// Applies the table to the operations, in order, and stops at the first that refuses.
 [[nodiscard]] AxisAnalysis analyse(const Diagram& diagram, AxisId axis, AxisUse use);
 
-/// The axes of a softmax's state: those of its probabilities without its own.
+/// Returns the axes of a softmax's state: those of its probabilities without the softmax's own.
 [[nodiscard]] std::vector<AxisId> state_axes(const Diagram& diagram, OpId softmax);
 
-/// The mask by which chunks of `stream` may be left out, or nothing: see Streamed::skips.
+/// Returns the mask that lets chunks of `stream` be left out, or nothing: see Streamed::skips.
 [[nodiscard]] std::optional<std::array<AxisId, 2>> skippable(const Diagram& diagram, AxisId stream);
 
 }  // namespace napkin

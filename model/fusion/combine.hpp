@@ -9,28 +9,27 @@
 
 namespace napkin {
 
-/// The combine of a streamed diagram. For each output that a split leaves in parts its diagram has an input with the
-/// parts as a further axis for each split axis, reduced over them: sum, max, or the softmax of the log-sum-exps
-/// contracted with the parts, because O = sum_k exp(lse_k - lse) O_k and lse is that softmax's own.
+/// The launch that combines the parts of a streamed diagram. For each output in parts it has an input with the parts as
+/// further axes, reduced by sum, max, or the log-sum-exps' softmax: O = sum_k exp(lse_k - lse) O_k.
 struct CombineLaunch {
   Streamed streamed;
-  std::vector<ArrayId> whole;                    ///< by input of its diagram: the output that this is the parts of
-  std::vector<std::optional<AxisId>> split;      ///< by axis of its diagram: the split axis whose parts it counts
-  std::vector<std::optional<AxisId>> same_axis;  ///< by axis of its diagram: the axis that it is
+  std::vector<ArrayId> whole;                    ///< output whose parts an input is, by input of its diagram
+  std::vector<std::optional<AxisId>> split;      ///< split axis whose parts an axis counts, by axis of its diagram
+  std::vector<std::optional<AxisId>> same_axis;  ///< axis of the first launch, by axis of its diagram
 };
 
-/// Nothing where no output is a partial result.
+/// Makes the launch that combines parts; nothing if no output is a partial result.
 [[nodiscard]] std::optional<CombineLaunch> combine_launch(const Streamed& streamed);
 
-/// Its question after a first launch with these groups: as many parts as that had groups along the split axes, no mask.
+/// Makes its problem after a first launch with these groups: as many parts as groups along the split axes, no mask.
 [[nodiscard]] Problem combine_problem(const CombineLaunch& combine, const Problem& problem,
                                       const std::vector<Count>& group);
 
-/// Whether combine_problem() has more than one part of anything. A part alone is the result, and is stored as such.
+/// Returns true if combine_problem() has several parts of any result. A single part is stored as the result.
 [[nodiscard]] bool has_parts(const CombineLaunch& combine, const Problem& of);
 
-/// What it moves, by the transfer rule: every array carries all that it groups, so that no group size matters. Zero
-/// where nothing is to combine.
+/// Returns the transfer of the combining launch by the transfer rule. Every array carries all that it groups, so group
+/// sizes do not matter. Zero if nothing is to be combined.
 [[nodiscard]] Transfer combine_transfer(const Streamed& streamed, const Problem& problem, const Partition& partition);
 
 }  // namespace napkin

@@ -10,7 +10,7 @@
 
 namespace napkin {
 
-/// Why an axis cannot be streamed, or the accumulators that let it.
+/// The reason why an axis cannot be streamed, or the accumulators by which it can.
 struct Streamability {
   AxisId axis = 0;
   bool streamable = false;
@@ -18,29 +18,28 @@ struct Streamability {
   std::string why;              ///< "softmax over x ends with an output that carries x: ..."
 };
 
-/// Tests one axis by the accumulator table and the composition rules.
+/// Tests an axis by the accumulator table and the composition rules.
 [[nodiscard]] Streamability streamability(const Diagram& diagram, AxisId axis);
 [[nodiscard]] std::vector<Streamability> streamability(const Diagram& diagram);
 
-/// Of a split it says whether the axis, although consumed, can be dealt out among groups whose partial results an
-/// associative combine makes whole (flash-decode, split-K, partial dQ; eq. 19.1). An axis that no operation consumes
-/// needs no combine: it is splittable.
+/// Tests whether an axis can be split: its groups' partial results become whole by an associative combine
+/// (flash-decode, split-K, partial dQ; eq. 19.1). An axis that no operation consumes is splittable without a combine.
 [[nodiscard]] Streamability splittability(const Diagram& diagram, AxisId axis);
 
-/// The default labels: every axis that all operations are weaved over is grouped; of the streamable axes that an
-/// operation consumes the one that most arrays carry is streamed (ties: the first declared; if there is none, of the
-/// axes that no operation consumes); the rest stays whole. A diagram without a streamable axis derives too, unstreamed.
+/// Derives with default labels: grouped if all operations map over the axis; streamed for the streamable consumed axis
+/// that most arrays carry (ties: the first declared; without a consumed one, any streamable axis); else whole. A
+/// diagram without a streamable axis is derived unstreamed.
 [[nodiscard]] Streamed derive(const Diagram& diagram);
 
-/// Derives with given roles (a mapping's levels, a user's tile). Illegal roles throw Error that names the operation
-/// and the rule; a grouped axis that an operation consumes becomes AxisRole::split where the combine is associative.
+/// Derives with given roles (a mapping's levels, a user's tile). A grouped axis that an operation consumes becomes
+/// AxisRole::split if the combine is associative. Throws Error with the operation and the rule for illegal roles.
 [[nodiscard]] Streamed derive(const Diagram& diagram, const std::vector<AxisRole>& roles);
 
-/// Roles as asked for by name, all others whole: roles_of(d, {"b","h","q"}, "x").
+/// Returns roles by name, all other axes whole: roles_of(d, {"b","h","q"}, "x").
 [[nodiscard]] std::vector<AxisRole> roles_of(const Diagram& diagram, const std::vector<std::string>& grouped,
                                              const std::string& streamed);
 
-/// The value that a maintained array starts from: 0, or -infinity for a maximum.
+/// Returns the initial value of a maintained array: 0, or -infinity for a maximum.
 [[nodiscard]] double initial_value(const Streamed& streamed, ArrayId array);
 
 }  // namespace napkin

@@ -17,8 +17,8 @@ struct Part {
   AxisId axis = 0;
   Count size = 1;
   std::string name;
-  /// Of a streamed softmax: every part has a maximum and a factor of its own, so that what it rescales goes along with
-  /// it. Else the parts of a chunk share one.
+  /// True for a streamed softmax with a maximum and a factor for every part, so that each part rescales; else the parts
+  /// of a chunk share a maximum.
   bool renews = false;
 };
 /// The parts of a statement, the outermost loop first.
@@ -36,23 +36,23 @@ struct Step {
   };
   Kind kind = Kind::statement;
   Statement statement;
-  std::size_t place = 0;  ///< of the statement among those of its phase
+  std::size_t place = 0;  ///< index of the statement within its phase
   Part part;              ///< loop
   std::vector<Step> body;
 };
 
 struct Program {
-  std::array<std::vector<Step>, 3> phases;  ///< by Phase
+  std::array<std::vector<Step>, 3> phases;  ///< steps by Phase
 
   [[nodiscard]] const std::vector<Step>& of(Phase phase) const { return phases[static_cast<std::size_t>(phase)]; }
 };
 
-/// The statements of `streamed`, each in loops over those of its parts that leave its result as it is: parts of an axis
-/// that it neither has nor sums up are left out, and so is a sum in parts that nothing has set to zero.
+/// Returns the statements of `streamed`, each in loops over those of its parts that leave its result unchanged: not
+/// parts of an axis that it neither has nor sums over, nor a sum in parts that no statement has set to zero.
 [[nodiscard]] Program program_of(const Streamed& streamed, const PartsOf& parts = {});
 
-/// Fills operations, auxiliaries, maintained, persistent, head, loop and tail of a Streamed whose diagram and stream
-/// are set, from the analysis of its streamed axis. Without a stream everything stands in the head. For derive().
+/// Fills the operations, lists of arrays, and statements of a Streamed, whose diagram and stream are set, from the
+/// analysis of its stream. Without a stream everything is in the head. For derive().
 void write_program(Streamed& streamed, const AxisAnalysis* analysis);
 
 }  // namespace napkin

@@ -1,5 +1,5 @@
 #pragma once
-// print_pseudocode shows the streamed program to people: labelled diagram and head/loop/tail pseudocode.
+// print_pseudocode prints the streamed program: labelled diagram and head/loop/tail pseudocode.
 
 #include <functional>
 #include <string>
@@ -8,18 +8,18 @@
 
 namespace napkin {
 
-/// The diagram with each axis labelled: q -> g_q (group), x -> s_x (stream).
+/// Prints the diagram with each axis labelled: q -> g_q (group), x -> s_x (stream).
 [[nodiscard]] std::string print_labels(const Streamed& streamed);
-/// What a machine adds to a statement: where its arrays lie and who runs it.
+/// A function that adds a machine's facts to a statement: where its arrays are, and the agent that runs it.
 using Colours = std::function<std::string(const Statement&)>;
 
-/// Indented head, loop and tail of a program of `streamed`, one statement a line. Sums say which axes may be taken in
-/// parts that add up; with colours each statement says where it runs.
+/// Prints head, loop and tail of a program of `streamed`, a statement a line. Sums say which axes may be taken in parts
+/// that add up; `colours` add where each statement runs.
 [[nodiscard]] std::string print_pseudocode(const Streamed& streamed, const Program& program,
                                            const Colours& colours = {});
-/// Without smaller loops.
+/// Prints the program without smaller loops.
 [[nodiscard]] std::string print_pseudocode(const Streamed& streamed);
-/// The derivation steps, numbered.
+/// Prints the derivation steps, numbered.
 [[nodiscard]] std::string print_steps(const Streamed& streamed);
 
 }  // namespace napkin

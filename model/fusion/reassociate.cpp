@@ -23,9 +23,9 @@ std::optional<Scale> product(const Scale& a, const Scale& b) {
   return out;
 }
 
-/// A contraction together with those whose results it alone takes.
+/// A contraction, with the contractions whose results nothing else uses.
 struct Chain {
-  std::set<OpId> members;  ///< the last one is the root
+  std::set<OpId> members;  ///< members; the last is the root
   std::vector<ArrayId> operands;
   std::vector<AxisId> own;
   Scale scale;
@@ -49,7 +49,7 @@ class Gathering {
   [[nodiscard]] const Operation& op(OpId id) const { return d_.operations[static_cast<std::size_t>(id)]; }
   [[nodiscard]] const Array& array(ArrayId id) const { return d_.arrays[static_cast<std::size_t>(id)]; }
 
-  /// Whether an axis means something to the rest of the chain: then a sum over it cannot move.
+  /// Returns true if the rest of the chain uses an axis, so that a sum over it cannot move.
   [[nodiscard]] bool known(AxisId axis, ArrayId but) const {
     if (std::find(chain_.own.begin(), chain_.own.end(), axis) != chain_.own.end()) return true;
     return std::any_of(chain_.operands.begin(), chain_.operands.end(),
@@ -93,7 +93,8 @@ class Tree {
   [[nodiscard]] Set left(Set s) const { return left_[s]; }
   [[nodiscard]] static bool single(Set s) { return (s & (s - 1)) == 0; }
 
-  /// What is left of the operands' axes when all that only they carry is summed over; of one operand: its axes.
+  /// Returns the axes left of the operands' when all that only they carry is summed over; a single operand keeps its
+  /// axes.
   [[nodiscard]] std::vector<AxisId> axes(Set s) const {
     std::vector<AxisId> out;
     for (std::size_t i = 0; i < chain_.operands.size(); ++i) {
@@ -109,7 +110,7 @@ class Tree {
     for (AxisId a : axes) out *= static_cast<double>(sizes_[static_cast<std::size_t>(a)]);
     return out;
   }
-  /// The axes of two parts together.
+  /// Returns the axes of two parts together.
   [[nodiscard]] std::vector<AxisId> together(Set a, Set b) const {
     std::vector<AxisId> out = axes(a);
     for (AxisId axis : axes(b)) {
@@ -150,7 +151,7 @@ class Tree {
   std::vector<Set> left_;
 };
 
-/// Multiply-adds of the chain as it is written.
+/// Returns the multiply-adds of the chain as it is written.
 double written_cost(const Diagram& d, const Tree& tree, const Chain& chain) {
   double out = 0;
   for (OpId id : chain.members) {
@@ -204,7 +205,7 @@ class Writer {
     return op.outputs[0];
   }
 
-  /// The chain's scale stands on the last contraction: a product of elements takes none.
+  /// Moves the chain's scale to the last contraction, since a product of elements takes none.
   void scale() {
     for (auto op = instead_.rbegin(); op != instead_.rend(); ++op) {
       if (op->kind != OpKind::contract) continue;
@@ -219,7 +220,7 @@ class Writer {
   std::vector<Operation> instead_;
 };
 
-/// The first chain from the end that another order makes cheaper is written in that order.
+/// Rewrites the first chain from the end for which another order is cheaper. Returns true if there was one.
 bool improve(Diagram& d, const Sizes& sizes) {
   for (std::size_t i = d.operations.size(); i-- > 0;) {
     if (d.operations[i].kind != OpKind::contract) continue;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int most_moves = 64;  // of one axis's operations past others
 
-/// What may stand behind a linear operation in place of before it.
+/// Returns true if the operation may move from before to after a linear operation.
 bool is_movable(const Operation& op) {
   return !op.mask && (op.kind == OpKind::add || op.kind == OpKind::subtract || op.kind == OpKind::multiply ||
                       op.kind == OpKind::divide);
@@ -18,7 +18,7 @@ bool is_movable(const Operation& op) {
 
 bool is_sum(const Operation& op) { return op.kind == OpKind::add || op.kind == OpKind::subtract; }
 
-/// Whether f(A + B) = f(A) + f(B) in that operand, and f(A r) = f(A) r.
+/// Returns true if the operation is linear in that operand: f(A + B) = f(A) + f(B), and f(A r) = f(A) r.
 bool is_linear_in(const Operation& op, ArrayId operand) {
   if (op.mask) return false;
   if (std::count(op.inputs.begin(), op.inputs.end(), operand) != 1) return false;
@@ -37,7 +37,8 @@ class Mover {
  public:
   explicit Mover(Diagram& diagram) : d_(diagram) {}
 
-  /// Puts the operation behind all of its consumers. False, and nothing done, where one of them does not allow it.
+  /// Moves the operation after all of its consumers. Returns false, and changes nothing, if one of them does not allow
+  /// it.
   bool move(OpId id) {
     const Operation moved = op(id);
     if (!is_movable(moved)) return false;
@@ -65,7 +66,8 @@ class Mover {
     return std::all_of(axes.begin(), axes.end(), [&](AxisId a) { return array(id).has(a); });
   }
 
-  /// A term of a sum has to carry what the consumer sums over: else it would be repeated along it. A factor must not.
+  /// Returns true if the move is allowed: a term of a sum must carry the axes that the consumer sums over, or it would
+  /// be repeated along them; a factor must not.
   [[nodiscard]] bool allows(const Operation& consumer, const Operation& moved, ArrayId between) const {
     if (!is_linear_in(consumer, between)) return false;
     std::vector<AxisId> own;
@@ -79,7 +81,7 @@ class Mover {
            std::none_of(moved.inputs.begin() + 1, moved.inputs.end(), [&](ArrayId in) { return has_any(in, own); });
   }
 
-  /// The consumer applied to that operand in place of `between`.
+  /// Applies the consumer to that operand in place of `between`.
   ArrayId applied(std::vector<Operation>& out, Operation consumer, ArrayId between, ArrayId operand) {
     std::replace(consumer.inputs.begin(), consumer.inputs.end(), between, operand);
     const ArrayId result = rewrite::add_array(d_, array(consumer.outputs[0]), rewrite::result_axes(d_, consumer));
@@ -104,7 +106,7 @@ class Mover {
   Diagram& d_;
 };
 
-/// The operation to move where `blocker` refuses: itself, or the sum or factor that it takes.
+/// Returns the operations to move if `blocker` refuses: itself, or the sum or factor that it takes.
 std::vector<OpId> suspects(const Diagram& d, OpId blocker) {
   std::vector<OpId> out{blocker};
   for (ArrayId in : d.operations[static_cast<std::size_t>(blocker)].inputs) {
@@ -113,7 +115,7 @@ std::vector<OpId> suspects(const Diagram& d, OpId blocker) {
   return out;
 }
 
-/// Moves what refuses until the axis streams.
+/// Moves the operations that refuse until the axis streams.
 bool make_stream(Diagram& d, AxisId axis) {
   for (int i = 0; i < most_moves; ++i) {
     const Streamability found = streamability(d, axis);

@@ -7,14 +7,13 @@
 
 namespace napkin {
 
-/// Where an axis that an operation consumes cannot stream, moves sums, differences and factors behind linear operations
-/// until it can: contract(A - B, C) = contract(A, C) - contract(B, C), and contract(A * r, C) = contract(A, C) * r for
-/// an r that lacks the contracted axes. Unchanged where nothing helps. Axes keep their ids, outputs their names;
-/// Diagram::rewritings says what was done.
+/// Moves sums, differences and factors after linear operations until a consumed axis can stream: contract(A - B, C) =
+/// contract(A, C) - contract(B, C), contract(A * r, C) = contract(A, C) * r if r lacks the contracted axes. Keeps axis
+/// ids and output names; unchanged if nothing helps.
 [[nodiscard]] Diagram linearised(const Diagram& diagram);
 
-/// Chains of contractions in the order that takes the fewest multiply-adds at these sizes. Unchanged where the order
-/// given is as good. Axes, outputs and Diagram::rewritings likewise.
+/// Puts chains of contractions into the order of fewest multiply-adds at these sizes; unchanged if the given order is
+/// as good. Keeps axes and output names.
 [[nodiscard]] Diagram reassociated(const Diagram& diagram, const Sizes& sizes);
 
 }  // namespace napkin

@@ -1,6 +1,6 @@
 #pragma once
-// These functions are what rewriting rules have in common: remove_unused drops the arrays that nothing reads any more.
-// Internal to the folder.
+// The rewriting rules share these functions: remove_unused drops the arrays that nothing reads any more. Internal to
+// the folder.
 
 #include <vector>
 
@@ -11,7 +11,7 @@ namespace napkin::rewrite {
 /// Adds an array that is named after another: "O_1", "O_2", ....
 ArrayId add_array(Diagram& diagram, const Array& after, std::vector<AxisId> axes);
 
-/// The axes that the operation yields, in the order of its present output, whatever it has not at the end.
+/// Returns the operation's result axes in the order of its present output, new axes at the end.
 [[nodiscard]] std::vector<AxisId> result_axes(const Diagram& diagram, const Operation& op);
 
 /// Takes out arrays that no operation touches and that are no input or output; ids close up.

@@ -11,20 +11,20 @@
 
 namespace napkin {
 
-/// What happens to an axis when one kernel computes the diagram.
+/// The role of an axis when one kernel computes the diagram.
 enum class AxisRole {
-  whole,   ///< held at full size
-  group,   ///< split among independent groups (blocks); no operation consumes it
-  stream,  ///< walked in chunks by the loop of one group
-  split,   ///< grouped although consumed: outputs that lack it become partial results, combined afterwards
+  whole,   ///< full size in every group
+  group,   ///< divided among independent groups (blocks); no operation consumes it
+  stream,  ///< walked in chunks by a group's loop
+  split,   ///< divided although consumed: outputs that lack it become partial results, combined afterwards
 };
 
-/// How an operation runs over the streamed axis.
+/// The way in which an operation runs over the streamed axis.
 enum class AccumulatorKind {
-  concatenate,  ///< computed chunk by chunk; its output carries the streamed axis
-  sum,          ///< contraction or sum over the streamed axis
+  concatenate,  ///< chunk by chunk; the output carries the streamed axis
+  sum,          ///< running sum of a contraction or sum over the streamed axis
   max,
-  online_softmax,  ///< state (mu, delta, z); its output is right up to a later rescale
+  online_softmax,  ///< running state (mu, delta, z); the output is right up to a later rescale
 };
 
 enum class Phase { head, loop, tail };
@@ -34,18 +34,18 @@ struct Auxiliary {
   std::string name;  ///< "mu", "delta", "z"; with ".P" appended where a diagram has several
   std::vector<AxisId> axes;
   OpId owner = 0;
-  double initial = 0;  ///< -infinity for mu
+  double initial = 0;  ///< initial value: -infinity for mu
 };
 
-/// One operation's part in the streamed program.
+/// An operation's part in the streamed program.
 struct StreamedOp {
   Phase phase = Phase::loop;
   std::optional<AccumulatorKind> accumulator;  ///< loop operations only
-  std::optional<OpId> rescaled_by;             ///< sum accumulators behind a softmax: y *= delta of that operation
-  bool normalised_in_tail = false;             ///< y /= z after the loop
+  std::optional<OpId> rescaled_by;             ///< softmax by whose delta a sum accumulator is rescaled: y *= delta
+  bool normalised_in_tail = false;             ///< true if y /= z after the loop
 };
 
-/// One rule applied, for people: "fusion theorem 1 (input composition)", on which operation, and what it yields.
+/// An applied rule, for people: "fusion theorem 1 (input composition)", its operation and its result.
 struct DerivationStep {
   std::string rule;
   std::optional<OpId> operation;
@@ -58,44 +58,44 @@ struct DerivationStep {
 struct Statement {
   enum class Kind { initialise, load, compute, rescale, normalise, store };
   Kind kind = Kind::compute;
-  /// compute: the operation. rescale, normalise: the softmax by whose delta, by whose z. initialise: the softmax whose
-  /// auxiliaries are initialised (then no array).
+  /// The operation (compute); the softmax of the delta (rescale) or z (normalise); the softmax whose auxiliaries are
+  /// set (initialise, which has no array).
   std::optional<OpId> operation;
-  /// load, store, initialise, rescale, normalise: what. compute: set only for the log-sum-exp of a streamed softmax,
-  /// which the tail makes out of mu and z.
+  /// The array of the other kinds; for compute only the log-sum-exp of a streamed softmax, which the tail makes from mu
+  /// and z.
   std::optional<ArrayId> array;
 };
 
-/// How the partial results that the groups of a split axis store become one. (eq. 19.1)
+/// The combining of the partial results that the groups of a split axis store. (eq. 19.1)
 struct Combine {
   enum class Kind {
-    sum,  ///< added
+    sum,  ///< sum of the parts
     max,
-    weighted,     ///< normalised partial results, added with weights exp(lse_i - lse)
-    log_sum_exp,  ///< the lse themselves: log of the sum of exponentials
+    weighted,     ///< weighted sum of normalised parts, with weights exp(lse_i - lse)
+    log_sum_exp,  ///< log-sum-exp of the parts' lse
   };
   AxisId axis = 0;
   ArrayId array = 0;  ///< an output of the diagram
   Kind kind = Kind::sum;
-  std::optional<ArrayId> log_sum_exp;  ///< weighted: the output that holds lse_i
+  std::optional<ArrayId> log_sum_exp;  ///< output that holds lse_i, for a weighted sum
 };
 
 /// A diagram with the roles of its axes: the input of place(), of the closed-form optimum and of the interpreter.
 struct Streamed {
-  /// As given; a split softmax gets its log-sum-exp as a further array and output (at the end), as its combine needs
-  /// it.
+  /// The given diagram; a split softmax gets its log-sum-exp as a further array and output (at the end), which its
+  /// combine needs.
   Diagram diagram;
-  std::vector<AxisRole> roles;  ///< by AxisId
-  /// The one axis with AxisRole::stream; where none has that role, a split axis that streams within its groups.
+  std::vector<AxisRole> roles;  ///< role by AxisId
+  /// The axis with AxisRole::stream; without one, a split axis that streams within its groups.
   std::optional<AxisId> stream;
-  std::vector<StreamedOp> operations;  ///< by OpId
+  std::vector<StreamedOp> operations;  ///< operation by OpId
   std::vector<Auxiliary> auxiliaries;
   std::vector<ArrayId> maintained;  ///< arrays that the loop accumulates and carries (y of eq. 4.3)
   std::vector<ArrayId> persistent;  ///< inputs loaded once by the head and read by every iteration (Q)
   std::vector<Combine> combines;    ///< outputs that are partial results of a split axis
-  std::vector<ArrayId> statistics;  ///< outputs that derive added because a combine weighs with them
-  /// The (row, column) axes of the mask, one of them the stream, where a chunk that no row of the group
-  /// sees may be left out: all that the loop accumulates or stores would be zero there.
+  std::vector<ArrayId> statistics;  ///< outputs that derive() added because a combine needs them as weights
+  /// The (row, column) axes of the mask, one of them the stream, if chunks that no row of the group sees may be left
+  /// out: all that the loop would add or store there is zero.
   std::optional<std::array<AxisId, 2>> skips;
   std::vector<Statement> head, loop, tail;
   std::vector<DerivationStep> steps;

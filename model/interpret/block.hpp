@@ -12,12 +12,12 @@
 
 namespace napkin::interpret {
 
-/// Where on each axis, by AxisId.
+/// The range on each axis, by AxisId.
 using Box = std::vector<Span>;
 
 inline std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-/// The whole of every axis.
+/// Returns the box of all axes in full.
 [[nodiscard]] inline Box full_box(const Sizes& sizes) {
   Box box;
   for (Count size : sizes) box.push_back({0, size.get()});
@@ -52,8 +52,8 @@ struct Block {
 
 using Strides = std::vector<std::int64_t>;
 
-/// A block of zeros for the part of an input that `box` needs, along gathered_axes(): the rows of a shifted dimension
-/// from the first to the last, those outside the array too.
+/// Makes a block of zeros for the part of an input that `box` needs, along gathered_axes(): all rows of a shifted
+/// dimension from first to last, those outside the array too.
 template <class T>
 [[nodiscard]] Block<T> rows_block(const Array& array, const Box& box) {
   Box rows = box;
@@ -70,7 +70,7 @@ template <class T>
   return Block<T>(gathered_axes(array), rows, T(0));
 }
 
-/// Steps in a block's data along each of `axes`; 0 along an axis that it lacks: it is copied along it.
+/// Returns the strides of a block's data along each of `axes`; 0 along an axis that it lacks, which broadcasts.
 template <class T>
 [[nodiscard]] Strides strides_along(const std::vector<AxisId>& axes, const Block<T>& block) {
   Strides strides(axes.size(), 0);
@@ -84,7 +84,7 @@ template <class T>
   return strides;
 }
 
-/// Steps of the index along one axis: a walk that carries them knows where on the axis it is.
+/// Returns the strides of the index along one axis, with which a walk knows its place on the axis.
 [[nodiscard]] inline Strides index_along(const std::vector<AxisId>& axes, AxisId axis) {
   Strides strides(axes.size(), 0);
   for (std::size_t i = 0; i < axes.size(); ++i) strides[i] = axes[i] == axis ? 1 : 0;
@@ -117,7 +117,7 @@ void walk(const std::vector<std::int64_t>& shape, const std::array<Strides, K>& 
   }
 }
 
-/// Where the block stands on an axis, or nothing where it lacks it.
+/// Returns the block's range on an axis; nothing if it lacks the axis.
 template <class T>
 [[nodiscard]] const Span* span_on(const Block<T>& block, AxisId axis) {
   for (std::size_t i = 0; i < block.axes.size(); ++i) {
@@ -126,8 +126,8 @@ template <class T>
   return nullptr;
 }
 
-/// Copies what two blocks have in common, along the axes that `from` lacks again and again; returns the number of
-/// values written.
+/// Copies the common part of two blocks, broadcast along the axes that `from` lacks. Returns the number of values
+/// written.
 template <class T>
 std::int64_t copy_common(const Block<T>& from, Block<T>& to) {
   std::vector<std::int64_t> shape;
@@ -152,7 +152,7 @@ std::int64_t copy_common(const Block<T>& from, Block<T>& to) {
   return n;
 }
 
-/// Rows as rows_block() has them, each value in all places of `box` where the array's axes read it.
+/// Copies rows, as rows_block() has them, to all places of `box` at which the array's axes read them.
 template <class T>
 [[nodiscard]] Block<T> spread(const Array& array, const Block<T>& rows, const Box& box) {
   Block<T> result(array.axes, box, T(0));

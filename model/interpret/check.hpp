@@ -1,37 +1,36 @@
 #pragma once
-// check() executes a question small that is too large to execute: the tile keeps its sizes, the number of groups
-// shrinks. Of 64 groups of 128 rows a few are left.
+// check() executes a smaller problem in place of one too large to execute: the tile keeps its sizes, the number of
+// groups shrinks. Of 64 groups of 128 rows three remain.
 
 #include "model/interpret/run.hpp"
 
 namespace napkin {
 
-/// How much a check may do.
+/// The limits of a check's work.
 struct CheckLimits {
   double work = 2e9;        ///< multiply-adds, each value of an array counted as 50: seconds on one core
   std::int64_t groups = 3;  ///< groups or chunks kept of an axis that has more
-  Progress progress = {};   ///< of the streamed run
+  Progress progress = {};   ///< progress of the streamed run
 };
 
 struct CheckResult {
-  /// The shape and the tile that ran: predict these, and compare with `counts`.
+  /// The problem and the tile that ran; predict these, and compare with `counts`.
   Problem problem;
   Partition partition;
   Counts counts;
-  /// Largest difference between streamed and unfused outputs over the largest output, in float64.
+  /// The largest difference between streamed and unfused outputs over the largest output, in float64.
   double output_error = 0;
   bool outputs_agree = false;  ///< output_error <= 1e-12
 };
 
-/// The scaled-down question: of every grouped and of the streamed axis a few groups or chunks, the last one ragged as
-/// in the original, none shorter than it was against its mask partner (rows <= columns stays so); windows shrink in
-/// proportion. Only where that is still too much work do the tile and the other axes shrink.
+/// Scales the problem down: a few groups or chunks of every grouped and of the streamed axis, the last ragged as in the
+/// original, with the order of rows and columns kept; windows shrink in proportion. Shrinks the tile and the other axes
+/// only if that is still too much work.
 [[nodiscard]] std::pair<Problem, Partition> scaled_down(const Streamed& streamed, const Problem& problem,
                                                         const Partition& partition, const CheckLimits& limits = {});
 
-/// Runs the scaled-down question on random inputs, streamed and unfused. The caller compares `counts` with what its
-/// model predicts for `problem` and `partition`: this folder knows no prediction.
-/// With parts the program with its smaller loops runs too, and its outputs are compared as well.
+/// Runs the scaled-down question on random inputs, streamed and unfused; also, with parts, the program with its smaller
+/// loops. The caller compares `counts` with its model's prediction for `problem` and `partition`.
 [[nodiscard]] CheckResult check(const Streamed& streamed, const Problem& problem, const Partition& partition,
                                 const CheckLimits& limits = {}, const PartsOf& parts = {});
 

@@ -8,7 +8,7 @@
 
 namespace napkin {
 
-/// Values that crossed the pipe between a level and its parent, of one array, all groups.
+/// Values of one array that crossed the pipe between a level and its parent, over all groups.
 struct ArrayCounts {
   Count loaded, stored;
   bool operator==(const ArrayCounts&) const = default;
@@ -18,11 +18,11 @@ struct ArrayCounts {
 struct LevelCounts {
   std::string name;
   Count groups;                     ///< nodes that ran at this level
-  std::vector<ArrayCounts> arrays;  ///< by ArrayId
-  /// Most values that one node had reserved in any column: a buffer is as large as the full tile, as in a kernel, also
-  /// where a ragged one stands in it. Columns are the states between operations (model/README.md, "The two rules").
+  std::vector<ArrayCounts> arrays;  ///< counts by ArrayId
+  /// The most values that a node reserved in any column: a buffer counts as a full tile, even for a ragged one. Columns
+  /// are the states between operations (model/README.md, "The two rules").
   Count peak;
-  /// The peak of the values that really stood in the buffers: less than `peak` where only ragged tiles were visited.
+  /// The most values that buffers really held: less than `peak` if only ragged tiles were visited.
   Count peak_held;
 
   [[nodiscard]] Count loaded() const {
@@ -39,12 +39,12 @@ struct LevelCounts {
 
 struct Counts {
   std::vector<LevelCounts> levels;  ///< top to bottom
-  /// The launch that combines the partial results of split axes: all partial results in, the whole ones out. Without
-  /// splits nothing moves in it. It works row by row, so no peak is counted.
+  /// The launch that combines the partial results of split axes: parts in, whole results out. Empty without splits. It
+  /// works row by row, so no peak is counted.
   LevelCounts combine;
 };
 
-/// The buffers of one node: what is alive now, and the most that was alive in a column.
+/// The buffers of a node: those alive now, and the most that were alive in a column.
 class Meter {
  public:
   void allocate(Count reserved, Count held) {
@@ -55,7 +55,7 @@ class Meter {
     reserved_ -= reserved;
     held_ -= held;
   }
-  /// Marks a column: the state between two operations.
+  /// Records a column: the arrays alive between two operations.
   void column(LevelCounts& level) const {
     if (level.peak < reserved_) level.peak = reserved_;
     if (level.peak_held < held_) level.peak_held = held_;

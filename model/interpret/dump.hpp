@@ -1,5 +1,5 @@
 #pragma once
-// dump_into writes intermediate values as files, S.npy among them, to lay beside a kernel's own.
+// dump_into writes intermediate values as files, S.npy among them, to compare with a kernel's own.
 
 #include <string>
 
@@ -8,11 +8,11 @@
 
 namespace napkin {
 
-/// "S.g0_2.i5.npy": the name, the group's index on each grouped axis, the iteration; ".head" or ".tail" instead of the
-/// iteration outside the loop. What a name may not hold in a file's name becomes '_'.
+/// Returns a dump's file name: the array, the group's index on each grouped axis, the iteration or ".head" or ".tail":
+/// "S.g0_2.i5.npy". Characters that file names exclude become '_'.
 [[nodiscard]] std::string dump_name(const Observation& observation);
 
-/// An observer that saves what it sees in a folder, which must exist. It throws Error where a file cannot be written.
+/// Returns an observer that saves arrays in a folder, which must exist. It throws Error if a file cannot be written.
 [[nodiscard]] Observer dump_into(std::string folder, NpyType type = NpyType::f8);
 
 }  // namespace napkin

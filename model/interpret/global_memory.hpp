@@ -9,21 +9,22 @@ namespace napkin::interpret {
 template <class T>
 class GlobalMemory final : public Memory<T> {
  public:
-  /// `inputs` by ArrayId, empty where an array is no input.
+  /// Makes the memory. `inputs` by ArrayId are empty for arrays that are no inputs.
   GlobalMemory(const Streamed& streamed, const Sizes& sizes, const Partition& partition, std::vector<Block<T>> inputs);
 
   std::int64_t read(ArrayId array, Block<T>& block) override { return copy_common(inputs_[index(array)], block); }
   std::int64_t write(ArrayId array, const Block<T>& block, const Box& box) override;
 
-  /// Combines all partial results, one split axis after the other, and counts what the launch moves. (eq. 19.1)
+  /// Combines all partial results, one split axis after the other, and counts the bytes that the launch moves. (eq.
+  /// 19.1)
   void combine(LevelCounts& counts);
-  /// The whole output; after combine().
+  /// Returns the whole output; call combine() first.
   [[nodiscard]] const Block<T>& output(ArrayId array) const { return results_[index(array)].parts[0]; }
 
  private:
   /// An output, once for every group of the split axes that it is a partial result of.
   struct Result {
-    std::vector<AxisId> axes;     ///< those split axes
+    std::vector<AxisId> axes;     ///< split axes
     std::vector<Block<T>> parts;  ///< row-major over their groups; one part where there is none
   };
   using Coordinates = std::vector<std::int64_t>;  ///< number of the group, by AxisId
@@ -38,7 +39,7 @@ class GlobalMemory final : public Memory<T> {
   const Sizes& sizes_;
   const Partition& partition_;
   std::vector<Block<T>> inputs_;
-  std::vector<Result> results_;  ///< by ArrayId
+  std::vector<Result> results_;  ///< result by ArrayId
 };
 
 }  // namespace napkin::interpret

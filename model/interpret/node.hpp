@@ -10,7 +10,7 @@
 
 namespace napkin::interpret {
 
-/// Where a node's loads come from and its stores go to.
+/// The source of a node's loads and the target of its stores.
 template <class T>
 class Memory {
  public:
@@ -18,22 +18,23 @@ class Memory {
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
   virtual ~Memory() = default;
-  /// Fills the block; returns the number of values copied.
+  /// Fills the block. Returns the number of values copied.
   virtual std::int64_t read(ArrayId array, Block<T>& block) = 0;
-  /// Takes the block; `box` says which group of every axis stores it. Returns the number of values copied.
+  /// Stores the block; `box` tells which group of every axis stores it. Returns the number of values copied.
   virtual std::int64_t write(ArrayId array, const Block<T>& block, const Box& box) = 0;
 };
 
-/// When each array is needed for the last time: after that statement its buffer is free.
+/// The last use of each array, after which its buffer is free.
 class Schedule {
  public:
   explicit Schedule(const Streamed& streamed);
   [[nodiscard]] const std::vector<Statement>& statements(Phase phase) const;
-  /// Arrays that are free after statement t of a phase.
+  /// Returns the arrays that are free after statement t of a phase.
   [[nodiscard]] const std::vector<ArrayId>& free_after(Phase phase, std::size_t t) const {
     return free_[index(static_cast<int>(phase))][t];
   }
-  /// Arrays that outlive every iteration but not the loop: persistent inputs and what the head made of them.
+  /// Returns the arrays that outlive every iteration but not the loop: persistent inputs and what the head made of
+  /// them.
   [[nodiscard]] const std::vector<ArrayId>& free_after_loop() const { return free_after_loop_; }
   [[nodiscard]] bool needed_in(ArrayId array, Phase phase) const {
     return last_[index(array)] && last_[index(array)]->phase >= static_cast<int>(phase);
@@ -50,20 +51,20 @@ class Schedule {
   std::vector<ArrayId> free_after_loop_;
 };
 
-/// One level of the nest, shared by its nodes.
+/// A level of the nest, shared by its nodes.
 struct Level {
   const Partition* partition = nullptr;
   LevelCounts* counts = nullptr;
 };
 
-/// What all nodes of a run share.
+/// The state that all nodes of a run share.
 template <class T>
 struct Context {
   const Streamed& streamed;
   Question question;
   Schedule schedule;
   std::vector<Level> levels;
-  std::vector<DType> types;  ///< by ArrayId, of what stands in a group's buffer
+  std::vector<DType> types;  ///< types of arrays in a group's buffers, by ArrayId
   const RunOptions& options;
   Program program = options.program ? *options.program : program_of(streamed);
 
@@ -82,21 +83,21 @@ class Node {
   virtual void head() = 0;
   /// Runs the chunk of now().
   virtual void iterate() = 0;
-  /// Runs it where the group sees nothing of it: nothing is loaded. Outputs that carry the stream are zero there,
-  /// which is written all the same, unless it is one term of a sum that others complete.
+  /// Passes a chunk of which the group sees nothing, without loads. Outputs that carry the stream are still written, as
+  /// zeros, unless they are a term of a sum that others complete.
   virtual void skip() = 0;
   virtual void tail() = 0;
 
-  /// Walks the node's chunks within `range` of the streamed axis, those that it does not see left out.
+  /// Walks the node's chunks within `range` of the streamed axis, except those that it does not see.
   void walk_stream(const Span& range);
-  /// The part of the streamed axis that is the node's own.
+  /// Returns the node's own part of the streamed axis.
   [[nodiscard]] Span stream_range() const { return box_[index(*context_.streamed.stream)]; }
 
  protected:
   const Streamed& streamed() const { return context_.streamed; }
   LevelCounts& counts() const { return *context_.levels[level_].counts; }
   const Array& array(ArrayId id) const { return context_.question.array(id); }
-  /// The box with the streamed axis cut to the chunk in hand.
+  /// Returns the box with the streamed axis cut to the current chunk.
   const Box& now() const { return now_; }
 
   // Buffers. Each registers its allocation and its release with the meter.
@@ -108,7 +109,7 @@ class Node {
   void load(ArrayId id);
   void store(ArrayId id, const Block<T>& block);
   void column() { meter_.column(counts()); }
-  /// Values that a full tile of something with these axes takes.
+  /// Returns the number of values with these axes in a full tile.
   [[nodiscard]] Count reserved(const std::vector<AxisId>& axes) const;
   [[nodiscard]] Count reserved(const Array& array) const;
 
@@ -129,11 +130,11 @@ class Node {
   std::vector<std::optional<Slot>> slots_;
 };
 
-/// The node that computes: the last level.
+/// Makes the node that computes: the last level.
 template <class T>
 [[nodiscard]] std::unique_ptr<Node<T>> make_computing_node(const Context<T>& context, std::size_t level, Box box,
                                                            Memory<T>& parent);
-/// A node that loads tiles for nodes below it and gathers what they store.
+/// Makes a node that loads tiles for the nodes below it and gathers their stores.
 template <class T>
 [[nodiscard]] std::unique_ptr<Node<T>> make_staging_node(const Context<T>& context, std::size_t level, Box box,
                                                          Memory<T>& parent);

@@ -1,6 +1,6 @@
 #pragma once
-// save_npy and read_npy serve NumPy's .npy files, to compare intermediates with a kernel's own. Format version 1.0,
-// little-endian, C order. Source: numpy.lib.format, "NPY format".
+// save_npy and read_npy write and read NumPy's .npy files, to compare intermediates with a kernel's own. Format version
+// 1.0, little-endian, C order. Source: numpy.lib.format, "NPY format".
 
 #include <iosfwd>
 #include <string>

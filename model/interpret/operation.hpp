@@ -8,7 +8,7 @@
 
 namespace napkin::interpret {
 
-/// What an operation needs to know besides its operands.
+/// The context of an operation beside its operands.
 struct Question {
   const Diagram& diagram;
   const Problem& problem;
@@ -17,17 +17,17 @@ struct Question {
   [[nodiscard]] const Array& array(ArrayId id) const { return diagram.arrays[index(id)]; }
 };
 
-/// Whether row i of the mask sees column j.
+/// Returns true if row i of the mask sees column j.
 [[nodiscard]] bool sees(const Mask& mask, std::int64_t row, std::int64_t column, std::int64_t rows,
                         std::int64_t columns);
 
-/// The operation inside `box`: its outputs, in order. Axes that it consumes are those of the operands' blocks, all of
-/// it that they hold. Computes in T.
+/// Evaluates the operation inside `box`: its outputs, in order. Axes that it consumes have the ranges of the operands'
+/// blocks. Computes in T.
 template <class T>
 [[nodiscard]] std::vector<Block<T>> evaluate(const Question& question, OpId id,
                                              const std::vector<const Block<T>*>& inputs, const Box& box);
 
-/// Sum over `own` of the product of the inputs, along `axes`, times `scale`.
+/// Sums the product of the inputs over `own`, along `axes`, times `scale`.
 template <class T>
 [[nodiscard]] Block<T> contract(const std::vector<const Block<T>*>& inputs, const std::vector<AxisId>& own,
                                 const std::vector<AxisId>& axes, const Box& box, T scale);
@@ -35,26 +35,26 @@ template <class T>
 // Softmax in steps, as the online form needs them. `state` blocks have the axes of one value a row.
 // --------------------
 
-/// scale * scores along the axes of the probabilities; -infinity where masked.
+/// Returns scale * scores along the axes of the probabilities; -infinity at masked pairs.
 template <class T>
 [[nodiscard]] Block<T> scaled_scores(const Question& question, OpId id, const Block<T>& scores, const Box& box);
-/// state = max(state, every value of the row)
+/// Raises the state: state = max(state, every value of the row).
 template <class T>
 void raise_to_maximum(Block<T>& state, const Block<T>& values);
-/// values = exp(values - mu), 0 where mu is -infinity; z += their sum. (eq. 4.2 and eq. 4.3)
+/// Computes values = exp(values - mu), 0 if mu is -infinity, and adds their sum to z. (eq. 4.2 and eq. 4.3)
 template <class T>
 void exponentials(Block<T>& values, const Block<T>& mu, Block<T>& z);
-/// target *= factor along the rows
+/// Multiplies along the rows: target *= factor.
 template <class T>
 void multiply_rows(Block<T>& target, const Block<T>& factor);
-/// target /= z along the rows; 0 where z is 0: a row that sees nothing
+/// Divides along the rows: target /= z, 0 for z = 0 (a row that sees nothing).
 template <class T>
 void divide_rows(Block<T>& target, const Block<T>& z);
-/// mu + log z; -infinity for a row that sees nothing
+/// Computes mu + log z; -infinity for a row that sees nothing.
 template <class T>
 [[nodiscard]] Block<T> log_sum_exp(const Block<T>& mu, const Block<T>& z);
 
-/// target += part, or the larger of the two; same axes and spans, in any order of axes.
+/// Adds `part` to `target`, or takes the larger of the two; same axes and spans, in any order of axes.
 template <class T>
 void add_into(Block<T>& target, const Block<T>& part);
 template <class T>

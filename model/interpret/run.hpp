@@ -15,38 +15,37 @@
 
 namespace napkin {
 
-/// Element types of a run. With `storage` f64 (or `value`) everything is float64. Otherwise all arithmetic and every
-/// accumulator (maintained arrays, mu, delta, z, log-sum-exp, partial results) is float32, and arrays are rounded to
-/// `storage` where a kernel would store them so: inputs, outputs, operands of contractions. Unfused, every array goes
-/// through memory and is rounded.
+/// The element types of a run: all float64 for `storage` f64 (or `value`); else float32 arithmetic and accumulators,
+/// and arrays rounded to `storage` where a kernel would store them so (inputs, outputs, operands of contractions).
+/// Unfused, every array is rounded.
 struct Precision {
   DType storage = DType::f64;
   std::map<std::string, DType> arrays;  ///< exceptions by array name; accumulated arrays are rounded when finished
 };
 
-/// A value seen while it is computed.
+/// A value observed during the run.
 struct Observation {
-  std::string_view name;  ///< of the array, of a part, or of the auxiliary: "mu", "delta", "z"
+  std::string_view name;  ///< name of the array, of a part, or of the auxiliary: "mu", "delta", "z"
   Phase phase = Phase::loop;
   const std::vector<std::int64_t>& group;  ///< index of the group on each grouped axis, in the order of the axes
   std::int64_t iteration =
-      0;  ///< number of the chunk from the start of the group's stream, in either order; 0 outside it
-  const std::vector<std::int64_t>& first;  ///< where the tensor begins on each of its axes
+      0;  ///< number of the chunk from the start of the group's stream, whatever the order; 0 outside it
+  const std::vector<std::int64_t>& first;  ///< first index of the tensor on each of its axes
   const Tensor& tensor;                    ///< valid during the call
 };
 using Observer = std::function<void(const Observation&)>;
 
-/// Groups done of groups to do. Returning is all it may do: it cannot stop the run.
+/// A callback with the groups done and their total. It cannot stop the run.
 using Progress = std::function<void(std::int64_t done, std::int64_t total)>;
 
-/// A level below the first one, whose nodes share their parent's tile: its groups divide the parent's, its chunks walk
-/// the parent's chunk. Split axes are dealt out by the first level alone.
+/// A level below the first, whose nodes share their parent's tile: its groups divide the parent's, its chunks walk the
+/// parent's chunk. Only the first level divides split axes.
 struct NestedLevel {
   std::string name;
   Partition partition;
 };
 
-/// What an iteration adds to a result that the loop sums up, under a name of its own: "pv" of O.
+/// The term that an iteration adds to a summed result, under a name of its own: "pv" of O.
 struct NamedPart {
   std::string name, array;
 };
@@ -55,25 +54,25 @@ struct RunOptions {
   Precision precision;
   std::string level = "low";          ///< name of the first level
   std::vector<NestedLevel> nested;    ///< further levels, top to bottom; the last one computes, the others stage
-  bool backward = false;              ///< each group walks its chunks from the last to the first
-  std::optional<Program> program;     ///< of the level that computes; nothing: without smaller loops
+  bool backward = false;              ///< true if each group walks its chunks from last to first
+  std::optional<Program> program;     ///< program of the computing level; none: without smaller loops
   std::vector<std::string> observed;  ///< names that the observer wants; empty: all
-  std::vector<NamedPart> parts;       ///< seen too
+  std::vector<NamedPart> parts;       ///< parts that the observer also wants
   Observer observer;
   Progress progress;
 };
 
 struct Run {
-  Tensors outputs;  ///< by array name
+  Tensors outputs;  ///< outputs by array name
   Counts counts;
 };
 
-/// Operation by operation, each at full size: loads all its operands, stores all its results. One level, "low", whose
-/// groups are the operations. Throws Error where inputs are missing or have wrong shapes ("input Q: ...").
+/// Runs operation by operation at full size, each loading all operands and storing all results. A single level, "low",
+/// has the operations as its groups. Throws Error for missing inputs or wrong shapes ("input Q: ...").
 [[nodiscard]] Run run_unfused(const Diagram& diagram, const Problem& problem, const Tensors& inputs,
                               const Precision& precision = {});
 
-/// By the derived head, loop and tail, group by group. Throws Error where inputs or the partition do not fit.
+/// Runs the derived head, loop and tail, group by group. Throws Error if inputs or the partition do not fit.
 /// (model/README.md, "Groups", "Streams" and "Combining partial results")
 [[nodiscard]] Run run_streamed(const Streamed& streamed, const Problem& problem, const Partition& partition,
                                const Tensors& inputs, const RunOptions& options = {});

@@ -1,5 +1,5 @@
 #pragma once
-// round_to makes of a number what it becomes when it is stored in a type: 1.001 is 1 in bf16.
+// round_to rounds a number to a type: 1.001 is 1 in bf16.
 
 #include <cstdint>
 
@@ -11,30 +11,31 @@ namespace napkin {
 /// and e5m2 as in the OCP 8-bit floating point specification 1.0, e2m1 as in its microscaling formats 1.0.
 struct FloatFormat {
   int exponent_bits = 0;
-  int mantissa_bits = 0;  ///< stored ones
+  int mantissa_bits = 0;  ///< stored bits of the mantissa
   int bias = 0;
-  double largest = 0;        ///< finite
-  bool infinity = true;      ///< e4m3 and e2m1 have none
-  bool not_a_number = true;  ///< e2m1 has none
+  double largest = 0;        ///< largest finite number
+  bool infinity = true;      ///< false for e4m3 and e2m1
+  bool not_a_number = true;  ///< false for e2m1
 };
 
 /// Throws Error for the integer types, which this interpreter does not compute in.
 [[nodiscard]] FloatFormat format_of(DType type);
 
-/// What happens beyond the largest finite number.
+/// The result of a conversion beyond the largest finite number.
 enum class Saturation {
-  none,    ///< infinity; where the format has none, NaN; where it has neither, the largest number
+  none,    ///< infinity; NaN if the format has none; the largest number if it has neither
   finite,  ///< the largest number, for infinities as well
 };
-/// As the hardware converts: 8-bit and smaller types saturate, the others do not.
+/// Returns the hardware's behaviour: 8-bit and smaller types saturate, others do not.
 [[nodiscard]] Saturation default_saturation(DType type);
 
-/// The nearest number of that type, ties to even, subnormals kept, signed zeros and NaNs kept. `f64` and `value` change
-/// nothing. Of the integer types the nearest of their numbers.
+/// Rounds to the nearest number of that type, ties to even; keeps subnormals, signed zeros and NaNs. `f64` and `value`
+/// change nothing; integer types have their integers.
 [[nodiscard]] double round_to(DType type, double value, Saturation saturation);
 [[nodiscard]] double round_to(DType type, double value);
 
-/// The bits of round_to(type, value), and back. For f16, bf16, tf32 (in 19 bits), e4m3, e5m2, e2m1, f32.
+/// Returns the bits of round_to(type, value); decode() inverts it. For f16, bf16, tf32 (in 19 bits), e4m3, e5m2, e2m1,
+/// f32.
 [[nodiscard]] std::uint32_t encode(DType type, double value);
 [[nodiscard]] double decode(DType type, std::uint32_t pattern);
 

@@ -17,22 +17,22 @@ struct Tensor {
   bool operator==(const Tensor&) const = default;
 };
 
-/// By array name.
+/// Tensors by array name.
 using Tensors = std::map<std::string, Tensor>;
 
-/// Number of values of a shape; 1 for no axes. Throws Overflow.
+/// Returns the number of values of a shape; 1 for no axes. Throws Overflow.
 [[nodiscard]] std::int64_t volume(const std::vector<std::int64_t>& shape);
-/// The shape of an array at these sizes.
+/// Returns the shape of an array at these sizes.
 [[nodiscard]] std::vector<std::int64_t> shape_of(const Array& array, const Sizes& sizes);
 [[nodiscard]] Tensor filled(std::vector<std::int64_t> shape, double value);
 
-/// An input for every input array: uniform in [-1, 1), the same on every machine for a seed.
+/// Makes an input for every input array: uniform in [-1, 1), the same on every machine for a seed.
 [[nodiscard]] Tensors random_inputs(const Diagram& diagram, const Sizes& sizes, std::uint64_t seed);
 
-/// Largest magnitude of the finite values; 0 where there is none.
+/// Returns the largest magnitude of the finite values; 0 if there is none.
 [[nodiscard]] double largest(const Tensor& tensor);
-/// Largest |a - b|. Equal infinities and two NaNs differ by 0; shapes that differ, a NaN or an infinity in one of the
-/// two only, by infinity.
+/// Returns the largest |a - b|. Equal infinities and two NaNs differ by 0; different shapes, and a NaN or infinity in
+/// only one of the two, by infinity.
 [[nodiscard]] double difference(const Tensor& a, const Tensor& b);
 
 }  // namespace napkin

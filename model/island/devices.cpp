@@ -10,7 +10,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Ranges of one axis, one behind the other.
+/// Consecutive ranges of an axis.
 struct Ranges {
   std::size_t dimension = 0;
   std::vector<std::pair<std::int64_t, std::int64_t>> parts;  // first, past the last
@@ -51,7 +51,7 @@ void put(Tensor& whole, const Ranges& ranges, const Tensor& part) {
 
 Count values(const Tensor& tensor) { return Count(tensor.data.size()); }
 
-/// The diagram with the log-sum-exp of its softmax over the axis, by which parts of its results are added up.
+/// The diagram with the log-sum-exp of its softmax over the axis, by which parts of its results are weighted.
 struct Weighted {
   Diagram diagram;
   ArrayId sum = -1;
@@ -108,7 +108,7 @@ class Devices {
   [[nodiscard]] std::int64_t size(AxisId axis) const { return d_.problem.sizes[at(axis)].get(); }
   Count& received(std::int64_t gpu, ArrayId id) { return run_.received[as(gpu)][at(id)]; }
 
-  /// What a GPU has of an axis. Parts of the grouped axis that no home names are whole.
+  /// Returns a GPU's ranges of an axis. Parts of the grouped axis that no home names are whole.
   [[nodiscard]] Ranges ranges(ArrayId id, AxisId axis, std::int64_t gpu) const {
     const auto& axes = array(id).axes;
     Ranges out{static_cast<std::size_t>(std::find(axes.begin(), axes.end(), axis) - axes.begin()), {}};
@@ -117,7 +117,7 @@ class Devices {
     return out;
   }
 
-  /// Before the work: what the GPU's part of it touches, from whoever has it.
+  /// Sends each GPU the part of the array that its work touches, before the work.
   void spread(ArrayId id) {
     const AxisId group = d_.split.group;
     const auto home = d_.split.home(id);
@@ -152,7 +152,7 @@ class Devices {
     memory_[as(gpu)] = std::move(local.outputs);
   }
 
-  /// After the work: each GPU's home of an output, from whoever made it; partial results are added up.
+  /// Sends each GPU its home part of an output after the work, adding up partial results.
   void gather_output(ArrayId id) {
     const std::string& name = array(id).name;
     const AxisId group = d_.split.group;
@@ -178,7 +178,7 @@ class Devices {
     reduce(id, home, made);
   }
 
-  /// Each GPU adds up its share of the partial results; where all keep all, the shares then go to everyone.
+  /// Adds up each GPU's share of the partial results; if every GPU keeps all, sends the shares to everyone.
   void reduce(ArrayId id, std::optional<AxisId> home, const std::vector<Tensor>& made) {
     const std::string& name = array(id).name;
     Tensor flat = filled({volume(made.front().shape)}, 0);
@@ -207,7 +207,7 @@ class Devices {
     for (auto& memory : memory_) memory[name] = flat;
   }
 
-  /// Step after step: each GPU works on the block that it has, and sends it to the next one.
+  /// Runs a ring: in each step every GPU works on its block, then sends it to the next GPU.
   void go_round() {
     const AxisId stream = *d_.split.stream;
     const Weighted weighted = with_log_sum_exp(diagram_, stream);
@@ -231,7 +231,7 @@ class Devices {
     }
   }
 
-  /// Rows of the GPU, from the end, and columns of the block, from the start, that a launch works on.
+  /// Returns the operands of a launch: the GPU's rows, from their end, and the block's columns, from their start.
   [[nodiscard]] Tensors operands(std::int64_t gpu, const DeviceLaunch& launch) const {
     Tensors out;
     for (const ArrayId id : diagram_.inputs) {
@@ -267,7 +267,7 @@ class Devices {
     if (d_.masked()) run_.work[as(gpu)] += pairs_of(d_, {steps[as(t)]});
   }
 
-  /// O = (O e^L + O' e^L') / (e^L + e^L'), for the rows of the launch. (eq. 19.2)
+  /// Merges the launch's rows: O = (O e^L + O' e^L') / (e^L + e^L'). (eq. 19.2)
   void merge(const Weighted& weighted, const DeviceLaunch& launch, const Tensors& part, Tensors& results) const {
     const Array& sums = weighted.diagram.arrays[at(weighted.sum)];
     const auto rows_of = [&](const Array& of) {

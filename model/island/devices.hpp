@@ -11,12 +11,12 @@
 namespace napkin {
 
 struct DevicesRun {
-  Tensors outputs;                           ///< as one array each, from where the GPUs keep their parts
+  Tensors outputs;                           ///< whole outputs, gathered from the GPUs' parts
   std::vector<std::vector<Count>> received;  ///< values, by GPU and by ArrayId
-  std::vector<Count> work;                   ///< unmasked pairs that each GPU computed; of no mask: 0
+  std::vector<Count> work;                   ///< unmasked pairs that each GPU computed; 0 without a mask
 };
 
-/// Runs the division on these inputs, in float64. Throws Error where a result in parts has no log-sum-exp to add them
+/// Runs the division on these inputs, in float64. Throws Error if a result in parts has no log-sum-exp to weight them
 /// by.
 [[nodiscard]] DevicesRun run_devices(const Division& division, const Tensors& inputs);
 

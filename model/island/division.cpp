@@ -8,7 +8,7 @@ namespace {
 
 std::string name_of_axis(const Division& division, AxisId axis) { return division.split.diagram.axes[at(axis)].name; }
 
-/// The sizes with one axis divided among the GPUs.
+/// Returns the sizes with one axis divided among the GPUs.
 Sizes divided(Sizes sizes, const Division& division, std::optional<AxisId> axis) {
   if (axis) sizes[at(*axis)] = sizes[at(*axis)] / Count(division.gpus);
   return sizes;
@@ -19,7 +19,7 @@ Bytes stored(const Division& division, ArrayId id, const Sizes& sizes) {
   return bytes_of(volume(array, sizes).value, array.type.value_or(division.problem.dtype));
 }
 
-/// What a GPU holds of an array at home, what its work touches, and what is both. (eq. 20.1)
+/// The extents of an array that a GPU holds at home, that its work touches, and that are both. (eq. 20.1)
 struct Extents {
   Bytes home, work, both;
 };
@@ -48,7 +48,7 @@ Moved moved_input(const Division& division, ArrayId id) {
   return out;
 }
 
-/// An output that lacks the grouped axis is a partial result on every GPU. (eq. 20.3, 20.4)
+/// Returns the move of an output; without the grouped axis it is a partial result on every GPU. (eq. 20.3, 20.4)
 Moved moved_output(const Division& division, ArrayId id) {
   const Array& array = division.split.diagram.arrays[at(id)];
   const Extents extents = extents_of(division, id);
@@ -68,7 +68,7 @@ Moved moved_output(const Division& division, ArrayId id) {
   return out;
 }
 
-/// Query parts that see the same parts of a block whole, and those that see their own: one launch each.
+/// The query parts that see the same parts of a block in full, and those that see their own: one launch each.
 struct Seen {
   std::int64_t rows = 0, columns = 0;
   bool diagonal = false;

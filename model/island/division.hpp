@@ -12,46 +12,46 @@
 
 namespace napkin {
 
-/// Which parts a GPU has of an axis that is cut: GPU r of p, part r of p; zigzag, parts r and 2p - 1 - r of 2p.
+/// The parts of a cut axis that a GPU has: GPU r of p has part r of p, with zigzag parts r and 2p - 1 - r of 2p.
 enum class PartOrder { contiguous, zigzag };
 [[nodiscard]] std::string_view name_of(PartOrder order);
 
 struct Division {
   Split split;
-  Problem problem;  ///< of all GPUs together; Split::diagram's sizes
+  Problem problem;  ///< problem of all GPUs together, by the sizes of Split::diagram
   std::int64_t gpus = 1;
   PartOrder order = PartOrder::contiguous;
 
-  /// How many parts an axis is cut into, and which of them a GPU has, in ascending order.
+  /// Returns the number of parts that an axis is cut into; parts_of() lists a GPU's, ascending.
   [[nodiscard]] std::int64_t cuts() const { return order == PartOrder::zigzag ? 2 * gpus : gpus; }
   [[nodiscard]] std::vector<std::int64_t> parts_of(std::int64_t gpu) const;
   [[nodiscard]] bool masked() const { return problem.mask.kind != Mask::Kind::none; }
 };
 
-/// Throws Error at `where` for sizes that do not divide, for masks that the split cannot deal out, for zigzag without
-/// a causal mask and a stream.
+/// Throws Error at `where` for sizes that do not divide, for masks that the split cannot distribute, and for zigzag
+/// without a causal mask and a stream.
 void check(const Division& division, const std::string& where);
 
-/// How an array travels.
+/// The operation that moves an array between GPUs.
 enum class Carrier { none, ring, all_to_all, all_gather, reduce_scatter, all_reduce };
 [[nodiscard]] std::string_view name_of(Carrier carrier);
 
 struct Moved {
   ArrayId array = 0;
   Carrier by = Carrier::none;
-  bool after = false;  ///< the work: an output
-  Bytes at_home;       ///< what a GPU has of it before (of an output: after)
-  Bytes received;      ///< into each GPU; the all-reduce's: of all GPUs, divided by them, rounded up
-  Bytes all;           ///< into all GPUs together
+  bool after = false;  ///< true after the work, for an output
+  Bytes at_home;       ///< bytes of it that a GPU holds before the work (an output: after it)
+  Bytes received;      ///< bytes into each GPU; all-reduce: the mean of all GPUs, rounded up
+  Bytes all;           ///< bytes into all GPUs together
 };
-/// Every input and output, in the diagram's order. (eq. 20.1 to 20.4)
+/// Returns the move of every input and output, in the diagram's order. (eq. 20.1 to 20.4)
 [[nodiscard]] std::vector<Moved> moved(const Division& division);
 
-/// Of a GPU's device memory: every array at home and as the work needs it, a ring's blocks in so many buffers, running
-/// results.
+/// Returns the bytes of device memory that a GPU holds: every array at home and as the work needs it, a ring's blocks
+/// in that many buffers, running results.
 [[nodiscard]] Bytes held(const Division& division, int buffers);
 
-/// One launch of a kernel on one GPU.
+/// A launch of a kernel on a GPU.
 struct DeviceLaunch {
   Problem problem;
   bool operator==(const DeviceLaunch& other) const {
@@ -59,11 +59,11 @@ struct DeviceLaunch {
   }
 };
 
-/// What the GPU launches in step t = 0, ..., p - 1 of a streamed split, on the block that began at GPU (gpu - t) mod p;
-/// without a stream there is one step. Nothing where the mask hides the block from it. (eq. 20.5)
+/// Lists a GPU's launches in step t = 0, ..., p - 1 of a streamed split, on the block that began at GPU (gpu - t) mod
+/// p; a single step without a stream. None if the mask hides the block. (eq. 20.5)
 [[nodiscard]] std::vector<std::vector<DeviceLaunch>> steps_of(const Division& division, std::int64_t gpu);
 
-/// Unmasked pairs of the mask's axes in these launches.
+/// Returns the number of unmasked pairs of the mask's axes in these launches.
 [[nodiscard]] Count pairs_of(const Division& division, const std::vector<std::vector<DeviceLaunch>>& steps);
 
 }  // namespace napkin

@@ -11,7 +11,7 @@
 namespace napkin {
 namespace {
 
-/// "hgx-h100-8" of "hardware_profiles/islands/hgx-h100-8.yaml"; "" for anything else.
+/// Returns the island's name: "hgx-h100-8" for "hardware_profiles/islands/hgx-h100-8.yaml"; "" for any other path.
 std::string_view island_name(std::string_view path) { return stem_in(path, "hardware_profiles/islands/"); }
 
 Link read_link(const std::string& name, const yaml::Node& node) {
@@ -32,7 +32,7 @@ Link read_link(const std::string& name, const yaml::Node& node) {
   return link;
 }
 
-/// The name is looked up where the island is read, so that the error stands in its file.
+/// Reads the GPU's name and looks it up, so that an error points to the island's file.
 std::string read_gpu(const yaml::Node& node) {
   const std::string& name = node.text();
   if (names_file(name)) return name;

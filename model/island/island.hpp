@@ -11,35 +11,35 @@
 
 namespace napkin {
 
-/// What joins nodes of the level below: GPUs at the first, islands at the next.
+/// A link that joins nodes of the level below: GPUs at the first level, islands at the next.
 struct Link {
   std::string name;
-  Count joins;  ///< nodes below that one of this level joins
+  Count joins;  ///< nodes of the level below that a node of this level joins
   Provenance joins_from;
-  std::optional<Number> line_rate;  ///< bytes a second of each GPU, each way, as the maker states it
-  Number bandwidth;                 ///< of that rate, as the library's copies get it
-  Number latency;                   ///< seconds, of one hop
+  std::optional<Number> line_rate;  ///< maker's bytes a second of each GPU, each way
+  Number bandwidth;                 ///< effective part of that rate, for the library's copies
+  Number latency;                   ///< seconds of one hop
 };
 
 struct Island {
   std::string name, about;
   std::string gpu;          ///< a profile's name or path
-  std::vector<Link> links;  ///< from the GPU upwards
+  std::vector<Link> links;  ///< links from the GPU upwards
   Number call;              ///< seconds that a call of the library takes beside its hops and bytes
 
   [[nodiscard]] Count gpus() const;
 };
 
-/// The island that a profile's text describes. Throws Error (file:line:column, field, what, what would be right).
+/// Parses an island's profile. Throws Error (file:line:column, field, what, what would be right).
 [[nodiscard]] Island parse_island(std::string_view text, const std::string& file);
 
-/// Whether a name or path is an island's: a built-in one, or a file with the key `gpu`.
+/// Returns true for an island's name or path: a built-in island, or a file with the key `gpu`.
 [[nodiscard]] bool is_island(const std::string& name_or_path);
 
-/// A built-in one by name, or a file by path. Throws Error at `where`.
+/// Loads a built-in island by name, or a file by path. Throws Error at `where`.
 [[nodiscard]] Island load_island(const std::string& name_or_path, const std::string& where);
 
-/// Names of the built-in islands, sorted.
+/// Lists the built-in islands by name, sorted.
 [[nodiscard]] std::vector<std::string> builtin_islands();
 
 }  // namespace napkin

@@ -10,7 +10,7 @@ namespace {
 constexpr double clocks_a_second = 1e9;  // of the graph, whose unit is the nanosecond
 constexpr double same_time = 1e-9;       // what sums of seconds differ by that are one time
 
-/// How many GPUs each level joins, of those that take part.
+/// The number of participating GPUs that each level joins.
 struct Reach {
   std::int64_t below = 1, here = 1;
 };
@@ -32,9 +32,9 @@ struct Slowest {
   std::string level;
 };
 
-/// The level whose links take longest for what passes them. Pairs exchange equal parts, each over the level that joins
-/// them; round a ring all bytes pass each level's links, of the first level one GPU's, above it, where the library
-/// opens a ring for each GPU of an island, all of theirs but for a ring of single copies. (eq. 20.6)
+/// Returns the level whose links take longest. In an all-to-all, pairs exchange equal parts over the level
+/// that joins them; a ring of copies passes all bytes over each level's links; the library's collectives divide them
+/// among a ring for each GPU below. (eq. 20.6)
 Slowest slowest_of(const Island& island, std::int64_t gpus, Carrier by, double received) {
   Slowest out;
   const auto reaches = reaches_of(island, gpus);
@@ -53,7 +53,7 @@ Slowest slowest_of(const Island& island, std::int64_t gpus, Carrier by, double r
   return out;
 }
 
-/// Hops of one call, one behind the other.
+/// Returns the number of hops that a call makes in sequence.
 std::int64_t hops_of(Carrier by, std::int64_t gpus) {
   switch (by) {
     case Carrier::none: return 0;
@@ -66,8 +66,8 @@ std::int64_t hops_of(Carrier by, std::int64_t gpus) {
   return 0;
 }
 
-/// The ring of one GPU: the block that it has is worked on first; each further step waits for its copy, and a copy for
-/// the buffer that the step `ring_buffers` before it has left.
+/// Makes the event graph of a GPU's ring: its own block is worked on first, each further step waits for its copy, and a
+/// copy waits for the buffer that the step `ring_buffers` earlier has freed.
 EventGraph ring_graph(double first, double step, double copy, double finishing) {
   EventGraph graph;
   graph.pipes = {{"tensor", 1}, {"issue", 1}};
@@ -102,7 +102,7 @@ EventGraph ring_graph(double first, double step, double copy, double finishing) 
   return graph;
 }
 
-/// Log-sum-exps by which parts are added up: one for each row of a softmax over the streamed axis.
+/// Returns the log-sum-exps needed to add up parts: one for each row of a softmax over the streamed axis.
 Count log_sum_exps(const Split& split, const Sizes& sizes) {
   Count sum;
   for (const Operation& operation : split.diagram.operations) {
@@ -114,7 +114,7 @@ Count log_sum_exps(const Split& split, const Sizes& sizes) {
   return sum;
 }
 
-/// Fills in how long one call takes, and what limits it.
+/// Sets a call's time, and what limits it.
 void time_call(const Island& island, std::int64_t gpus, Transport& one) {
   const Slowest slowest = slowest_of(island, gpus, one.by, real(one.received.value) / real(one.calls));
   one.level = slowest.level;

@@ -12,50 +12,50 @@
 
 namespace napkin {
 
-/// A call of the library: arrays that travel together, before the work, beside it or behind it.
+/// A call of the library: arrays that travel together, before, beside or after the work.
 struct Transport {
   Carrier by = Carrier::none;
   std::vector<ArrayId> arrays;
   bool after = false;
-  Bytes received;      ///< into each GPU, by all calls
-  Count calls = 1;     ///< a ring's: a call a step
-  double seconds = 0;  ///< one call
-  std::string level;   ///< whose links limit it
+  Bytes received;      ///< bytes into each GPU, by all calls
+  Count calls = 1;     ///< number of calls; a ring has one a step
+  double seconds = 0;  ///< seconds of a call
+  std::string level;   ///< the level whose links limit the call
 };
 
-/// The calls of a division in order, those of one kind together. (eq. 20.6)
+/// Lists the calls of a division in order, calls of a kind together. (eq. 20.6)
 [[nodiscard]] std::vector<Transport> transports_of(const Division& division, const Island& island);
 
-/// Returns the transport of a call that carries `array` bytes, of an all-gather the whole array's, by all GPUs that
-/// take part. (eq. 20.6)
+/// Returns the transport of a call that carries `array` bytes (for an all-gather the whole array's) by all
+/// participating GPUs. (eq. 20.6)
 [[nodiscard]] Transport transport_of(const Island& island, std::int64_t gpus, Carrier by, Bytes array);
 
-/// What a GPU does in one step, in seconds.
+/// The time of a GPU's step, in seconds.
 struct StepTime {
-  double kernels = 0;  ///< its launches
-  double adding = 0;   ///< the step's part to the running result
+  double kernels = 0;  ///< seconds of its launches
+  double adding = 0;   ///< seconds to add the step's part to the running result
   [[nodiscard]] double all() const { return kernels + adding; }
 };
 
-/// Bytes through device memory that adding a step's parts to the running results takes. The first step's become them.
-/// (eq. 20.7)
+/// Returns the bytes through device memory that adding a step's parts to the running results takes; the first step's
+/// parts become the results. (eq. 20.7)
 [[nodiscard]] Bytes adding_bytes(const Division& division, const std::vector<DeviceLaunch>& step, bool first);
-/// Bytes of the running results' way home, in the problem's type.
+/// Returns the bytes that bring the running results home, in the problem's type.
 [[nodiscard]] Bytes finishing_bytes(const Division& division);
 
 struct IslandTime {
-  double seconds = 0;  ///< from the first call or launch to the last GPU's end
-  double work = 0;     ///< of that, the GPU's own: launches and adding, of the one with most
-  double exposed = 0;  ///< the rest: copies that nothing hides
-  bool hidden = true;  ///< a ring's copies do not delay the GPU that ends last; without a ring: nothing moves
+  double seconds = 0;  ///< seconds from the first call or launch to the last GPU's end
+  double work = 0;     ///< seconds of launches and adding on the GPU with the most
+  double exposed = 0;  ///< seconds of copies that nothing hides
+  bool hidden = true;  ///< true if a ring's copies do not delay the last GPU; without a ring, if nothing moves
   std::string bound;   ///< "work" or the name of the limiting link
 };
 
-/// Buffers for blocks on their way round: one is worked on and sent on while the other is filled.
+/// The number of buffers for blocks on their way round a ring: one is used and sent on while the other is filled.
 inline constexpr int ring_buffers = 2;
 
-/// `steps`: of each GPU, by step; `finishing`: seconds behind the last one. A ring brings a step's block while the step
-/// before it runs, into one of the buffers. (eq. 20.8)
+/// Computes the time: `steps` by GPU and step, `finishing` the seconds after the last step. A ring copies a step's
+/// block into a buffer while the previous step runs. (eq. 20.8)
 [[nodiscard]] IslandTime time_of(const std::vector<Transport>& transports,
                                  const std::vector<std::vector<StepTime>>& steps, double finishing);
 

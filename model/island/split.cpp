@@ -55,7 +55,7 @@ void read_homes(const yaml::Node& node, Split& split) {
   }
 }
 
-/// A streamed axis is walked by what goes round: some input lies along it, and each that has it does.
+/// Checks a streamed axis: inputs that lie along it, at least one, must all be passed around the ring.
 void check_stream(const yaml::Node& node, const Split& split) {
   if (*split.stream == split.group) node.fail("the axis that is grouped already", "another axis, or no stream");
   bool any = false;

@@ -1,8 +1,8 @@
 #pragma once
-// A Split says how several GPUs divide an algorithm, as a mapping says it of blocks one storey below: ring_attention
-// groups the queries and streams the keys, so that each GPU keeps its queries and sees one block of K and V after the
-// other. Where an array lies before and after (its home) and what the work needs say what must move, and how.
-// (schema: docs/several-gpus.md)
+// A Split says how several GPUs divide an algorithm, as a mapping divides it between the blocks of one GPU:
+// ring_attention groups the queries and streams the keys, so that each GPU keeps its queries and receives the blocks of
+// K and V in turn. The moves follow from where an array lies before and after (its home) and which parts the work
+// reads. (schema: docs/several-gpus.md)
 
 #include <optional>
 #include <string>
@@ -17,13 +17,13 @@ namespace napkin {
 struct Split {
   std::string name, about;
   std::string algorithm;                     ///< a built-in diagram's name
-  AxisId group = 0;                          ///< the GPUs divide it: each works on its part
-  std::optional<AxisId> stream;              ///< each walks it in as many steps as there are GPUs
-  std::vector<std::optional<AxisId>> homes;  ///< by ArrayId, inputs and outputs: the axis along which the GPUs divide
-                                             ///< the array; nothing: each has all of it
-  /// Of a streamed split: the type of the running result, to which each step's part is added.
+  AxisId group = 0;                          ///< axis that the GPUs divide: each works on its part
+  std::optional<AxisId> stream;              ///< axis that each GPU walks in as many steps as there are GPUs
+  std::vector<std::optional<AxisId>> homes;  ///< axis along which the GPUs divide an array, by ArrayId of inputs and
+                                             ///< outputs; none: each GPU has all of it
+  /// The type of a streamed split's running result, to which each step's part is added.
   std::optional<DType> parts;
-  Diagram diagram;  ///< of `algorithm`
+  Diagram diagram;  ///< diagram of `algorithm`
 
   [[nodiscard]] const std::optional<AxisId>& home(ArrayId array) const { return homes[at(array)]; }
 };
@@ -31,10 +31,10 @@ struct Split {
 /// Throws Error (file:line:column, field, what, what would be right).
 [[nodiscard]] Split parse_split(std::string_view text, const std::string& file);
 
-/// A built-in one by name, or a file by path. Throws Error at `where`.
+/// Loads a built-in split by name, or a file by path. Throws Error at `where`.
 [[nodiscard]] Split load_split(const std::string& name_or_path, const std::string& where);
 
-/// Names of the built-in splits, sorted.
+/// Lists the built-in splits by name, sorted.
 [[nodiscard]] std::vector<std::string> builtin_splits();
 
 }  // namespace napkin

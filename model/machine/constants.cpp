@@ -78,7 +78,7 @@ constexpr std::array constants_known = {
     Constant{"clock_beside_tensor", frequency},     // the SMs' highest while their matrix units run
 };
 
-/// What may stand of each unit, by the unit's name and a dot: "issue.serial".
+/// The constants of a unit, named by the unit and a dot: "issue.serial".
 constexpr std::array unit_constants_known = {
     Constant{"serial", clocks},      // an instruction of a warp whose instructions wait for each other
     Constant{"latency", clocks},     // from serial work's result, or that of work in steps, to what waits for it
@@ -93,7 +93,7 @@ const Constant* find(const Constants& constants, std::string_view name) {
   return found == constants.end() ? nullptr : &*found;
 }
 
-/// The constant of that name, of the machine or of one of its units; nullptr where there is none.
+/// Returns the constant of that name, of the machine or of one of its units; nullptr where there is none.
 const Constant* find_constant(std::string_view name, const std::vector<Unit>& units) {
   const std::size_t dot = name.find('.');
   if (dot == std::string_view::npos) return find(constants_known, name);
@@ -102,7 +102,7 @@ const Constant* find_constant(std::string_view name, const std::vector<Unit>& un
   return find(unit_constants_known, name.substr(dot + 1));
 }
 
-/// The names that a profile with those units may give.
+/// Returns the names that a profile with those units may give.
 std::vector<std::string> names_known(const std::vector<Unit>& units) {
   std::vector<std::string> out;
   for (const Constant& each : constants_known) out.emplace_back(each.name);

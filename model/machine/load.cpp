@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view folder = "hardware_profiles/", architectures = "architectures/";
 
-/// "h200-sxm" of "hardware_profiles/h200-sxm.yaml"; "" for anything else.
+/// Returns the profile's name: "h200-sxm" for "hardware_profiles/h200-sxm.yaml"; "" for any other path.
 std::string_view name_in(std::string_view path, std::string_view directory) {
   path = stem_in(path, directory);
   return path.find('/') == std::string_view::npos ? path : std::string_view{};
@@ -34,10 +34,10 @@ std::string read_name(const yaml::Node& node) {
   return name;
 }
 
-/// A built-in profile stands beside the built-in architectures; a user's file may have its own beside it.
+/// The place of a profile: built-in ones use the built-in architectures, a user's file may have its own beside it.
 enum class Source { built_in, file };
 
-/// The architecture of that name: beside the product's own file, else built in.
+/// Reads the architecture of that name: beside the product's own file, else built in.
 yaml::Document architecture_document(const yaml::Node& word, const std::string& file, Source source) {
   const std::string& name = word.text();
   const std::string beside =
@@ -52,7 +52,8 @@ yaml::Document architecture_document(const yaml::Node& word, const std::string& 
                 "; or a whole machine, with vendor, levels and compute of its own (docs/own-gpu.md)");
 }
 
-/// A number (or a table) with what it comes from, and any list but the tensor instructions, is replaced in one piece.
+/// Returns true for a value that is replaced in one piece: a number (or a table) with its source, and any list but the
+/// tensor instructions.
 bool is_whole(const yaml::Node& node) {
   if (node.is_sequence()) return node.path() != "tensor";
   if (!node.is_map()) return true;
@@ -61,7 +62,7 @@ bool is_whole(const yaml::Node& node) {
   });
 }
 
-/// Tensor instructions of one name and the same types.
+/// Returns true for tensor instructions of one name and the same types.
 bool is_same(const yaml::Node& below, const yaml::Node& above) {
   const auto word = [](const yaml::Node& item, std::string_view key) {
     const yaml::Node* found = item.is_map() ? item.find(key) : nullptr;
@@ -82,7 +83,7 @@ bool is_whole_machine(const yaml::Node& document) {
   return document.find("vendor") != nullptr || document.find("compute") != nullptr;
 }
 
-/// What a product says over what its architecture says.
+/// Overlays a product's values on its architecture's.
 yaml::Document product_document(yaml::Document document, const std::string& file, Source source) {
   const yaml::Node& product = document.root();
   product.allow(and_sections({"name", "about", "aliases", "architecture"}));
@@ -153,7 +154,7 @@ std::vector<std::string> aliases_of(const EmbeddedFile& profile) {
   return aliases == nullptr ? std::vector<std::string>() : aliases->words();
 }
 
-/// The bundled profile of that name, or else the one that has it as an alias; nothing where there is none.
+/// Finds the bundled profile of that name, or else the profile with that alias; nothing if there is none.
 std::optional<EmbeddedFile> find_profile(std::string_view name) {
   if (name.empty()) return std::nullopt;
   for (const EmbeddedFile& file : embedded_files()) {

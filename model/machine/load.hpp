@@ -10,26 +10,25 @@
 
 namespace napkin {
 
-/// The machine that a profile's text describes: a product over its architecture, or a whole machine in one file (it
-/// then has `vendor` and `compute`). `file` is used in messages, and for an architecture that stands beside it, in
-/// architectures/. Throws Error (file:line:column, field
-/// path, what, what would be right) for everything that is not a well-formed, complete and plausible profile.
+/// Parses a profile: a product over its architecture, or a whole machine in one file (with `vendor` and `compute`).
+/// `file` serves messages, and locates an architecture in its folder architectures/. Throws Error (file:line:column,
+/// field path, what, what would be right) unless the profile is well-formed, complete and plausible.
 [[nodiscard]] Machine parse_machine(std::string_view text, const std::string& file);
 
-/// A built-in profile by its name or an alias of it, or a file by path (contains '/' or ends in .yaml). Unknown names:
-/// an Error at `where` that lists the known.
+/// Loads a built-in profile by its name or an alias, or a file by path (contains '/' or ends in .yaml). Throws Error at
+/// `where` for an unknown name, and lists the known ones.
 [[nodiscard]] Machine load_machine(const std::string& name_or_path, const std::string& where);
 
-/// Names of the built-in profiles, sorted.
+/// Lists the built-in profiles by name, sorted.
 [[nodiscard]] std::vector<std::string> builtin_machines();
 
-/// Other names of built-in profiles, each with the profile's own.
+/// Lists the aliases of built-in profiles, each with the profile's own name.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> builtin_aliases();
 
-/// Names of the built-in architectures, sorted.
+/// Lists the built-in architectures by name, sorted.
 [[nodiscard]] std::vector<std::string> builtin_architectures();
 
-/// The names that a profile may give its units.
+/// Lists the names that a profile may give its units.
 [[nodiscard]] std::vector<std::string> unit_vocabulary();
 
 }  // namespace napkin

@@ -126,14 +126,14 @@ CoUse read_co_use(const yaml::Node& node, const std::vector<Dimension>& dimensio
   return {read("alone"), read("beside")};
 }
 
-/// A unit's role. One unit of a machine has it.
+/// Reads a unit's role, which no other unit of the machine may have.
 UnitRole read_role(const yaml::Node& node, const Machine& machine) {
   const UnitRole role = node.choice({"issue", "multiply_add"}) == "issue" ? UnitRole::issue : UnitRole::multiply_add;
   if (machine.unit(role) != nullptr) node.fail("a second unit of that role", "one");
   return role;
 }
 
-/// The port that a unit's work passes: one of the units above it that counts bytes.
+/// Reads the port that a unit's work passes: a unit above it that counts bytes.
 UnitId read_passes(const yaml::Node& node, const Machine& machine) {
   std::vector<std::string> ports;
   for (std::size_t i = 0; i < machine.units.size(); ++i) {

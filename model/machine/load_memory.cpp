@@ -14,7 +14,7 @@ using Entries = std::vector<const yaml::Node*>;
 constexpr std::size_t most_levels = 32;
 constexpr double most_nodes = 1e9;
 
-/// Where the level of that name stands among all; their number where there is none.
+/// Returns the index of the level of that name; the number of levels if there is none.
 std::size_t place_of(const Entries& entries, const std::string& name) {
   const auto is_named = [&](const yaml::Node* entry) { return entry->key() == name; };
   return static_cast<std::size_t>(std::find_if(entries.begin(), entries.end(), is_named) - entries.begin());

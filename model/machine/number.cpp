@@ -144,7 +144,7 @@ const UnitRow& read_unit(const yaml::Node& node, const std::vector<Dimension>& d
   return *unit;
 }
 
-/// `right` says what would be right, where the key is missing.
+/// Returns the key's value; throws Error with `right`, the expected value, if it is missing.
 template <class Right>
 const yaml::Node& require(const yaml::Node& node, std::string_view key, const Right& right) {
   if (const yaml::Node* found = node.find(key)) return *found;

@@ -10,7 +10,7 @@
 
 namespace napkin::profile {
 
-/// What a number measures. Each has its own units; a unit of another one is an error.
+/// The quantity that a number measures. Each has its own units; a unit of another quantity is an error.
 enum class Dimension {
   bytes,                   // B, KB, KiB, ...
   bytes_per_second,        // GB/s, ...
@@ -38,32 +38,32 @@ enum class Dimension {
   bytes_per_row,  // B/row
 };
 
-/// "a bandwidth", "a frequency", ...: for messages.
+/// Names a dimension for messages: "a bandwidth", "a frequency", ...
 [[nodiscard]] std::string name_of(Dimension dimension);
 
-/// What a number in that unit is multiplied by to be in SI units (or a clock): 1e9 for "GB/s". Throws Error for no
-/// unit.
+/// Returns the factor of that unit to SI units (or per clock): 1e9 for "GB/s". Throws Error for no unit.
 [[nodiscard]] double factor_of(std::string_view unit);
 
 [[nodiscard]] Dimension dimension_of(std::string_view unit);
 
-/// {value, unit, source} or {value, unit, measured: {tool, date, driver}}, note optional, in one of `dimensions`.
-/// The result is in SI units, positive, finite, within what the dimension can plausibly be, and whole for sizes in
-/// bytes and for counts.
+/// Reads {value, unit, source} or {value, unit, measured: {tool, date, driver}}, note optional, in one of `dimensions`.
+/// The result is in SI units, positive, finite, plausible for its dimension, and whole for sizes in bytes and for
+/// counts.
 [[nodiscard]] Number read_number(const yaml::Node& node, const std::vector<Dimension>& dimensions);
 [[nodiscard]] Number read_number(const yaml::Node& node, Dimension dimension);
 
-/// A number as above, or both at once: {datasheet: {value, unit, source}, measured: {value, unit, tool, date, driver}}.
+/// Reads a number as above, or both at once: {datasheet: {value, unit, source}, measured: {value, unit, tool, date,
+/// driver}}.
 [[nodiscard]] Stated read_stated(const yaml::Node& node, const std::vector<Dimension>& dimensions);
 [[nodiscard]] Stated read_stated(const yaml::Node& node, Dimension dimension);
 
-/// As positive numbers are read, where 0 is a value too.
+/// Reads a number like a positive one, but admits 0.
 [[nodiscard]] Number read_number_or_zero(const yaml::Node& node, Dimension dimension);
 
-/// The provenance of a table whose rows share it: the keys `source` or `measured`, and `note`, of the map `node`.
+/// Reads the provenance of a table whose rows share it: the keys `source` or `measured`, and `note`, of the map `node`.
 [[nodiscard]] Provenance read_provenance(const yaml::Node& node);
 
-/// The dimension that a number of the map `node` is written in, or an error that lists the units of `dimensions`.
+/// Reads the dimension of the number in the map `node`. Throws Error that lists the units of `dimensions`.
 [[nodiscard]] Dimension dimension_of(const yaml::Node& unit, const std::vector<Dimension>& dimensions);
 
 }  // namespace napkin::profile

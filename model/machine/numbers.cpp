@@ -11,22 +11,22 @@
 namespace napkin {
 namespace {
 
-/// What a number is beside its unit.
+/// The kind of a number beside its unit.
 enum class Kind {
   plain,
-  allowance,  ///< a power that may be taken, not one that something takes
-  highest     ///< the clock that no other one passes
+  allowance,  ///< power that may be taken, not one that something takes
+  highest     ///< clock that no other exceeds
 };
 
-/// Where a number stands: in one place, in several that change together, or as a count.
+/// The places of a number: one, several that change together, or a count.
 struct Slot {
   std::vector<double*> values;
   Count* count = nullptr;
   Kind kind = Kind::plain;
 };
 
-/// Whether more of what that unit measures is better: of a rate, a size or a count. What takes a time, a power or an
-/// energy, alone or for one of something, had better be less.
+/// Returns true if more of the unit is better: a rate, a size or a count. Less is better for a time, a power or an
+/// energy, whole or per item.
 bool is_better_more(std::string_view unit) {
   using enum profile::Dimension;
   constexpr std::array costs = {
@@ -34,7 +34,7 @@ bool is_better_more(std::string_view unit) {
   return std::find(costs.begin(), costs.end(), profile::dimension_of(unit)) == costs.end();
 }
 
-/// Calls visit(name, unit, provenance, slot) for each number.
+/// The walk over a machine's numbers, which calls visit(name, unit, provenance, slot) for each.
 template <class Visit>
 class Walk {
  public:

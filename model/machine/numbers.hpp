@@ -11,38 +11,38 @@
 
 namespace napkin {
 
-/// One number that a prediction may read. A quantity that is stated twice (datasheet and measured) appears once, by the
-/// value that counts; a table of times or latencies of one instruction appears as one number, its first entry.
+/// A number that a prediction may read. A quantity stated twice (datasheet and measured) appears once, by the value
+/// that counts; an instruction's table of times or latencies appears as a single number, its first entry.
 struct MachineNumber {
   std::string name;    ///< path in the profile: "units.special.rate", "fitted.energy_l2", "tensor.wgmma.bf16.timing"
-  std::string unit;    ///< as written in the profile
-  double value = 0;    ///< in that unit
-  bool whole = false;  ///< counts things: 132 SMs have 131 and 133 as neighbours
-  bool more_is_better = true;                             ///< as the quantity is, whatever it does to one prediction
-  double most = std::numeric_limits<double>::infinity();  ///< no clock passes the highest one
+  std::string unit;    ///< unit in the profile
+  double value = 0;    ///< value in that unit
+  bool whole = false;  ///< true for a count, whose neighbours are whole: 131 and 133 for 132 SMs
+  bool more_is_better = true;                             ///< direction of the quantity itself, whatever its effect on
+                                                          ///< a prediction
+  double most = std::numeric_limits<double>::infinity();  ///< upper limit: no clock exceeds the highest
   Provenance from;
 };
 
-/// How a number is known, the surest first.
+/// The basis of a number, the surest first.
 enum class Basis {
-  measured,   ///< by this program, on that product
-  fitted,     ///< to runs of whole kernels on that product
-  published,  ///< a datasheet's, or measured by others
-  derived,    ///< from a sibling: another product of the architecture, or another architecture
-  assumed     ///< nobody says it
+  measured,   ///< measurement by this program on that product
+  fitted,     ///< fit to runs of whole kernels on that product
+  published,  ///< datasheet, or measurement by others
+  derived,    ///< derivation from a sibling: another product of the architecture, or another architecture
+  assumed     ///< assumption without a source
 };
 [[nodiscard]] std::string_view name_of(Basis basis);
 [[nodiscard]] Basis basis_of(const Machine& machine, const Provenance& from);
 
-/// All of them, in the profile's order.
+/// Lists all numbers, in the profile's order.
 [[nodiscard]] std::vector<MachineNumber> numbers_of(const Machine& machine);
 
-/// The machine with the number at that place of numbers_of() multiplied; a whole number is rounded, to 1 at least.
+/// Multiplies the number at that place of numbers_of(); a whole number is rounded, to 1 at least.
 [[nodiscard]] Machine with_number_times(Machine machine, std::size_t place, double factor);
 
-/// The machine without a constant's effect: a fitted one's measured value in its place where there is one, else 0,
-/// which every clock takes for no effect. A constant that is missing is another thing: without some there is no event
-/// graph.
+/// Removes a constant's effect: a fitted value falls back to the measured, any other becomes 0, which every clock takes
+/// for no effect. This is not a missing constant: without some there is no event graph.
 void switch_off(Machine& machine, const std::string& constant);
 
 }  // namespace napkin

@@ -8,34 +8,34 @@
 
 namespace napkin::profile {
 
-/// `levels`: the tree of memory nodes, then `compute` (which level holds the execution units).
+/// Reads `levels`: the tree of memory nodes, then `compute` (the level that holds the execution units).
 void read_levels(const yaml::Node& node, Machine& machine);
 
-/// `pipes`: needs the levels.
+/// Reads `pipes`; needs the levels.
 void read_pipes(const yaml::Node& node, Machine& machine);
 
-/// `tensor`: matrix instructions; needs the levels.
+/// Reads `tensor`, matrix instructions; needs the levels.
 void read_tensor(const yaml::Node& node, Machine& machine);
 
-/// `units`: the other execution units; needs the levels.
+/// Reads `units`, the other execution units; needs the levels.
 void read_units(const yaml::Node& node, Machine& machine);
 
-/// `cores`: kinds of cores by the level whose nodes they are; needs the levels.
+/// Reads `cores`, kinds of cores by the level whose nodes they are; needs the levels.
 void read_cores(const yaml::Node& node, Machine& machine);
 
-/// `limits`: what bounds the blocks of one SM.
+/// Reads `limits`, which bound the blocks of one SM.
 void read_limits(const yaml::Node& node, Limits& limits);
 
 void read_clocks(const yaml::Node& node, Clocks& clocks);
 void read_power(const yaml::Node& node, Power& power);
 
-/// `constants` and `fitted`: named numbers, each with the dimension that the list of names gives it.
+/// Reads `constants` and `fitted`: named numbers, each in the dimension that the list of names gives it.
 void read_constants(const yaml::Node& node, bool fitted, Machine& machine);
 
-/// The level that a word names, or an error that lists the known.
+/// Returns the level that a word names. Throws Error that lists the known levels.
 [[nodiscard]] LevelId level_named(const yaml::Node& word, const Machine& machine);
 
-/// A name of the profile's own: small letters, digits and _, at most 64, a letter first.
+/// Returns true for a name that a profile may give: small letters, digits and _, at most 64, a letter first.
 [[nodiscard]] bool is_identifier(const std::string& word);
 
 }  // namespace napkin::profile

@@ -3,7 +3,7 @@
 namespace napkin {
 namespace {
 
-/// "lds" is LDS, "l1" L1; NVIDIA's "shared" is shared memory.
+/// Returns the memory's common name: LDS for "lds", L1 for "l1"; shared memory for NVIDIA's "shared".
 std::string memory_name(const Machine& machine) {
   std::string name = machine.levels[static_cast<std::size_t>(machine.compute)].name;
   if (name == "shared") return "shared memory";

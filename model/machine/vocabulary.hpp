@@ -9,8 +9,8 @@
 namespace napkin {
 
 struct Vocabulary {
-  std::string node = "node", nodes = "nodes";  ///< what holds the execution units
-  std::string memory = "memory";               ///< of a node, which a block's variables share
+  std::string node = "node", nodes = "nodes";  ///< name of the part with the execution units
+  std::string memory = "memory";               ///< name of its memory, which a block's variables share
   std::string warp = "warp";                   ///< threads that take one instruction together
 };
 [[nodiscard]] Vocabulary vocabulary_of(const Machine& machine);

@@ -26,7 +26,7 @@ std::string in_quotes(std::string_view text) {
   return out + "\"";
 }
 
-/// The shortest decimal form that reads back as the same number, or a whole one without exponent.
+/// Returns the shortest decimal form that reads back as the same number, or a whole one without exponent.
 std::string decimal(double value) {
   if (value == std::rint(value) && std::abs(value) < 1e15) return fmt::format("{}", static_cast<long long>(value));
   for (int digits = 1; digits < 17; ++digits) {
@@ -36,7 +36,8 @@ std::string decimal(double value) {
   return fmt::format("{:.17g}", value);
 }
 
-/// In the number's own unit. A quotient like 4.625e12 / 1e9 may miss the decimal that was read by a last bit.
+/// Writes the value in the number's own unit. A quotient like 4.625e12 / 1e9 may miss the decimal that was read by a
+/// last bit.
 std::string value_text(const Number& number) {
   const double factor = profile::factor_of(number.unit), value = number.value / factor;
   for (int digits = 1; digits < 16; ++digits) {
@@ -57,7 +58,7 @@ std::string note_text(const Provenance& from) {
   return (from.gpu.empty() ? "" : ", gpu: " + from.gpu) + (from.note.empty() ? "" : ", note: " + in_quotes(from.note));
 }
 
-/// "source: ..." or "measured: {...}", and the note.
+/// Writes "source: ..." or "measured: {...}", and the note.
 std::string origin_text(const Provenance& from) {
   return (from.measured() ? "measured: {" + measured_text(from) + "}" : "source: " + in_quotes(from.source)) +
          note_text(from);
@@ -149,7 +150,7 @@ std::string timing_row(const InstructionTiming& row) {
   return out + "}";
 }
 
-/// All of an instruction but its type.
+/// Writes all of an instruction but its type.
 std::string instruction_text(const Machine& machine, const TensorInstruction& t) {
   Writer out;
   if (t.asynchronous) out.line(2, "asynchronous: true");
@@ -229,7 +230,7 @@ void write_names(Writer& out, const Machine& machine) {
   if (!machine.aliases.empty()) out.line(0, "aliases: [" + joined(machine.aliases) + "]");
 }
 
-/// What one node does, and in a whole profile how many there are.
+/// Writes the facts of a node, and, in a whole profile, the number of nodes.
 std::string nodes_text(const Machine& machine, Writer& out) {
   write_levels(out, machine);
   write_pipes(out, machine);
@@ -267,7 +268,7 @@ void say_product(Provenance& from, const std::string& product) {
   if ((from.measured() || from.fitted) && from.gpu.empty()) from.gpu = product;
 }
 
-/// Every measurement that an architecture keeps says its product.
+/// Notes the product in every measurement that an architecture keeps.
 void say_product(Machine& machine) {
   const auto number = [&](auto& each) {
     if (each) say_product(each->from, machine.name);

@@ -8,13 +8,14 @@
 
 namespace napkin {
 
-/// Comments and the order of the file that a machine was read from are lost; every number keeps unit, source and note.
+/// Writes the machine as a profile: every number with unit, source and note, without comments and in an order of its
+/// own.
 [[nodiscard]] std::string profile_text(const Machine& machine);
 
-/// The same machine as two files: what one node does, and what a product adds to it (how many nodes, their clock, the
-/// power, device memory). A measurement in the architecture's says the product that it was made on.
+/// A machine as two files: the architecture with the facts of a node, and the product with the number of nodes, clocks,
+/// power and device memory. Measurements in the architecture's file name their product.
 struct ProfileFiles {
-  std::string architecture;  ///< architectures/sm_90.yaml beside the product's
+  std::string architecture;  ///< architecture's file, architectures/sm_90.yaml beside the product's
   std::string product;
 };
 [[nodiscard]] ProfileFiles profile_files(const Machine& machine);

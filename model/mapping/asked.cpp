@@ -5,12 +5,12 @@
 namespace napkin {
 namespace {
 
-/// Whether each of so many rows sees every column.
+/// Returns whether each of so many rows sees every column.
 bool sees_all(const Mask& mask, std::int64_t rows, std::int64_t columns) {
   return mask.kind == Mask::Kind::none || visible_pairs(mask, rows, columns) == Count(rows) * columns;
 }
 
-/// Whether no row of the problem has a key hidden from it, where rows lie along that axis.
+/// Returns true if every row of the problem along that axis sees all keys.
 bool hides_nothing(const Diagram& diagram, const Problem& problem, AxisId into) {
   if (problem.mask.kind == Mask::Kind::none) return true;
   for (const auto& [rows, columns] : mask_axes(diagram)) {

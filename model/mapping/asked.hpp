@@ -1,20 +1,20 @@
 #pragma once
-// These functions say what a kernel is asked where that is not word for word the question: flash_attention_2 runs heads
-// of 80 as heads of 96, and takes the heads of a group for further queries.
+// These functions adapt a question to a kernel: flash_attention_2 runs heads of 80 as heads of 96, and treats the query
+// heads of a group as further queries.
 
 #include "model/diagram/problem.hpp"
 #include "model/mapping/mapping.hpp"
 
 namespace napkin {
 
-/// The problem with heads packed into queries where the mapping says so (Mapping::packs) and no mask hides a key of
-/// them; otherwise as it stands. Both compute the same numbers and move the same arrays.
+/// Packs heads into queries if the mapping says so (Mapping::packs) and no mask hides one of their keys; else returns
+/// the problem. Both compute the same numbers and move the same arrays.
 [[nodiscard]] Problem asked_of(const Mapping& mapping, const Diagram& diagram, const Problem& problem);
 
-/// The size of an axis as the kernel holds it: padded, where it pads. A size that it does not support stays.
+/// Returns the size of an axis as the kernel holds it: padded, if it pads. An unsupported size is returned unchanged.
 [[nodiscard]] Count held_size(const Mapping& mapping, const Diagram& diagram, const Problem& problem, AxisId axis);
 
-/// Refuses a mapping whose packed axes do not stand side by side in every array of the diagram. Throws Error.
+/// Refuses a mapping whose packed axes are not adjacent in every array of the diagram. Throws Error.
 void check_packs(const Mapping& mapping, const Diagram& diagram);
 
 }  // namespace napkin

@@ -23,64 +23,68 @@ namespace napkin {
 
 using KnobId = int;
 
-/// Whether this is one of a level's axes, a combine's values or another list of names.
+/// Returns true if a list of names (a level's axes, a combine's values) contains the name.
 [[nodiscard]] inline bool lists(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// A name that a mapping uses for something outside it, with its place in the text: checked against the diagram and
-/// the machine when they are known.
+/// A name in a mapping for something outside it, with its position: checked against the diagram and the machine once
+/// they are known.
 struct Reference {
   enum class Kind { axis, array, value, operation, level, unit, instruction, core };
-  Kind kind = Kind::axis;  ///< value: an axis where no knob has the name; array: an array or an auxiliary
+  Kind kind = Kind::axis;  ///< kind of thing; `value` is an axis if no knob has the name, `array` an array or an
+                           ///< auxiliary
   std::string name;
   Location location;
   std::string field;
 };
 
-/// In which order and by whom a launch's tiles are taken: what a word of the order knob means.
+/// The meaning of a word of the order knob: the order of a launch's tiles, and the blocks that take them.
 struct OrderWord {
   enum class Tiles {
-    launched,  ///< a block each, which the machine starts on the first node that is free
-    dealt,     ///< block i of as many blocks as nodes takes tiles i, i + nodes, ...
-    drawn,     ///< as many blocks as nodes draw one tile after the other
-    even       ///< as many blocks as nodes take as many iterations each: a tile may be cut, and its parts are added up
+    launched,  ///< a block each, started by the machine on the first free node
+    dealt,     ///< blocks, as many as nodes; block i takes tiles i, i + nodes, ...
+    drawn,     ///< blocks, as many as nodes; each draws a tile after the other
+    even       ///< blocks, as many as nodes, with equal numbers of iterations; a tile may be cut, and its parts are
+               ///< added up
   };
   enum class Path {
     rows,           ///< row after row, plane after plane
     longest_first,  ///< planes by sections, in each the last row of all planes first
     grouped,        ///< rows in groups, down the columns of a group
-    hilbert         ///< along a Hilbert curve over rows and columns
+    hilbert         ///< Hilbert curve over rows and columns
   };
   Tiles tiles = Tiles::launched;
   Path path = Path::rows;
-  std::vector<std::string> axes;  ///< of the grid, the slowest first; empty: as the block's level lists them
+  std::vector<std::string> axes;  ///< axes of the grid, the slowest first; empty: as the block's level lists them
 };
 
-/// What a user may turn: the same name and unit in the mapping, on the command line, in JSON, in the kernel and in
-/// emitted code.
+/// A parameter that a user may set, with the same name and unit in the mapping, on the command line, in JSON, in the
+/// kernel and in emitted code.
 struct Knob {
   std::string name;                    ///< "q", "stages", "pingpong", "registers.q"
   std::string unit;                    ///< "rows", "copies", "blocks", "" for words
-  std::vector<std::int64_t> domain;    ///< legal values, the preferred one first where predictions tie
-  std::vector<std::string> words;      ///< for knobs whose values are words: value i is words[i]
-  std::vector<OrderWord> orders;       ///< by word, of the knob that orders the launch's tiles; of others empty
-  bool searched = true;                ///< false: a search takes the first value, another one only where the user asks
-  std::optional<std::int64_t> before;  ///< what the kernel did before it had the knob: recorded tiles do not say it
+  std::vector<std::int64_t> domain;    ///< legal values; the first is preferred if predictions tie
+  std::vector<std::string> words;      ///< words of a knob whose values are words: value i is words[i]
+  std::vector<OrderWord> orders;       ///< meaning of each word of the knob that orders the launch's tiles; else empty
+  bool searched = true;                ///< false if a search takes only the first value, unless the user asks for
+                                       ///< another
+  std::optional<std::int64_t> before;  ///< behaviour of the kernel before it had the knob, for recorded tiles that lack
+                                       ///< it
   std::string about;
   Location location;
 };
 
-/// Holds when every named knob has the given value (or one of the given values), and the problem one of the masks and
-/// of the sizes of each named axis. Of the problem only an agent's overhead, work and relations ask: other code is made
-/// for a masked loop, and for other widths of a head.
+/// A condition: every named knob has one of the given values, and the problem one of the masks and of the sizes of each
+/// named axis. Only an agent's overhead, work and relations use the problem's part, since masked loops and other head
+/// widths have code of their own.
 struct Guard {
   std::vector<std::pair<KnobId, std::vector<std::int64_t>>> all;
   std::vector<Mask::Kind> masks = {};  ///< empty: any
   std::vector<std::pair<std::string, std::vector<std::int64_t>>> axes = {};
 };
 
-/// A whole number: a literal, a knob's value, the full size of an axis (by name), or what a table says of the tile.
+/// A whole number: a literal, a knob's value, the full size of an axis (by name), or a table's number for the tile.
 struct Value {
   enum class Kind { literal, knob, axis, table };
   Kind kind = Kind::literal;
@@ -88,56 +92,57 @@ struct Value {
   KnobId knob = -1;
   std::string axis = {};
   std::shared_ptr<const RegisterTable> table = {};
-  std::size_t number = 0;  ///< which of the table's
-  std::int64_t more = 0;   ///< on top of the knob's value: 1 of `1 + preload`
+  std::size_t number = 0;  ///< column of the table
+  std::int64_t more = 0;   ///< addend to the knob's value: 1 of `1 + preload`
 };
 
-/// Alternatives; the first whose guard holds counts.
+/// Alternatives, of which the first whose guard holds counts.
 template <class T>
 using Guarded = std::vector<std::pair<Guard, T>>;
 
 enum class Scope { block, agent };
 
-/// How an array crosses into its level. tma: whole boxes; cp_async and plain: rows clipped, counted in sectors.
+/// The way in which an array crosses into its level. tma: whole boxes; cp_async and plain: rows clipped, counted in
+/// sectors.
 enum class CopyEngine { none, tma, cp_async, plain, bulk_reduce, atomic };
 
-/// Registers a thread that no variable explains (addresses, loop state): `overhead: 24`, a few guarded numbers, or a
-/// table made from what the compiler said. `[84, 63]`: what the compiler takes, and what it keeps where registers run
-/// out; the rest is spilled.
+/// The registers of a thread that no variable explains (addresses, loop state): `overhead: 24`, guarded numbers, or a
+/// table of compiled tiles. `[84, 63]`: what the compiler takes, and what it keeps if registers run out; the rest is
+/// spilled.
 struct Overhead {
-  Guarded<Value> numbers;                      ///< of the two, each without a guard
-  std::shared_ptr<const RegisterTable> table;  ///< in place of the numbers
+  Guarded<Value> numbers;                      ///< the two numbers, or alternatives of a single number
+  std::shared_ptr<const RegisterTable> table;  ///< table that replaces the numbers
 };
 
-/// A named set of threads: "producer", "consumer" x warpgroups. One thread count and register budget each.
+/// A named set of threads, "producer" or "consumer" x warpgroups, with one thread count and register budget each.
 struct Agent {
   std::string name;
   Guarded<Value> count;      ///< instances in a block
   Value threads;             ///< threads an instance
   std::string core;          ///< the kind of core that an instance is; empty: threads of the compute node
-  Guarded<Value> registers;  ///< registers a thread that the kernel asks for (setmaxnreg), or, of a table, that its
-                             ///< compiler gave it; empty, or a tile without a row: the plan decides
+  Guarded<Value> registers;  ///< registers a thread that the kernel requests (setmaxnreg), or that its compiler gave it
+                             ///< (a table's); empty, or without a row: the plan decides
   Overhead overhead;
   std::vector<std::string> splits;  ///< axes of the block's group that the instances divide among themselves
-  std::vector<Value> split_steps;   ///< by axis of `splits`, an instance's part is a multiple; empty: of any number
-  bool repeats = false;             ///< instances for which no rows are left do those of others again
-  Value row_step{Value::Kind::literal, 1, -1, {}};  ///< the product of the split axes an instance is a multiple of this
-  std::optional<Value> row_most;                    ///< and at most this
+  std::vector<Value> split_steps;   ///< numbers by axis of `splits` that divide an instance's part; empty: any
+  bool repeats = false;             ///< true if instances without rows of their own repeat those of others
+  Value row_step{Value::Kind::literal, 1, -1, {}};  ///< step: an instance's product of split axes is a multiple of it
+  std::optional<Value> row_most;                    ///< largest such product
   Location location;
 };
 
-/// Which axes are grouped or streamed at a level, and how large, where a knob of that name does not say it.
+/// The axes that are grouped or streamed at a level, and their sizes, unless a knob of the axis's name gives them.
 struct LevelMapping {
   std::string level;  ///< "shared", "cluster", "registers"
   std::vector<std::string> group;
   std::vector<std::string> stream;
   std::vector<std::pair<std::string, Value>>
-      sizes;  ///< axis -> size; default: the knob "axis" (lowest staged level), else 1 for grouped
+      sizes;  ///< size by axis; default: the knob "axis" (lowest staged level), else 1 for a grouped axis
   std::vector<std::pair<std::string, Value>>
-      parts;  ///< of the streamed axis, where it is grouped too: into how many it is cut, in whole chunks
-  std::optional<Value> nodes;  ///< cluster: how many blocks, side by side along the one axis of `group`
-  bool rounds_up = false;      ///< `nodes`: the last cluster along the axis may have blocks without rows
-  bool backward = false;       ///< the loop takes the stream's chunks from the last to the first
+      parts;                   ///< number of whole-chunk parts of the streamed axis, if it is grouped too
+  std::optional<Value> nodes;  ///< blocks of a cluster, adjacent along the one axis of `group`
+  bool rounds_up = false;      ///< true if the last cluster along the axis may have blocks without rows
+  bool backward = false;       ///< true if the loop takes the stream's chunks from last to first
   Location location;
 };
 
@@ -148,66 +153,66 @@ struct VariableMapping {
   std::string level;
   Scope scope = Scope::block;
   std::string type;       ///< a dtype name, or "T" for the question's
-  Guarded<Value> copies;  ///< 1 where empty
-  std::string alias;      ///< shares storage with that variable (lifetimes disjoint)
+  Guarded<Value> copies;  ///< number of copies; empty: 1
+  std::string alias;      ///< variable whose storage it shares (with disjoint lifetimes)
   CopyEngine engine = CopyEngine::none;
-  std::optional<Guard> multicast;  ///< one copy for the cluster's blocks, where the guard holds
-  std::optional<Guard> divided;    ///< where the guard holds, each block of a cluster holds an equal part of it, and
-                                   ///< the tensor units of all of them read all parts (two SMs that multiply together)
-  std::optional<Guard>
-      unpermuted;  ///< its rows lie as in the array, where the guard holds: loads of rows meet banks twice
+  std::optional<Guard> multicast;   ///< guard under which the cluster's blocks share one copy
+  std::optional<Guard> divided;     ///< guard under which each block of a cluster holds an equal part of it, and the
+                                    ///< tensor units of all of them read all parts (two SMs that multiply together)
+  std::optional<Guard> unpermuted;  ///< guard under which its rows lie as in the array: loads of rows meet banks twice
   std::vector<std::pair<std::string, Value>> sizes;  ///< axes held in part: x -> u_x, dv -> 32
-  std::vector<std::string> axes;                     ///< explicit axes where they differ from the array's (rare)
-  bool part = false;  ///< holds what one iteration adds to the array, on its way to the variable that sums it up
-  bool output_staging = false;  ///< on an output's way up, not on an input's way down
+  std::vector<std::string> axes;                     ///< order of its axes, if it differs from the array's
+  bool part = false;  ///< true if it holds what an iteration adds to the array, on the way to the variable that sums it
+                      ///< up
+  bool output_staging = false;  ///< true on an output's way up, not on an input's way down
   std::string
-      by;  ///< who indexes its rows: "group", "agent", "thread" (key `by`; the table's g_q, w_q, t_q); empty: by scope
-  std::string moved_by;  ///< agent, each instance of which gets and gives its own rows by a copy of their own; empty:
-                         ///< one for the block
+      by;  ///< owner of its rows: "group", "agent", "thread" (key `by`; the table's g_q, w_q, t_q); empty: by scope
+  std::string moved_by;  ///< agent whose instances each move their own rows; empty: one copy for the block
   Guard when;
   Location location;
 };
 
-/// Vector work of an operation: `count` results of that unit for each combination of the `per` axes, or for each thread
-/// of the agent. Example: an exponential a score, 30 instructions of control code a thread.
+/// The vector work of an operation: `count` results of a unit for each combination of the `per` axes, or for each
+/// thread of the agent: an exponential a score, 30 instructions of control code a thread.
 struct WorkMapping {
   std::string name;              ///< "max", "exp", "convert", "rescale"
   std::string unit;              ///< a unit of the machine: "special", "fp32", "fp16", "alu", "conversion"
   std::vector<std::string> per;  ///< axes (tile extents): [q, x], [q, dv]
-  bool per_thread = false;       ///< for each thread of the agent, where `per` names no axes
+  bool per_thread = false;       ///< true if each thread of the agent does it, and `per` names no axes
   double count = 1;              ///< results of that unit per element or thread
-  std::optional<Value> counted;  ///< in place of the count: a table's number
-  bool fitted = false;           ///< the count was chosen by what whole kernels take, not read in their machine code
-  std::string agent;             ///< whose threads do it, where not the operation's
-  std::string with;       ///< its instructions stand among those of that tensor operation, whose threads issue both
-  bool once = false;      ///< once a block, after its last iteration, rather than in every iteration
-  bool first = false;     ///< once a block, before its first iteration
-  bool masked = false;    ///< in chunks alone that the mask or the array's end cuts
-  bool serial = false;    ///< each instruction of a warp waits for the one before
-  bool in_steps = false;  ///< what it needs and what needs it stand among its own instructions, a few at a time
-  bool fence = false;  ///< behind it threads pass a fence and a barrier, so that the tensor unit sees what they stored
-  std::vector<std::pair<std::string, Value>> per_chunk;  ///< divide an axis: x -> u_x means once per u_x columns
+  std::optional<Value> counted;  ///< table's number that replaces the count
+  bool fitted = false;           ///< true if the count was fitted to the times of whole kernels, not read in machine
+                                 ///< code
+  std::string agent;             ///< agent whose threads do it, unless the operation's
+  std::string with;              ///< tensor operation among whose instructions it runs, issued by the same threads
+  bool once = false;             ///< true if done once a block, after its last iteration
+  bool first = false;            ///< true if done once a block, before its first iteration
+  bool masked = false;           ///< true for chunks that the mask or the array's end cuts
+  bool serial = false;           ///< true if each instruction of a warp waits for the one before
+  bool in_steps = false;  ///< true if producers and consumers of its values run among its own instructions, a few at a
+                          ///< time
+  bool fence = false;     ///< true if threads then pass a fence and a barrier, so that the tensor unit sees what they
+                          ///< stored
+  std::vector<std::pair<std::string, Value>> per_chunk;  ///< divisors of axes: x -> u_x means once per u_x columns
   Guard when;
 };
 
-/// How one operation of the diagram runs; named by its (first) output.
+/// The way in which an operation of the diagram runs; named by its (first) output.
 struct OperationMapping {
   std::string output;
   std::string agent;
   std::string unit;  ///< "tensor" or "vector"
   std::string type;  ///< input type of the tensor instruction; "T" for the question's
-  std::vector<std::pair<std::string, Guarded<std::string>>> operands;  ///< input array -> variable it is read from
+  std::vector<std::pair<std::string, Guarded<std::string>>> operands;  ///< variable that each input array is read from
   std::string accumulate;                                              ///< accumulator type: f32, f16
-  Guarded<std::string>
-      instruction;     ///< tensor instruction by name ("mma.sync"); empty: the machine's first of the type
-  std::string issuer;  ///< whose thread issues the tensor instructions, where not the agent whose rows they are
-  /// So many iterations before those of its agent's operations that are not ahead: its core takes turns (preload).
+  Guarded<std::string> instruction;  ///< tensor instruction, "mma.sync"; empty: the machine's first of the type
+  std::string issuer;  ///< agent that issues the tensor instructions, unless the agent whose rows they are
+  /// The number of iterations by which it runs ahead of its agent's other operations: its core takes turns (preload).
   std::optional<Value> ahead;
-  std::optional<Value>
-      waits;  ///< how often in an iteration its threads wait for asynchronous instructions; empty: once
-  std::optional<Guard> swap_ab;  ///< tensor: where the guard holds the product is made transposed, B' A'
-  /// Tensor: into how many parts its agent's instances divide the product's rows; they divide its columns by what is
-  /// left. Empty: as they divide the block's group (Agent::splits).
+  std::optional<Value> waits;    ///< waits of its threads for asynchronous instructions in an iteration; empty: one
+  std::optional<Guard> swap_ab;  ///< guard under which the product is made transposed, B' A'
+  /// The number of parts into which its agent's instances divide a product's rows; the rest divides its columns. Empty:
+  /// as they divide the block's group (Agent::splits).
   Guarded<Value> row_parts;
   std::vector<WorkMapping> work;
   Location location;
@@ -216,56 +221,56 @@ struct OperationMapping {
 /// An edge of the clock's event graph.
 struct EdgeMapping {
   std::string from, to;       ///< "load K", "S", "P.max", "P.exp", "O", "store O"
-  std::int64_t distance = 0;  ///< iterations
-  std::int64_t agents = 0;    ///< to the agent instance this many further (ping-pong)
-  bool barrier = false;       ///< each instance waits for all of them
+  std::int64_t distance = 0;  ///< iterations between its two ends
+  std::int64_t agents = 0;    ///< distance to the agent instance at which it ends (ping-pong)
+  bool barrier = false;       ///< true if each instance waits for all of them
   Value tokens;
-  bool issued = false;  ///< waits until `from` has been handed over, not for its result
+  bool issued = false;  ///< true if it waits for the hand-over of `from`, not for its result
   Guard when;
   Location location;
 };
 
-/// A requirement that knobs must meet together: left = right. Named, so that a rejection says which.
+/// A requirement on several knobs, left = right, with a name for rejections.
 struct Relation {
   std::string name;                ///< "rows: q * g = 64 * warpgroups"
-  std::vector<Value> left, right;  ///< products
+  std::vector<Value> left, right;  ///< factors of the two products
   enum class Kind { equal, at_most, multiple, less } kind = Kind::equal;
   Guard when;
   Location location;
 };
 
-/// How the parts that the groups of a split axis make of a result become one.
+/// The way in which the parts of a result, made by the groups of a split axis, become one.
 struct CombineMapping {
   enum class By {
-    launch,    ///< they stay apart in device memory; a second launch reads them all
-    adds,      ///< added to what stands there, in any order
-    turns,     ///< each group in its turn takes over what stands there and puts its own in its place
-    barriers,  ///< value after value is reduced there, with a barrier of all groups behind each
-    last,      ///< they stay apart in device memory; of a result's groups the one that ends last reads them all
+    launch,    ///< parts stay apart in device memory; a second launch reads them all
+    adds,      ///< parts are added to the result in place, in any order
+    turns,     ///< groups take turns to replace the result so far by their own
+    barriers,  ///< values are reduced in place one after the other, each before a barrier of all groups
+    last,      ///< parts stay apart in device memory; the last of a result's groups to end reads them all
   };
   static constexpr std::array<const char*, 5> words = {"launch", "adds", "turns", "barriers", "last"};
-  /// Whether parts stay apart in device memory until all are there.
+  /// Returns true if parts stay separate in device memory until all are complete.
   [[nodiscard]] static bool keeps_apart(By by) { return by == By::launch || by == By::last; }
   By by = By::launch;
-  std::string at;                   ///< the level in which they meet: above it there is one result
-  std::vector<std::string> values;  ///< turns, barriers: auxiliaries and results that the groups exchange, in order
+  std::string at;                   ///< level at which they meet; above it there is one result
+  std::vector<std::string> values;  ///< auxiliaries and results that groups exchange, in order (turns, barriers)
   Location location;
 };
 
-/// One launch of a call. One that says what it reads and writes streams those arrays through device memory and does
-/// nothing else that takes time: rows of dO and O for their products, a result in fp32 to be converted.
+/// A launch of a call. If it lists reads and writes, it streams those arrays through device memory, and nothing else
+/// takes time: rows of dO and O for their products, a result in fp32 to be converted.
 struct Launch {
   std::string name;
   std::vector<std::string> operations;  ///< outputs of the operations it computes; empty: all
-  std::vector<std::pair<std::string, std::string>> reads, writes;  ///< whole arrays and the types that they move in
+  std::vector<std::pair<std::string, std::string>> reads, writes;  ///< whole arrays, with the types in which they move
   [[nodiscard]] bool streams() const { return !reads.empty() || !writes.empty(); }
 };
 
-/// Heads of a group that a kernel takes for further queries of one head: with one query each, the eight heads of a
-/// group of flash_decoding are eight queries.
+/// The heads of a group that a kernel takes as queries of one head: with one query each, the eight heads of a group of
+/// flash_decoding become eight queries.
 struct Packs {
-  std::string axis, into;  ///< g, q: entries of the first become entries of the second
-  std::int64_t up_to = 0;  ///< entries of `into` up to which it does; 0: any number
+  std::string axis, into;  ///< axis whose entries become entries of `into`: g, q
+  std::int64_t up_to = 0;  ///< largest number of entries of `into` for which it applies; 0: any
   Location location;
 };
 
@@ -273,7 +278,8 @@ struct Mapping {
   std::string name, about, algorithm;
   std::vector<std::string> runs_on;  ///< architectures, "sm_90"; "sm_80+" means that and every later NVIDIA one
   std::string source;                ///< kernel file; empty for a peer's
-  bool proposed = false;             ///< drawn in a paper, built by nobody: it answers where it is asked for by name
+  bool proposed = false;             ///< true for a kernel that a paper draws and nobody built; it answers only if it
+                                     ///< is named
   std::vector<std::string> dtypes;   ///< element types of the question that it takes
   std::vector<Mask::Kind> masks;     ///< masks that it takes; empty: any
   std::vector<Launch> launches;
@@ -281,29 +287,29 @@ struct Mapping {
   std::vector<Agent> agents;
   std::vector<LevelMapping> levels;
   std::vector<VariableMapping> variables;
-  std::int64_t barriers = 0;  ///< words of 8 bytes of a block's shared memory beside those of the copies
+  std::int64_t barriers = 0;  ///< barriers of 8 bytes in a block's shared memory beside those of the copies
   std::int64_t section_bytes =
-      0;  ///< order longest_first: planes that stream so much together; 0: the bundled kernels' rule
+      0;  ///< bytes of planes that stream together under order longest_first; 0: the bundled kernels' rule
   std::vector<OperationMapping> operations;
   std::vector<EdgeMapping> edges;
   std::optional<CombineMapping> combine;
   std::vector<Relation> relations;
   std::vector<std::pair<std::string, std::vector<std::int64_t>>>
-      head_sizes;                   ///< axis -> sizes that the kernel supports; empty: any
-  std::vector<std::string> padded;  ///< axes of head_sizes that it pads to the next size, with zeros
+      head_sizes;                   ///< sizes that the kernel supports, by axis; empty: any
+  std::vector<std::string> padded;  ///< axes of head_sizes that are padded with zeros to the next size
   std::vector<Packs> packs;
-  std::string emit;                   ///< own form of the emitter: "fa3", "triton", ""
-  bool exact_groups = false;          ///< a group is never larger than its axis (the ideal mapping); kernels pad
-  std::string file;                   ///< where it was read from, for messages
-  std::vector<Reference> references;  ///< names that only the diagram or the machine can vouch for
+  std::string emit;                   ///< emitter of its own: "fa3", "triton", ""
+  bool exact_groups = false;          ///< true if a group never exceeds its axis (the ideal mapping); kernels pad
+  std::string file;                   ///< file that it was read from, for messages
+  std::vector<Reference> references;  ///< names that only the diagram or the machine can confirm
 
   [[nodiscard]] std::optional<KnobId> find_knob(std::string_view knob_name) const;
-  /// Returns the size that the kernel is made for, of an axis with that size: that size, or the next one that it pads
-  /// to. Nothing where it supports none.
+  /// Returns the size that the kernel is made for: the axis's own, or the next to which it pads. Nothing if it supports
+  /// none.
   [[nodiscard]] std::optional<std::int64_t> size_for(std::string_view axis, std::int64_t size) const;
-  /// Whether a launch that streams computes the operation, by its output.
+  /// Returns true if a streaming launch computes the operation, given by its output.
   [[nodiscard]] bool computed_apart(std::string_view output) const;
-  [[nodiscard]] std::optional<KnobId> order_knob() const;  ///< whose words say how the launch's tiles are taken
+  [[nodiscard]] std::optional<KnobId> order_knob() const;  ///< returns the knob whose words order the launch's tiles
 };
 
 }  // namespace napkin

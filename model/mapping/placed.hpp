@@ -18,80 +18,87 @@
 
 namespace napkin {
 
-/// How the groups of one level walk the streamed axis. Where the mask lets chunks be skipped (Streamed::skips), the
-/// sums run over the groups of the mask's other axis ("across"); else there is one such group, which visits everything.
-/// A streamed axis that is split too: each of its groups walks its own part, and the sums run over these as well.
+/// The walk of a level's groups along the streamed axis. If the mask lets chunks be skipped (Streamed::skips), sums run
+/// over the groups of the mask's other axis ("across"); else there is a single such group, which visits everything. If
+/// the streamed axis is split, each of its groups walks its own part, and sums run over these too.
 struct Walk {
   Visits total;
-  Count last_chunks, last_columns;  ///< of the last group across, which may be ragged
+  Count last_chunks, last_columns;  ///< chunks and columns of the last group across, which may be ragged
   Count all_chunks = 1;             ///< chunks of one group across without a mask
-  Count across = 1;                 ///< extent of one group across
+  Count across = 1;                 ///< extent of a group across
 };
 
-/// One level below device memory, as used. Above the block level: the L2 (one group: each array crosses once) and the
-/// cluster (blocks side by side; part of the list wherever the mapping gives it `nodes` and the machine has it, also
-/// with one block a cluster, when its groups are the blocks). Below: groups = blocks x instances of the agent.
+/// A level below device memory, as used. Above the block's level: the L2 (a single group) and the cluster (adjacent
+/// blocks; listed if the mapping gives it `nodes` and the machine has it, also for clusters of one block). Below:
+/// groups are blocks x instances of the agent.
 struct PlacedLevel {
   LevelId level = 0;
-  std::vector<Count> extent;     ///< by AxisId: size of one group's part at this level (full size where not grouped)
-  std::vector<Count> groups_of;  ///< by AxisId: ceil(size / extent) for grouped axes, else 1
-  Count chunk = 1;               ///< of the streamed axis at this level (its full size where nothing streams)
+  std::vector<Count> extent;     ///< size of a group's part at this level (full size if not grouped), by AxisId
+  std::vector<Count> groups_of;  ///< ceil(size / extent) for grouped axes, else 1, by AxisId
+  Count chunk = 1;               ///< chunk of the streamed axis at this level (its full size if nothing streams)
   Count groups = 1;              ///< groups that run at this level, all launches of one call: the product of groups_of
-  bool staged = false;           ///< a knob or the mapping sizes it (the lowest staged level is what --tile addresses)
+  bool staged = false;           ///< true if a knob or the mapping sizes it (the lowest staged level is what --tile
+                                 ///< addresses)
 };
 
 /// A variable of the kernel.
 struct Variable {
   int mapping = 0;                  ///< index into Mapping::variables
   std::span<const ArrayId> arrays;  ///< empty for auxiliaries; kept alive by PlacedDiagram::variant
-  int auxiliaries = 0;              ///< how many values of auxiliaries a row it holds
+  int auxiliaries = 0;              ///< number of auxiliaries' values a row that it holds
   LevelId level = 0;
   Scope scope = Scope::block;
   DType type = DType::f32;
-  Count elements;  ///< one copy, one instance
+  Count elements;  ///< elements of one copy and instance
   Count copies = 1;
   int alias = -1;  ///< index into PlacedDiagram::variables, or -1
   CopyEngine engine = CopyEngine::none;
   bool multicast = false;
-  bool divided = false;     ///< an equal part of it in each block of the cluster: `elements` are those of one
-  bool unpermuted = false;  ///< rows one behind the other: what reads several at a time may meet a bank twice
+  bool divided = false;     ///< true if each block of the cluster holds an equal part: `elements` counts one part
+  bool unpermuted = false;  ///< true if rows lie one behind the other, so that reads of several rows may conflict in
+                            ///< banks
   bool output_staging = false;
-  bool part = false;  ///< holds what one iteration adds
-  int agent = -1;     ///< whose core's memory it lies in, one node an instance; -1: as the array's operations say
-  const std::vector<AxisId>* axes = nullptr;  ///< where its array lies in another order: B as [c, b]; kept by variant
+  bool part = false;  ///< true if it holds what an iteration adds
+  int agent = -1;     ///< agent whose core's memory holds it, a node for each instance; -1: as the array's operations
+                      ///< say
+  const std::vector<AxisId>* axes = nullptr;  ///< axes, if its array is in another order: B as [c, b]; kept by variant
 
-  [[nodiscard]] Bytes bytes() const { return bytes_of(elements, type) * copies; }  ///< one instance, all copies
+  /// Returns the bytes of one instance, all copies.
+  [[nodiscard]] Bytes bytes() const { return bytes_of(elements, type) * copies; }
 };
 
-/// An array that changes colour: moved from the level above into `into` (load), or up from it (store), by each group.
+/// An array that changes colour: each group moves it from the level above into `into` (load), or up from it (store).
 struct Crossing {
-  ArrayId array = 0;   ///< -1: an auxiliary
+  ArrayId array = 0;   ///< array; -1: an auxiliary
   int auxiliary = -1;  ///< index into Streamed::auxiliaries
   LevelId into = 0;    ///< the lower level of the pipe
   bool store = false;
-  Phase phase = Phase::loop;  ///< head and tail: once a group; loop: the streamed axis in full
-  bool reread = false;  ///< read anew in every iteration although it lacks the streamed axis (Q from shared memory)
+  Phase phase = Phase::loop;  ///< phase; head and tail: once a group; loop: the streamed axis in full
+  bool reread = false;  ///< true if read anew in every iteration although it lacks the streamed axis (Q from shared
+                        ///< memory)
   DType type = DType::bf16;
   CopyEngine engine = CopyEngine::none;
-  bool fills = false;                ///< an input on its way down to `variable`: multicast where that is
-  bool combined_in_cluster = false;  ///< a result whose parts became one in the cluster: one copy leaves it
-  bool skips = false;                ///< chunks that the mask rules out do not cross
-  bool parts = false;  ///< a part of a result of a split axis, or what goes with it: every block's crosses
-  int variable = -1;   ///< index into PlacedDiagram::variables: what it fills, is read from or stored from
-  int pipe = -1;       ///< index into Machine::pipes, where agents are cores; -1: the one from or to the parent
+  bool fills = false;                ///< true for an input on its way down to `variable`, multicast if that is
+  bool combined_in_cluster = false;  ///< true for a result whose parts became one in the cluster, so that a single copy
+                                     ///< leaves it
+  bool skips = false;                ///< true if chunks that the mask rules out do not cross
+  bool parts = false;                ///< true for a part of a result, or its statistics: every block's crosses
+  int variable = -1;  ///< index into PlacedDiagram::variables: the variable that it fills or is read from
+  int pipe = -1;      ///< index into Machine::pipes, if agents are cores; -1: the pipe from or to the parent
 };
 
 struct PlacedAgent {
   int mapping = 0;                 ///< index into Mapping::agents
   Count instances, threads;        ///< threads an instance
-  std::optional<Count> registers;  ///< a thread, where the kernel sets it or its compiler has said it
-  bool compiled = false;           ///< the compiler has: it is also what the thread needs
+  std::optional<Count> registers;  ///< registers of a thread, if the kernel sets or the compiler reports them
+  bool compiled = false;           ///< true if the compiler reported them; they are then also its need
   Count overhead;                  ///< registers a thread
   Count rows;                      ///< product of the extents of the split axes, one instance
-  std::vector<Count> extent;       ///< by AxisId: one instance's part of the block's group (chunk on the streamed axis)
+  std::vector<Count> extent;       ///< extent by AxisId: an instance's part of the block's group (chunk on the streamed
+                                   ///< axis)
 };
 
-/// Vector work of one operation for one visited iteration of one block (loop), or once a block (head, tail).
+/// The vector work of an operation in one visited iteration of a block (loop), or once a block (head, tail).
 struct PlacedWork {
   const WorkMapping* mapping = nullptr;
   int unit = -1;      ///< index into Machine::units
@@ -104,21 +111,22 @@ struct PlacedOperation {
   int agent = -1;  ///< index into PlacedDiagram::agents
   bool tensor = false;
   const TensorInstruction* instruction = nullptr;
-  Count m, n, k;  ///< tensor: extents of one block's one iteration (rows, columns, contracted; batch axes in m)
-  Count row_parts = 1, column_parts = 1;  ///< into which its agent's instances divide m and n
-  Count repeats = 1;                      ///< how often the instances do each part
-  Count waits = 1;                        ///< of its agent's threads for asynchronous instructions, in an iteration
+  Count m, n, k;  ///< extents of a product in one iteration of a block (rows, columns, contracted; batch axes in m)
+  Count row_parts = 1, column_parts = 1;  ///< parts into which its agent's instances divide m and n
+  Count repeats = 1;                      ///< instances that do each part
+  Count waits = 1;                        ///< waits of its agent's threads for asynchronous instructions in an
+                                          ///< iteration
   bool a_from_registers = false;
-  std::span<const std::pair<ArrayId, LevelId>> operands;  ///< where each input is read from; kept alive by variant
+  std::span<const std::pair<ArrayId, LevelId>> operands;  ///< source of each input; kept alive by variant
   std::vector<PlacedWork> work;
 };
 
-/// How the parts of results of split axes become one: what no knob changes of it.
+/// The combining of parts of results of split axes, as far as no knob changes it.
 struct PlacedCombine {
   CombineMapping::By by = CombineMapping::By::launch;
   int at = -1;                          ///< index into PlacedDiagram::levels; -1: device memory
-  Count steps = 0;                      ///< barriers; launches; 1 for adds and (a chain of) turns
-  std::optional<CombineLaunch> launch;  ///< what reads the parts that stay apart, as a launch of its own
+  Count steps = 0;                      ///< barriers, or launches; 1 for adds and for a chain of turns
+  std::optional<CombineLaunch> launch;  ///< launch that reads the parts that stay apart, if it is a launch of its own
 };
 
 struct PackedPart;
@@ -130,25 +138,25 @@ struct PlacedDiagram {
   const Problem* problem = nullptr;
   Tile tile;
   std::vector<PlacedLevel> levels;  ///< top to bottom, device memory left out
-  int block_level = 0;              ///< index into levels: where one block lives (shared memory; "low")
+  int block_level = 0;              ///< index into levels of the block's level (shared memory; "low")
   std::vector<Variable> variables;
   std::span<const Crossing> crossings;  ///< kept alive by variant
   std::vector<PlacedAgent> agents;
   std::vector<PlacedOperation> operations;
-  Walk walk;                     ///< of the blocks; all agents of a block walk together
+  Walk walk;                     ///< walk of the blocks; all agents of a block walk together
   Count blocks;                  ///< groups at the block level
   Count cluster = 1;             ///< blocks a cluster
-  Count threads;                 ///< a block
-  std::optional<AxisId> across;  ///< the mask's axis that is not the streamed one, where chunks are skipped
-  std::shared_ptr<const PlacedCombine> combine;  ///< where results have parts
-  bool cuts = false;  ///< the block's level cuts the streamed axis into `parts`: into one leaves it whole
-  std::shared_ptr<const void> variant;  ///< which alternatives of the mapping it was made of (Placer's); owns the spans
-  std::uint64_t binding = 0;            ///< which of the Placer's problems
-  /// Of sequences of different lengths: those of each length. Everything else here is then of the launch, whose grid
-  /// and memory are made for the longest.
+  Count threads;                 ///< threads of a block
+  std::optional<AxisId> across;  ///< axis of the mask that is not the streamed one, if chunks are skipped
+  std::shared_ptr<const PlacedCombine> combine;  ///< combining, if results have parts
+  bool cuts = false;  ///< true if the block's level cuts the streamed axis into `parts`; a single part leaves it whole
+  std::shared_ptr<const void> variant;  ///< alternatives of the mapping that it was made of (Placer's); owns the spans
+  std::uint64_t binding = 0;            ///< number of the Placer's problem
+  /// The sequences of a packed batch by length. All other fields then describe the launch, sized for the longest
+  /// sequence.
   std::vector<PackedPart> packed;
 
-  /// Whether it crosses from or to the level above, as bytes of the block do; else from a memory beside.
+  /// Returns true if it crosses from or to the level above, as a block's bytes do; false for a memory beside.
   [[nodiscard]] bool from_above(const Crossing& crossing) const {
     if (crossing.pipe < 0) return true;
     const Pipe& pipe = machine->pipes[static_cast<std::size_t>(crossing.pipe)];
@@ -157,7 +165,7 @@ struct PlacedDiagram {
   }
   [[nodiscard]] const PlacedLevel& block() const { return levels[static_cast<std::size_t>(block_level)]; }
   [[nodiscard]] const PlacedLevel* find_level(LevelId id) const;
-  /// Axes of what crosses, as it lies: the last one has unit stride.
+  /// Returns the axes of the crossing's data in storage order; the last has unit stride.
   [[nodiscard]] const std::vector<AxisId>& axes_of(const Crossing& crossing) const {
     if (crossing.variable >= 0) {
       const std::vector<AxisId>* own = variables[static_cast<std::size_t>(crossing.variable)].axes;
@@ -166,62 +174,61 @@ struct PlacedDiagram {
     if (crossing.auxiliary >= 0) return streamed->auxiliaries[static_cast<std::size_t>(crossing.auxiliary)].axes;
     return streamed->diagram.arrays[static_cast<std::size_t>(crossing.array)].axes;
   }
-  /// Parts of a result that become one where they meet; 1 without split axes.
+  /// Returns the number of parts of a result that become one when they meet; 1 without split axes.
   [[nodiscard]] Count parts() const;
-  /// Whether `parts` leave the streamed axis whole: then it is not grouped, and no result has parts.
+  /// Returns true if `parts` leave the streamed axis whole: then it is not grouped, and no result has parts.
   [[nodiscard]] bool whole() const {
     return cuts && streamed->stream && block().groups_of[static_cast<std::size_t>(*streamed->stream)] == Count(1);
   }
   [[nodiscard]] bool in_parts(const Crossing& crossing) const { return crossing.parts && !whole(); }
-  /// Each block of a cluster gets an equal part of it.
+  /// Returns true if each block of a cluster gets an equal part of it.
   [[nodiscard]] bool divided(const Crossing& c) const {
     return c.fills && c.variable >= 0 && variables[static_cast<std::size_t>(c.variable)].divided;
   }
-  /// One copy of what crosses, whole to each or in parts, is for all blocks of a cluster.
+  /// Returns true if one copy, whole or divided, serves all blocks of a cluster.
   [[nodiscard]] bool shared_by_cluster(const Crossing& c) const { return multicast(c) || divided(c); }
-  /// One copy of what crosses serves, or comes from, all blocks of a cluster.
+  /// Returns true if one copy serves, or comes from, all blocks of a cluster.
   [[nodiscard]] bool multicast(const Crossing& c) const {
     return c.combined_in_cluster || (c.fills && variables[static_cast<std::size_t>(c.variable)].multicast);
   }
 };
 
-/// The sequences of one length, placed by themselves under the batch's tile.
+/// The sequences of one length, placed separately under the batch's tile.
 struct PackedPart {
-  PlacedDiagram placed;                    ///< axis b: how many there are
-  std::shared_ptr<const Problem> problem;  ///< that of `placed`
-  bool blank = false;  ///< no keys (`placed` has one): nothing is read, and rows of zeros are stored
+  PlacedDiagram placed;                    ///< placed sequences; axis b is their number
+  std::shared_ptr<const Problem> problem;  ///< problem of `placed`
+  bool blank = false;  ///< true without keys (`placed` has one): nothing is read, and rows of zeros are stored
 };
 
-/// Whether blocks take the stream's chunks from the last to the first.
+/// Returns true if blocks take the stream's chunks from last to first.
 [[nodiscard]] bool walks_backward(const PlacedDiagram& placed);
 
-/// How the groups of the block's level, or of one above it, walk the streamed axis.
+/// Returns the walk along the streamed axis of the groups of the block's level, or of a level above it.
 [[nodiscard]] Walk walk_of(const PlacedDiagram& placed, const PlacedLevel& level);
 
-/// Everything about (streamed diagram, mapping, machine, problem) that no knob changes, resolved once: names to ids,
-/// guards, which knobs a quantity depends on. Keeps pointers to its arguments: they must outlive it.
+/// A Placer holds what no knob changes of (streamed diagram, mapping, machine, problem), resolved once: names to ids,
+/// guards, the knobs that a quantity depends on. Its arguments must outlive it.
 class Placer {
  public:
-  /// Throws Error where the mapping does not fit the diagram or the machine lacks what it needs.
+  /// Prepares placing. Throws Error if the mapping does not fit the diagram, or the machine lacks what it needs.
   Placer(const Streamed& streamed, const Mapping& mapping, const Machine& machine, const Problem& problem);
   ~Placer();
   Placer(Placer&&) noexcept;
   Placer& operator=(Placer&&) noexcept;
 
-  /// Any tile can be placed, legal or not (values at least 1); legality is solver/space.
+  /// Places any tile, legal or not (values at least 1); solver/space judges legality.
   [[nodiscard]] PlacedDiagram place(const Tile& tile) const;
-  /// Places into an existing object. Where that holds a tile of this placer under the same alternatives (values of
-  /// the knobs that guards name), untouched since, nothing is allocated and only what the turned knobs change is placed
-  /// anew. Exact; throws Overflow for sizes beyond 64 bits.
+  /// Places into an existing object. If that holds an untouched tile of this placer with the same alternatives (values
+  /// of knobs in guards), allocates nothing and places only what the changed knobs change. Exact; throws Overflow for
+  /// sizes beyond 64 bits.
   void place(const Tile& tile, PlacedDiagram& into) const;
 
-  /// The alternatives of a tile without its sizes: variables and where they are shared, crossings, the operations' work
-  /// and operands, and the cluster. For comparing alternatives; place() then fills in the rest.
+  /// Places the alternatives of a tile without its sizes: variables and where they are shared, crossings, the
+  /// operations' work and operands, and the cluster. For comparing alternatives; place() then fills in the rest.
   void place_alternatives(const Tile& tile, PlacedDiagram& into) const;
 
-  /// This placer for another problem of the same element type and kind of mask, in a small part of the time: what
-  /// depends on the sizes is resolved anew. Throws Error where type or kind differ. The problem must outlive the
-  /// placer.
+  /// Rebinds the placer to another problem of the same element type and kind of mask, resolving only what depends on
+  /// sizes. Throws Error if type or kind differ. The problem must outlive the placer.
   void rebind(const Problem& problem);
 
   class Compiled;  ///< model/mapping/compile/compiled.hpp

@@ -16,7 +16,7 @@ constexpr std::size_t most_combinations = std::size_t{1} << 20;
 constexpr std::int32_t unknown = -1;
 
 constexpr std::array<std::string_view, 4> facts = {"compiler", "date", "revision", "command"};
-/// The numbers of a bundled kernel's table: what it needs, and compiled tiles as evidence, which nobody asks for.
+/// The numbers of a bundled kernel's table: its needs, and compiled tiles as evidence, which no answer uses.
 constexpr std::array<std::string_view, 4> evidence = {"registers", "kept", "spilled", "needless"};
 
 bool is_name(std::string_view text) {
@@ -83,7 +83,7 @@ class RegisterTable::Reader {
   }
 
  private:
-  /// A part of the text and where it stands.
+  /// A piece of text with its position.
   struct Word {
     std::string_view text;
     int line = 0, column = 1;
@@ -104,7 +104,7 @@ class RegisterTable::Reader {
 
   [[nodiscard]] Location place(const Word& word) const { return {file_, word.line, word.column}; }
 
-  /// The parts between the separators, each without the blanks around it.
+  /// Splits a line at the separators, without the blanks around each piece.
   static void split(const Word& line, char separator, std::vector<Word>& out) {
     out.clear();
     std::size_t begin = 0;
@@ -191,7 +191,7 @@ class RegisterTable::Reader {
     return out;
   }
 
-  /// Keys, `registers`, other numbers; of a bundled kernel those of `evidence`.
+  /// Reads the heading: keys, `registers`, other numbers; for a bundled kernel also the columns of `evidence`.
   void heading(const Word& line) {
     split(line, ',', heading_);
     const auto first =
@@ -296,7 +296,7 @@ class RegisterTable::Reader {
     ++table_.rows_;
   }
 
-  /// "warpgroups=2,overlap=on"; a slot for other values is "any other".
+  /// Writes the values of a slot: "warpgroups=2,overlap=on"; "any other" for the slot of other values.
   [[nodiscard]] std::string text_of(std::size_t index) const {
     std::vector<std::string> words;
     for (const Column& c : table_.columns_) {
@@ -306,7 +306,7 @@ class RegisterTable::Reader {
     return words.empty() ? "every tile" : joined(words, ",");
   }
 
-  /// Whether the combination has a slot for other values.
+  /// Returns true if the combination has a slot for other values.
   [[nodiscard]] bool has_others(std::size_t index) const {
     return std::any_of(table_.columns_.begin(), table_.columns_.end(),
                        [&](const Column& c) { return index / c.stride % c.slots == c.values.size(); });
@@ -322,7 +322,7 @@ class RegisterTable::Reader {
     }
   }
 
-  /// Other values of a column take the largest number of its own values.
+  /// Fills the slots of other values with the largest number of the column's own values.
   void fill_others() {
     for (std::vector<std::int32_t>& numbers : table_.numbers_) {
       for (const Column& c : table_.columns_) {

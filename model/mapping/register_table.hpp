@@ -1,9 +1,9 @@
 #pragma once
-// A RegisterTable says what a compiler made of each tile. Of a bundled kernel: how many registers a thread needs beyond
-// its arrays so that the compiler keeps all of them (attention_sm90 with two warpgroups needs 28 with overlap, 44
-// without), written by tests/kernel/run_compile.cpp. Of a peer's kernel: the registers of a thread and whatever else
-// was counted, such as instructions by unit, written by script/peers/compile.py. Its file is a CSV beside the mapping;
-// its form: docs/own-kernel.md.
+// A RegisterTable holds a compiler's results for each tile. For a bundled kernel: how many registers a thread needs
+// beyond its arrays so that the compiler keeps all of them (attention_sm90 with two warpgroups needs 28 with overlap,
+// 44 without), written by tests/kernel/run_compile.cpp. For a peer's kernel: the registers of a thread and whatever
+// else was counted, such as instructions by unit, written by script/peers/compile.py. Its file is a CSV beside the
+// mapping; its form: docs/own-kernel.md.
 
 #include <atomic>
 #include <cstddef>
@@ -24,17 +24,16 @@ namespace napkin {
 struct Knob;
 struct Tile;
 
-/// What a table's rows may be told apart by, beside knobs.
+/// The keys, beside knobs, that may tell a table's rows apart.
 struct TableKeys {
   std::vector<std::pair<std::string, std::vector<std::int64_t>>> axes =
-      {};                              ///< with the sizes that the kernel supports
-  std::vector<Mask::Kind> masks = {};  ///< that it takes; empty: any
+      {};                              ///< sizes that the kernel supports, by axis
+  std::vector<Mask::Kind> masks = {};  ///< masks that it takes; empty: any
 };
 
 class RegisterTable {
  public:
-  /// When rows are read: a user's at once; of a bundled table, which the tests read, when the first number is asked
-  /// for.
+  /// The time of reading rows: a user's at once; a bundled table's, which the tests read, at the first number.
   enum class Rows { at_once, when_asked };
 
   /// Reads the text strictly: every combination of the columns' values stands in exactly one row. Throws Error with
@@ -45,16 +44,16 @@ class RegisterTable {
   RegisterTable(const RegisterTable&) = delete;
   RegisterTable& operator=(const RegisterTable&) = delete;
 
-  /// Registers a thread of a table without axes. A value that no row knows, such as x=40 where rows have multiples of
-  /// 16, takes the largest number of the rows that agree in the other columns.
+  /// Returns a thread's registers, for a table without axes. A value without a row, such as x=40 among multiples of 16,
+  /// takes the largest number of the rows that agree in the other columns.
   [[nodiscard]] std::int64_t of(const Tile& tile, Mask::Kind mask) const { return at(0, base(mask, {}), tile); }
 
-  /// The column of that name; 0 is `registers`.
+  /// Returns the column of that name; 0 is `registers`.
   [[nodiscard]] std::optional<std::size_t> find(std::string_view number) const;
   [[nodiscard]] const std::vector<std::string>& numbers() const { return names_; }
-  /// Where the rows of a problem begin: its mask, and the sizes of axes() in their order.
+  /// Returns the first row of a problem, by its mask and the sizes of axes() in their order.
   [[nodiscard]] std::size_t base(Mask::Kind mask, const std::vector<std::int64_t>& sizes) const;
-  /// The number of a tile, of those rows.
+  /// Returns a tile's number, among those rows.
   [[nodiscard]] std::int64_t at(std::size_t number, std::size_t base, const Tile& tile) const {
     if (!is_read_.load(std::memory_order_acquire)) read_rows();
     std::size_t index = base;
@@ -64,16 +63,16 @@ class RegisterTable {
     return numbers_[number][index];
   }
 
-  /// The knobs that it asks for, as indices into the mapping's.
+  /// Returns the knobs of its columns, as indices into the mapping's.
   [[nodiscard]] const std::vector<int>& knobs() const { return knobs_; }
-  /// The axes whose sizes it asks for.
+  /// Returns the axes of its columns.
   [[nodiscard]] const std::vector<std::string>& axes() const { return axes_; }
   [[nodiscard]] bool asks_for_mask() const;
   [[nodiscard]] std::size_t rows() const {
     if (!is_read_.load(std::memory_order_acquire)) read_rows();
     return rows_;
   }
-  /// The file's whole text: what a fingerprint of the mapping has to cover.
+  /// Returns the file's text, which a fingerprint of the mapping must cover.
   [[nodiscard]] const std::string& text() const { return text_; }
 
  private:
@@ -83,7 +82,7 @@ class RegisterTable {
     int axis = -1;                     ///< index into axes_; -1 without a knob: the mask
     std::vector<std::int64_t> values;  ///< the knob's domain
     std::vector<std::string> words;    ///< the values as the file writes them
-    std::size_t slots = 0;             ///< of numbers one more than values: for all others
+    std::size_t slots = 0;             ///< number of values and one more, for all others
     std::size_t stride = 0;
     [[nodiscard]] std::size_t slot(std::int64_t value) const;
     [[nodiscard]] std::size_t slot(const Tile& tile) const;
@@ -97,8 +96,8 @@ class RegisterTable {
   std::string text_;
   mutable std::mutex reading_;
   mutable std::atomic<bool> is_read_ = false;
-  mutable std::unique_ptr<Reader> reader_;  ///< until the rows are read
-  /// By number, then by the columns' slots, the first one's fastest.
+  mutable std::unique_ptr<Reader> reader_;  ///< reader, until the rows are read
+  /// Numbers by column, then by the keys' slots, the first key's fastest.
   mutable std::vector<std::vector<std::int32_t>> numbers_;
   mutable std::size_t rows_ = 0;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// These functions say what a mapping's tables know of a tile: triton_matmul.compiled has no row of 256 rows a block.
+// These functions look a tile up in a mapping's tables: triton_matmul.compiled has no row of 256 rows a block.
 
 #include <string>
 #include <vector>
@@ -9,10 +9,11 @@
 
 namespace napkin {
 
-/// Whether a row of the table speaks of the tile: each knob that tells its rows apart has a value of its domain.
+/// Returns true if a row of the table describes the tile: each knob that tells its rows apart has a value of its
+/// domain.
 [[nodiscard]] bool has_row(const RegisterTable& table, const Mapping& mapping, const Tile& tile);
 
-/// The settings of which no row of any table speaks that the mapping asks: "a=256". Empty: all numbers were counted.
+/// Lists the tile's settings that no row of the mapping's tables has: "a=256". Empty: all numbers were counted.
 [[nodiscard]] std::vector<std::string> settings_without_row(const Mapping& mapping, const Tile& tile);
 
 }  // namespace napkin

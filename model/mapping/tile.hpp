@@ -10,7 +10,7 @@
 
 namespace napkin {
 
-/// One value per knob of the mapping, by KnobId.
+/// The values of the mapping's knobs, by KnobId.
 struct Tile {
   std::vector<std::int64_t> values;
   bool operator==(const Tile&) const = default;
@@ -19,13 +19,13 @@ struct Tile {
 /// "q=128,x=176,stages=2" as parsed pairs; words stay words.
 using TileText = std::vector<std::pair<std::string, std::string>>;
 
-/// The tile's (name, value) pairs for printing: words where the knob has words.
+/// Returns the tile's (name, value) pairs for printing: words where the knob has words.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> describe(const Mapping& mapping, const Tile& tile);
 
-/// The value of a knob by name; throws Error for an unknown one.
+/// Returns the value of a knob by name. Throws Error for an unknown one.
 [[nodiscard]] std::int64_t value_of(const Mapping& mapping, const Tile& tile, std::string_view knob);
 
-/// A user's word or number for a knob as its value. Throws Error at `where` with the domain.
+/// Parses a user's word or number for a knob. Throws Error at `where` with the domain.
 [[nodiscard]] std::int64_t parse_knob(const Knob& knob, const std::string& text, const std::string& where);
 
 /// Throws Error at `where` where the mapping does not say how the kernel works with that value of the knob: guards of

@@ -10,36 +10,36 @@
 
 namespace napkin {
 
-/// Neighbouring blocks of one plane that have as many iterations each.
+/// Consecutive blocks of a plane with equal numbers of iterations.
 struct EqualBlocks {
   double iterations;
   std::int64_t blocks;
 };
 
-/// Whether a mask makes blocks unequally long, and the stream is not split among blocks too.
+/// Returns true if a mask makes blocks unequally long, and the stream is not split among blocks too.
 [[nodiscard]] bool has_unequal_blocks(const PlacedDiagram& placed);
 
-/// The blocks of one plane of the mask, in order, found without looking at every block; empty where blocks are equally
+/// Returns the blocks of a plane of the mask, in order, without a visit to every block; empty if all blocks are equally
 /// long.
 [[nodiscard]] std::vector<EqualBlocks> block_runs(const PlacedDiagram& placed);
 
 class BlockIds {
  public:
   explicit BlockIds(const PlacedDiagram& placed);
-  [[nodiscard]] std::int64_t size() const { return size_; }  ///< iterations of all blocks
+  [[nodiscard]] std::int64_t size() const { return size_; }  ///< returns the iterations of all blocks
 
   struct Place {
-    std::int64_t block = 0, iteration = 0;  ///< of the block
+    std::int64_t block = 0, iteration = 0;  ///< index of the block, and of its iteration
   };
-  /// id < size()
+  /// Returns the place of id < size().
   [[nodiscard]] Place at(std::int64_t id) const;
 
  private:
   struct Run {
-    std::int64_t id = 0, block = 0;  ///< its first
-    std::int64_t iterations = 0;     ///< of each block
+    std::int64_t id = 0, block = 0;  ///< first id and block of the run
+    std::int64_t iterations = 0;     ///< iterations of each block
   };
-  std::vector<Run> runs_;  ///< of one plane; those without iterations are left out
+  std::vector<Run> runs_;  ///< runs of a plane, without blocks that have no iterations
   std::int64_t ids_of_plane_ = 0, blocks_of_plane_ = 1, size_ = 0;
 };
 

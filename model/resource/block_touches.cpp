@@ -8,8 +8,8 @@
 namespace napkin {
 namespace {
 
-/// Of the streamed axis. Blocks whose diagonals lie within a segment have caught up with one another: counters of an
-/// H200 say so (model/README.md, "The two rules").
+/// The largest number of segments of the streamed axis. Blocks whose diagonals lie in the same segment have caught up
+/// with one another, as counters of an H200 show (model/README.md, "The two rules").
 constexpr std::int64_t most_segments = 16;
 constexpr std::int64_t most_sampled = std::int64_t{1} << 15;
 
@@ -56,7 +56,7 @@ double BlockTouches::all_steps() {
   return steps * static_cast<double>(blocks) / static_cast<double>(looked_at);
 }
 
-/// Whether a block's steps follow from its row.
+/// Returns true if a block's steps follow from its row.
 bool BlockTouches::rows_decide() const {
   const auto& axes = sequence_.axes();
   return std::all_of(axes.begin(), axes.end(), [&](AxisId axis) {
@@ -94,7 +94,7 @@ void BlockTouches::find_lengths() {
   packed_.emplace(p_, sequence_);
 }
 
-/// Bytes that blocks move between the L2 and their own level. Parts that they exchange are left out.
+/// Adds the bytes that blocks move between the L2 and their own level, except parts that they exchange.
 void BlockTouches::add(const Crossing& c, int partitions, double running) {
   if (c.into != p_.block().level || c.auxiliary >= 0 || p_.in_parts(c)) return;
   TouchedArray t;
@@ -153,7 +153,7 @@ bool BlockTouches::find(std::int64_t number, Block& block) {
   return true;
 }
 
-/// Its range of the streamed axis: its part of it, without what the mask hides from all its rows.
+/// Returns the block's range of the streamed axis, without the columns that the mask hides from all its rows.
 Span BlockTouches::columns_seen(const Lengths& lengths) const {
   if (!p_.streamed->stream) return {0, lengths.columns};
   const AxisId stream = *p_.streamed->stream;
@@ -170,7 +170,8 @@ Span BlockTouches::columns_seen(const Lengths& lengths) const {
   return {std::max(seen.first, begin), std::min(seen.last, end)};
 }
 
-/// Pieces of one place get numbers in a row when they are first met, those of arrays by the same axes together.
+/// Returns the numbers of a place's pieces, consecutive and assigned at its first touch, for arrays with the same axes
+/// together.
 std::size_t BlockTouches::pieces_of(const Block& block, std::size_t array, std::uint64_t key) {
   const TouchedArray& t = arrays_[array];
   const std::size_t each = t.streams ? index(segments_) : 1;

@@ -12,41 +12,44 @@
 
 namespace napkin {
 
-/// One array as blocks touch it.
+/// An array as blocks touch it.
 struct TouchedArray {
-  std::vector<AxisId> grouped;      ///< of the array
-  std::vector<double> fixed_bytes;  ///< by lengths: of a piece, without its ragged axes and the streamed one
-  std::vector<double> copies;       ///< by lengths: partitions of the cache that keep it, over all
-  bool streams = false;  ///< a segment at a step; else once, at the block's first step, or stored at its last
+  std::vector<AxisId> grouped;      ///< grouped axes of the array
+  std::vector<double> fixed_bytes;  ///< bytes of a piece, without its ragged axes and the streamed axis, by lengths
+  std::vector<double> copies;       ///< fraction of the cache's partitions that keep it, by lengths
+  bool streams = false;  ///< true for a segment at a step; else once, at the block's first step, or stored at its last
   bool stored = false;
-  bool left_out = false;  ///< by blocks that see nothing
-  bool alone = false;     ///< each block has a piece of its own, which no other one touches
-  std::size_t as = 0;     ///< the first of the arrays that have their pieces by the same axes
-  std::size_t index = 0;  ///< among them
+  bool left_out = false;  ///< true if blocks that see nothing do not touch it
+  bool alone = false;     ///< true if each block has a piece of its own
+  std::size_t as = 0;     ///< index of the first array with the same grouped axes, which stands for all of them
+  std::size_t index = 0;  ///< index among them
 };
 
-/// A block's part of an array: its first piece, and bytes of a piece; streamed: of one column.
+/// The piece of an array that a block touches: its index, and bytes of a piece (for a streamed array of a column).
 struct BlockPieces {
   std::size_t first = 0;
   double bytes = 0;
 };
 
-/// Columns of the streamed axis that a block takes in a step: a whole number of chunks; 1 where nothing is streamed.
+/// Returns the columns of the streamed axis that a block takes in a step, a whole number of chunks; 1 if no axis
+/// streams.
 [[nodiscard]] std::int64_t segment_width(const PlacedDiagram& placed);
 
 class BlockTouches {
  public:
-  /// `partitions`: of the cache; `running`: blocks at a time.
+  /// Prepares the touches; `partitions` of the cache, `running` blocks at a time.
   BlockTouches(const PlacedDiagram& placed, int partitions, std::optional<Count> section, std::int64_t running);
 
   struct Block {
-    std::int64_t first = 0, last = 0;  ///< segments, one behind the last; from the other end where blocks walk backward
-    std::size_t lengths = 0;           ///< which of the lengths of a packed batch
-    BlockPieces* pieces = nullptr;     ///< by array
+    std::int64_t first = 0, last = 0;  ///< range of segments, the end excluded; counted from the other end if blocks
+                                       ///< walk backward
+    std::size_t lengths = 0;           ///< index of the lengths, in a packed batch
+    BlockPieces* pieces = nullptr;     ///< pieces by array
   };
-  /// The block that is handed out as that number; false for one beyond its sequence, which touches nothing.
+  /// Finds the block of that number in launch order. Returns false for a block beyond its sequence, which touches
+  /// nothing.
   [[nodiscard]] bool find(std::int64_t number, Block& block);
-  /// What it touches of an array, so many steps after its first.
+  /// Returns the pieces of an array that the block touches `taken` steps after its first.
   [[nodiscard]] BlockPieces touched(const Block& block, std::size_t array, std::int64_t taken) const {
     const BlockPieces& own = block.pieces[array];
     if (!arrays_[array].streams) return own;
@@ -54,21 +57,21 @@ class BlockTouches {
                        width = std::min(segment_, lengths_[block.lengths].columns - segment * segment_);
     return {own.first + static_cast<std::size_t>(segment), own.bytes * static_cast<double>(width)};
   }
-  /// Of all blocks: counted, those of a plane for all planes where these are equal; or of a sample spread over the
-  /// launch.
+  /// Returns the steps of all blocks: counted, a plane's standing for all if planes are equal, or estimated from a
+  /// sample spread over the launch.
   [[nodiscard]] double all_steps();
 
   [[nodiscard]] const BlockSequence& sequence() const { return sequence_; }
   [[nodiscard]] const std::vector<TouchedArray>& arrays() const { return arrays_; }
-  [[nodiscard]] std::int64_t segments() const { return segments_; }  ///< of the streamed axis
+  [[nodiscard]] std::int64_t segments() const { return segments_; }  ///< returns the segments of the streamed axis
   [[nodiscard]] bool backward() const { return backward_; }
 
  private:
-  /// The sizes that a block works by: those of the question, or of its sequence of a packed batch.
+  /// The sizes of a block: the question's, or those of its packed sequence.
   struct Lengths {
     Sizes sizes;
-    std::vector<Count> groups;           // by AxisId
-    std::int64_t columns = 1, part = 1;  // of the streamed axis: all, and of one group
+    std::vector<Count> groups;           // numbers of groups by AxisId
+    std::int64_t columns = 1, part = 1;  // columns of the streamed axis: all, and one group's
     bool blank = false;                  // PackedPart::blank
   };
   void find_lengths();
@@ -81,11 +84,11 @@ class BlockTouches {
 
   const PlacedDiagram& p_;
   BlockSequence sequence_;
-  std::vector<Lengths> lengths_;  // one; packed: by PlacedDiagram::packed
+  std::vector<Lengths> lengths_;  // a single element; packed: elements by PlacedDiagram::packed
   std::optional<PackedBlocks> packed_;
   std::vector<TouchedArray> arrays_;
-  std::vector<Numbering> known_;      // by array: first pieces
-  std::vector<std::size_t> sharing_;  // by array: how many have their pieces by its axes, where it is their first
+  std::vector<Numbering> known_;      // numbers of each array's first pieces
+  std::vector<std::size_t> sharing_;  // number of arrays with pieces along the same axes, at the first such array
   std::size_t pieces_ = 0;
   std::int64_t segment_ = 1, segments_ = 1;
   bool backward_ = false;

@@ -11,7 +11,7 @@ constexpr std::int64_t row_alignment = 16;           // of a row, for the copy e
 constexpr std::int64_t least_shared = 64;  // what a multicast box sends of each line that it touches, at least
 constexpr std::int64_t least_zeros = 96;   // and for what lies beside the array
 
-/// Bytes [first, last) of one line.
+/// Returns the bytes that [first, last) of one line cost, at least `least`.
 Count of_line(Count first, Count last, Count least) {
   return std::max((ceil_div(last, sector) - first / sector) * sector, least);
 }
@@ -33,7 +33,7 @@ BoxedRows::BoxedRows(Count row, Count tile, Count tiles, bool multicast)
       boxes_(tile / width_ * tiles),
       multicast_(multicast) {}
 
-/// That many bytes of the array, from an address.
+/// Returns the cost of that many bytes of the array, from an address.
 Count BoxedRows::read(Count at, Count length) const {
   const Count least = multicast_ ? least_shared : 0, first = at % line, last = first + length;
   if (last <= Count(line)) return of_line(first, last, least);
@@ -42,14 +42,14 @@ Count BoxedRows::read(Count at, Count length) const {
          (rest == Count(0) ? Count(0) : of_line(0, rest, least));
 }
 
-/// Zeros in place of that many bytes beside the array.
+/// Returns the cost of that many zeros in place of bytes outside the array.
 Count BoxedRows::fill(Count length) const {
   const Count zeros = round_up(length, sector);
   return multicast_ ? std::max(zeros, Count(least_zeros)) : zeros;
 }
 
-/// The boxes of one row that starts at that address: whole ones, which repeat their place in the lines, one that
-/// sticks out, and those beyond the end.
+/// Returns the cost of a row's boxes at that address: whole boxes, which repeat their place in the lines, a box that
+/// reaches beyond the end, and those entirely beyond.
 Count BoxedRows::of_row(Count at) const {
   const Count whole = std::min(row_ / width_, boxes_), period = line / std::gcd(width_.get(), line);
   Count out = 0;
@@ -62,7 +62,7 @@ Count BoxedRows::of_row(Count at) const {
   return out + (boxes_ - whole - (rest > Count(0) ? 1 : 0)) * fill(width_);
 }
 
-/// The array's first rows, once each: their addresses repeat their place in the lines.
+/// Returns the cost of the array's first rows, each once; their addresses repeat their place in the lines.
 Count BoxedRows::of_first(Count rows) const {
   const Count period = line / std::gcd(pitch_.get(), line);
   Count out = 0;

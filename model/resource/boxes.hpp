@@ -1,23 +1,23 @@
 #pragma once
-// BoxedRows says what the receiver's counter sees of boxes that the copy engine brings from an array: of 96 bytes in a
-// box of 128 it sees 128. (model/README.md eq. 2.5, measured on an H200: tests/measured/counters)
+// BoxedRows counts bytes of the copy engine's boxes as the receiver's hardware counter does: 96 bytes in a box of 128
+// count as 128. (model/README.md eq. 2.5, measured on an H200: tests/measured/counters)
 
 #include "model/base/count.hpp"
 
 namespace napkin {
 
-/// Rows of an array in device memory, cut along the row into boxes. An array lies as drawn: its last axis in one piece,
-/// rows one after another, each at a multiple of 16 bytes, as the copy engine wants it. Everything in bytes.
+/// Rows of an array in device memory, cut along the row into boxes, in bytes. The array's last axis is contiguous, and
+/// each row begins at a multiple of 16 bytes, as the copy engine requires.
 class BoxedRows {
  public:
-  /// `row`: bytes of a row; `tile`: of a tile's part of it, padded; `tiles` of them cover the row.
+  /// Describes a row of `row` bytes, covered by `tiles` parts of `tile` bytes, padded.
   BoxedRows(Count row, Count tile, Count tiles, bool multicast);
 
-  /// So many rows of tiles, of an array of `rows` rows. Exact where each is brought equally often; what is left over
-  /// counts like the mean one. Throws Overflow.
+  /// Returns the cost of that many rows of tiles, for an array of `rows` rows. Exact if each row is loaded equally
+  /// often; a remainder counts like the mean. Throws Overflow.
   [[nodiscard]] Count inside(Count tile_rows, Count rows) const;
 
-  /// One row of a tile beside the array: zeros.
+  /// Returns the cost of a tile's row outside the array, filled with zeros.
   [[nodiscard]] Count outside() const;
 
  private:
@@ -32,9 +32,9 @@ class BoxedRows {
 
 constexpr std::int64_t l2_line = 128;  ///< bytes
 constexpr std::int64_t l2_granule =
-    64;  ///< bytes that the L2 hands out at once, at least (measured: rows of 32 B come at half the rate)
+    64;  ///< least bytes that the L2 delivers at once (measured: rows of 32 B have half the rate)
 
-/// Bytes of a box's row: the widest swizzle that divides the tile's row; where none does, the tile's row.
+/// Returns the bytes of a box's row: the widest swizzle that divides the tile's row, or the tile's row if none does.
 [[nodiscard]] Count box_width(Count tile);
 
 }  // namespace napkin

@@ -12,14 +12,14 @@ namespace napkin {
 
 struct ColumnMemory {
   Column column;
-  std::vector<Bytes> held;  ///< of one block, by PlacedDiagram::levels
+  std::vector<Bytes> held;  ///< bytes of a block, by PlacedDiagram::levels
 };
 
 /// Returns each level's memory in each column. The largest of a level is its lower_bound (drawn) or live memory.
 [[nodiscard]] std::vector<ColumnMemory> column_memories(const PlacedDiagram& placed, ColumnView view);
 
-/// Returns each crossing's bytes, all groups together, in the order of PlacedDiagram::crossings. Of a level they add up
-/// to transfers(), but for parts that shares of nodes leave (cut_bytes).
+/// Returns each crossing's bytes, all groups together, in the order of PlacedDiagram::crossings. A level's sum is
+/// transfers(), except for parts of node shares (cut_bytes).
 [[nodiscard]] std::vector<Bytes> moved_by_crossings(const PlacedDiagram& placed);
 
 }  // namespace napkin

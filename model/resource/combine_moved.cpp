@@ -8,7 +8,7 @@
 namespace napkin {
 namespace {
 
-/// The type in which a result leaves the first launch.
+/// Returns the type in which a result leaves the first launch.
 DType part_type(const PlacedDiagram& placed, ArrayId array) {
   for (const Crossing& c : placed.crossings) {
     if (c.array == array && c.store && c.parts) return c.type;
@@ -16,8 +16,8 @@ DType part_type(const PlacedDiagram& placed, ArrayId array) {
   return placed.problem->dtype;
 }
 
-/// The second launch: its own diagram, by the same rule. It reads parts in the type that they were stored in, and
-/// stores results in the question's type; statistics keep theirs.
+/// Adds the second launch by its own diagram under the same rule. It reads parts in the type in which they were stored,
+/// and stores results in the question's type; statistics keep theirs.
 void add_launch(const PlacedDiagram& placed, CombineMoved& moved) {
   const CombineLaunch& launch = *placed.combine->launch;
   const Diagram& d = launch.streamed.diagram;
@@ -35,7 +35,7 @@ void add_launch(const PlacedDiagram& placed, CombineMoved& moved) {
   }
 }
 
-/// Of a packed batch: what its sequences move by themselves.
+/// Sums the transfers of a packed batch's sequences.
 CombineMoved combine_moved_packed(const PlacedDiagram& placed) {
   CombineMoved sum;
   for (const PackedPart& part : placed.packed) {
@@ -50,7 +50,8 @@ CombineMoved combine_moved_packed(const PlacedDiagram& placed) {
   return sum;
 }
 
-/// Whether it joins the level where parts meet with the one below, of cores with the memory that they come from.
+/// Returns true if the crossing joins the level where parts meet with the level below; with cores, with the memory that
+/// the parts come from.
 bool leads_to_meeting(const PlacedDiagram& placed, const Crossing& crossing) {
   const int meeting = placed.combine->at;
   if (crossing.pipe < 0) return crossing.into == placed.levels[at(meeting + 1)].level;

@@ -1,6 +1,6 @@
 #pragma once
-// CrossingCounts say what one crossing moves at one level: K of 8192 keys crosses into shared memory once for each of
-// 64 groups of queries. (eq. 2.4) Internal to model/resource.
+// CrossingCounts holds the numbers that one crossing's bytes at one level are the product of: K of 8192 keys crosses
+// into shared memory once for each of 64 groups of queries. (eq. 2.4) Internal to model/resource.
 
 #include <algorithm>
 #include <cstdint>
@@ -15,19 +15,19 @@
 
 namespace napkin {
 
-/// How elements are counted along tiled axes.
+/// The counting of elements along tiled axes.
 enum class Ragged {
-  clipped,  ///< to the array
-  whole,    ///< the last, ragged tile in full: the copy engine's boxes
+  clipped,  ///< elements within the array
+  whole,    ///< elements of the last, ragged tile in full: the copy engine's boxes
 };
 
-/// The groups of one level, and how they walk the streamed axis.
+/// The groups of a level, and their walk along the streamed axis.
 struct LevelGroups {
   const PlacedLevel& level;
   const Walk& walk;
 };
 
-/// One crossing at one level.
+/// The counts of a crossing at a level.
 class CrossingCounts {
  public:
   CrossingCounts(const PlacedDiagram& placed, const Crossing& crossing, const LevelGroups& groups)
@@ -45,7 +45,7 @@ class CrossingCounts {
     seeing_ = !walks_ && c_.skips && p_.across.has_value() && !axes_.empty() && axes_.back() != *p_.across;
   }
 
-  /// Clipped to the array.
+  /// Returns the elements, clipped to the array.
   [[nodiscard]] Count elements() const {
     Count out = rows(Ragged::clipped, std::nullopt);
     if (!(walks_ && is_shifted(*s_.stream))) out *= walked(Ragged::clipped);
@@ -55,7 +55,7 @@ class CrossingCounts {
                                          [this](AxisId axis) { return chunk_of(axis); });
   }
 
-  /// Rows of the unit-stride axis in whole sectors of that many bytes, everything else clipped.
+  /// Returns the rows of the unit-stride axis in whole sectors of that many bytes, everything else clipped.
   [[nodiscard]] Bytes sectors(Count transaction) const {
     if (axes_.empty()) return Bytes(round_up(bytes_of(1, c_.type).value, transaction));
     const AxisId last = axes_.back();
@@ -80,8 +80,8 @@ class CrossingCounts {
     return Bytes(rows(Ragged::clipped, last) * walked(Ragged::clipped) * row);
   }
 
-  /// Tiles of the unit-stride axis in boxes, what is beside the array too. Where a mask visits rows, or the boxes of a
-  /// row, unequally often, they count like the mean one.
+  /// Returns the tiles of the unit-stride axis in boxes, parts outside the array included. If a mask visits rows or
+  /// boxes unequally often, they count like the mean.
   [[nodiscard]] Bytes boxes() const {
     if (axes_.empty()) return bytes_of(1, c_.type);
     const AxisId last = axes_.back();
@@ -100,7 +100,7 @@ class CrossingCounts {
     return Bytes(boxed.inside(inside, array_rows) + (all - inside) * boxed.outside());
   }
 
-  /// Of one full group that sees every chunk.
+  /// Returns the count of a full group that sees every chunk.
   [[nodiscard]] Count per_group() const {
     Count out = 1;
     for (const AxisId axis : axes_)
@@ -115,7 +115,7 @@ class CrossingCounts {
  private:
   [[nodiscard]] bool has(AxisId axis) const { return (has_ >> axis & 1) != 0; }
   [[nodiscard]] bool is_shifted(AxisId axis) const { return array_ != nullptr && napkin::is_shifted(*array_, axis); }
-  /// What an axis is cut into at this level; a level above the block's takes its part at once.
+  /// Returns the size into which an axis is cut at this level; a level above the block's takes its part at once.
   [[nodiscard]] Count group_of(AxisId axis) const { return std::min(l_.extent[at(axis)], size_of(axis)); }
   [[nodiscard]] Count chunk_of(AxisId axis) const {
     const bool chunks = walks_ && axis == *s_.stream && &l_ >= &p_.block();
@@ -124,7 +124,7 @@ class CrossingCounts {
   [[nodiscard]] Count size_of(AxisId axis) const { return p_.problem->sizes[at(axis)]; }
   [[nodiscard]] Count part() const { return p_.block().extent[at(*s_.stream)]; }
 
-  /// Everything but the streamed axis and, where the mask skips chunks, the axis across; `but` is left out too.
+  /// Returns the product over all axes but the streamed one, `but`, and, if the mask skips chunks, the axis across.
   [[nodiscard]] Count rows(Ragged ragged, std::optional<AxisId> but) const {
     Count out = seeing_ ? of_seeing(ragged) : Count(1);
     for (const AxisId axis : axes_) {
@@ -158,7 +158,8 @@ class CrossingCounts {
     return (walks_ && axis == *s_.stream) || (masked_ && axis == *p_.across);
   }
 
-  /// The streamed axis (and the one across) of all groups: elements, or iterations where the array is reread.
+  /// Returns the streamed axis (and the axis across) summed over all groups: elements, or iterations if the array is
+  /// reread.
   [[nodiscard]] Count walked(Ragged ragged) const {
     if (!walks_) return 1;
     if (c_.reread && !streams_) return walked_chunks();
@@ -172,13 +173,13 @@ class CrossingCounts {
     return over_groups(w_.total.chunks, w_.last_chunks, Ragged::clipped) * sub_chunks();
   }
 
-  /// A level below the block's may walk a chunk in smaller steps.
+  /// Returns the steps of a chunk in which a level below the block's walks it.
   [[nodiscard]] Count sub_chunks() const {
     return l_.chunk < p_.block().chunk ? ceil_div(p_.block().chunk, l_.chunk) : Count(1);
   }
 
-  /// A sum over the groups across: once for each instance that the level has beyond them, or weighted by the members
-  /// of each group where the array has the axis across.
+  /// Returns a sum over the groups across: for each instance that the level has beyond them, or, if the array has the
+  /// axis across, weighted by each group's members.
   [[nodiscard]] Count over_groups(Count total, Count last, Ragged ragged) const {
     const AxisId across = *p_.across;
     if (!has(across)) {
@@ -194,17 +195,17 @@ class CrossingCounts {
   const PlacedLevel& l_;
   const Walk& w_;
   const std::vector<AxisId>& axes_;
-  const Array* array_ = nullptr;  // with shifted dimensions
+  const Array* array_ = nullptr;  // array with shifted dimensions, else nullptr
   std::uint64_t has_ = 0;
   bool streams_ = false, walks_ = false, masked_ = false;
   bool seeing_ = false;  // once a block, of those alone that see anything
 };
 
-/// The groups that a crossing is counted for: at a cluster, only what is multicast crosses once a cluster; parts of a
-/// result cross once a block as long as they have not met.
+/// Returns the groups that a crossing counts for. At a cluster, only multicast data cross once a cluster; parts of a
+/// result cross once a block until they meet.
 [[nodiscard]] LevelGroups groups_for(const PlacedDiagram& placed, const LevelGroups& level, const Crossing& crossing);
 
-/// All groups of a level together, clipped to the array.
+/// Returns the bytes of all groups of a level, clipped to the array.
 [[nodiscard]] Bytes moved_by(const PlacedDiagram& placed, const PlacedLevel& level, const Crossing& crossing);
 
 }  // namespace napkin

@@ -25,14 +25,14 @@ class Holder {
     }
   }
 
-  /// The largest column of one block at a level: only what the mapping places there counts.
+  /// Returns the largest column of a block at a level, which counts only what the mapping places there.
   [[nodiscard]] Bytes largest(const std::vector<Column>& columns, LevelId level, bool staging) {
     Bytes out;
     for (const Column& column : columns) out = std::max(out, size(column, level, staging));
     return out;
   }
 
-  /// What the variables of a level take: copies and all instances, aliases share the largest.
+  /// Returns the bytes of a level's variables: copies and all instances; aliases share the largest.
   [[nodiscard]] Bytes allocated(LevelId level) {
     return of_places([&](std::size_t variable) {
       const Variable& v = p_.variables[variable];
@@ -40,7 +40,7 @@ class Holder {
     });
   }
 
-  /// Arrays of one column in variables that take turns in one place count once, the largest.
+  /// Returns the bytes of a column. Its arrays in variables that share a place count once, at the largest.
   [[nodiscard]] Bytes size(const Column& column, LevelId level, bool staging) {
     Bytes out;
     held_by_.assign(p_.variables.size(), Bytes{});
@@ -50,7 +50,7 @@ class Holder {
   }
 
  private:
-  /// The sum over places of the most that one of the variables takes that share it.
+  /// Sums, over places, the most bytes that any variable takes there.
   template <class BytesOf>
   [[nodiscard]] Bytes of_places(const BytesOf& bytes_of_variable) {
     most_.assign(p_.variables.size(), Bytes{});
@@ -72,7 +72,7 @@ class Holder {
     return std::find(v.arrays.begin(), v.arrays.end(), array) != v.arrays.end();
   }
 
-  /// The agent that computes an array, else one that reads it.
+  /// Returns the agent that computes an array, else one that reads it.
   [[nodiscard]] const PlacedAgent* agent_of(ArrayId array) const {
     const PlacedAgent* reader = nullptr;
     for (const PlacedOperation& op : p_.operations) {
@@ -97,19 +97,20 @@ class Holder {
 
   [[nodiscard]] Count instances(const Variable& v) const { return instances(&v, agent_of(v)); }
 
-  /// How many agents hold one each. One, where an agent's core keeps it: each core has a memory of its own.
+  /// Returns the number of agents that hold one each; 1 if an agent's core keeps it, since each core has its own
+  /// memory.
   [[nodiscard]] static Count instances(const Variable* v, const PlacedAgent* agent) {
     return agent == nullptr || (v != nullptr && v->agent >= 0) ? Count(1) : agent->instances;
   }
 
-  /// Values of something with these axes in one block: one copy, clipped to the array. `v` may hold some axes in part.
+  /// Returns the values with these axes in a block: one copy, clipped to the array. `v` may hold some axes in part.
   [[nodiscard]] Count values(const std::vector<AxisId>& axes, const Variable* v, const PlacedAgent* agent) const {
     Count out = instances(v, agent);
     for (const AxisId axis : axes) out *= size_of(axis, v, agent);
     return out;
   }
 
-  /// Values of an array, with the rows between those that a shifted dimension reads.
+  /// Returns the values of an array, with the rows between those that a shifted dimension reads.
   [[nodiscard]] Count values(const Array& array, const Variable* v, const PlacedAgent* agent) const {
     if (!is_shifted(array)) return values(array.axes, v, agent);
     return napkin::part_of(array, [&](AxisId axis) { return size_of(axis, v, agent); }) * instances(v, agent);
@@ -123,7 +124,7 @@ class Holder {
     return std::min(size, p_.problem->sizes[at(axis)]);
   }
 
-  /// The mapping may hold an axis in part: x -> u_x.
+  /// Returns the part of an axis that the mapping holds: x -> u_x.
   [[nodiscard]] Count part_of(const Variable& v, AxisId axis, Count whole) const {
     for (const auto& [name, value] : p_.mapping->variables[at(v.mapping)].sizes) {
       if (s_.diagram.axis(name) != axis) continue;
@@ -137,7 +138,7 @@ class Holder {
   [[nodiscard]] bool is_deepest(LevelId level) const { return p_.levels.back().level == level; }
   [[nodiscard]] DType plain_type() const { return p_.machine->tensor.empty() ? p_.problem->dtype : DType::f32; }
 
-  /// Adds what each variable holds of the array to held_by_; returns what none holds.
+  /// Adds each variable's bytes of the array to held_by_. Returns the bytes that none holds.
   [[nodiscard]] Bytes array_size(ArrayId array, Phase phase, LevelId level, bool staging) {
     Bytes out;
     bool held = false;

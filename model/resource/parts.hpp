@@ -1,6 +1,6 @@
 #pragma once
 // parts_memory says where parts of results lie until all of a result's are there: in device memory that a launch takes
-// beside its arrays. How a kernel lays it out is the kernel's matter. (model/README.md, "Combining partial results")
+// beside its arrays. The kernel chooses the layout. (model/README.md, "Combining partial results")
 
 #include <vector>
 
@@ -8,22 +8,23 @@
 
 namespace napkin {
 
-/// The parts of one output, in numbers.
+/// The sizes of an output's parts, in values.
 struct OutputParts {
   ArrayId output = 0;
   Count whole;  ///< all parts, as an array of the output's own axes and its parts
-  Count tile;   ///< one part of one block's tile, rows and columns beyond the array's end included
+  Count tile;   ///< values of a part of a block's tile, rows and columns beyond the array's end included
 };
 
-/// Example: a product of 16 x 4096 in tiles of 64 x 128, its contracted axis dealt out to 4 blocks, has 32 tiles of 4
-/// parts: C's `tile` is 64 * 128, its `whole` 4 * 16 * 4096.
+/// The parts of a launch. Example: a product of 16 x 4096 in tiles of 64 x 128, its contracted axis in 4 parts, has 32
+/// tiles: C's `tile` is 64 * 128, its `whole` 4 * 16 * 4096.
 struct PartsMemory {
-  Count tiles;      ///< that have parts: the launch's blocks, in whole clusters, divided by `parts`
-  Count parts = 1;  ///< of a tile
+  Count tiles;      ///< tiles with parts: the launch's blocks, in whole clusters, over `parts`
+  Count parts = 1;  ///< parts of a tile
   std::vector<OutputParts> outputs;
 };
 
-/// No outputs, and one part, where no result has parts or the mapping adds them up at once. Throws Overflow.
+/// Returns the memory of parts; no outputs and a single part if no result has parts, or if the mapping adds them at
+/// once. Throws Overflow.
 [[nodiscard]] PartsMemory parts_memory(const PlacedDiagram& placed);
 
 }  // namespace napkin

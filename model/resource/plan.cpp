@@ -36,7 +36,7 @@ Bytes shared_bytes(const PlacedDiagram& placed) { return Bytes(total_of(placed, 
 
 namespace {
 
-/// What a thread may have: what it asks for, else its share of the node's.
+/// Returns the registers that a thread may have: those it asks for, else its share of the node's.
 Count limit_of(const PlacedDiagram& placed, const PlacedAgent& a) {
   const Limits& limits = placed.machine->limits;
   const Count share =
@@ -48,8 +48,8 @@ Count arrays_of(const PlacedAgent& a, Count bytes) {
   return ceil_div(bytes, std::max(a.threads, Count(1)) * register_bytes);
 }
 
-/// Of what no array explains, the part that its compiler keeps in registers when they run out: the second of two
-/// numbers without a guard; all of it where there is one.
+/// Returns the part of the overhead that the compiler keeps in registers when they run out: the second of two numbers
+/// without a guard, else all of it.
 Count kept_overhead(const PlacedDiagram& placed, const PlacedAgent& a) {
   const auto& numbers = placed.mapping->agents[static_cast<std::size_t>(a.mapping)].overhead.numbers;
   const auto is_plain = [](const Guard& guard) {
@@ -59,8 +59,8 @@ Count kept_overhead(const PlacedDiagram& placed, const PlacedAgent& a) {
   return std::min(a.overhead, Count(numbers.back().second.literal));
 }
 
-/// What a thread needs: its part of the variables and what none explains, of which some may be spilled; or what its
-/// compiler has said: arrays that found no place there lie in local memory.
+/// Returns the registers that a thread needs: its part of the variables and the overhead, some of which may be spilled;
+/// or the compiler's count, which leaves arrays without room to local memory.
 Count needed(const PlacedDiagram& placed, const PlacedAgent& a, Count bytes) {
   if (a.compiled) return *a.registers;
   const Count arrays = arrays_of(a, bytes), all = arrays + a.overhead, limit = limit_of(placed, a);
@@ -69,7 +69,7 @@ Count needed(const PlacedDiagram& placed, const PlacedAgent& a, Count bytes) {
   return kept == a.overhead ? all : std::max(arrays + kept, limit);
 }
 
-/// Bytes of the variables in one agent's registers.
+/// Returns the bytes of the variables in an agent's registers.
 Count register_bytes_of(const PlacedDiagram& placed, int agent) {
   const PlacedAgent& a = placed.agents[static_cast<std::size_t>(agent)];
   const auto level = placed.machine->find_level("registers");
@@ -115,7 +115,8 @@ RegisterNeed register_need(const PlacedDiagram& placed) {
 
 namespace {
 
-/// Of agents that ask for their own: the least that holds them all. need(agent): of one that does not ask.
+/// Returns the least launch registers that hold all agents' requests. need(agent) is that of an agent that makes no
+/// request.
 template <class Need>
 Count registers_asked_for(const PlacedDiagram& placed, const Need& need) {
   Count total;
@@ -210,7 +211,7 @@ RegisterNeed Footprint::register_need(const PlacedDiagram& placed) const {
 
 namespace {
 
-/// All of a plan but its slots.
+/// Makes all of a plan but its slots.
 Plan plan_of(const PlacedDiagram& placed, Count barriers, Bytes shared, const RegisterNeed& worst, Count launch) {
   Plan out;
   out.barriers = barriers;

@@ -14,59 +14,59 @@
 
 namespace napkin {
 
-/// Dynamic shared memory of a block in bytes, slack for the base's alignment and barriers included: exactly
+/// Returns a block's dynamic shared memory in bytes, slack for the base's alignment and barriers included: exactly
 /// plan(placed).shared_total. Throws Overflow; Error for more than 64 variables.
 [[nodiscard]] Bytes shared_bytes(const PlacedDiagram& placed);
 
-/// Barriers of 8 bytes: a full and an empty one for each copy of each variable that TMA fills, and the mapping's own
-/// (Mapping::barriers).
+/// Returns the number of 8-byte barriers: a full and an empty one for each copy of each variable that TMA fills, and
+/// the mapping's own (Mapping::barriers).
 [[nodiscard]] Count barrier_count(const PlacedDiagram& placed);
 
-/// Registers a thread of one agent: what its variables and its overhead take, and what it may have.
+/// The registers of an agent's thread: the need of its variables and overhead, and the limit.
 struct RegisterNeed {
   int agent = -1;  ///< index into PlacedDiagram::agents; -1: no agents
   Count need;   ///< sum of the variables at level "registers" (aliases share) / (4 B x threads), rounded up, + overhead
-  Count limit;  ///< what the kernel asks for (setmaxnreg), else the threads' share of the registers; at most 255
+  Count limit;  ///< registers that the kernel asks for (setmaxnreg), else the threads' share; at most 255
 };
 [[nodiscard]] RegisterNeed register_need(const PlacedDiagram& placed, int agent);
 
-/// Of the agent that needs the largest part of its limit. Agent -1 and zeros where there is none.
+/// Returns the need of the agent that needs the largest part of its limit; agent -1 and zeros without agents.
 [[nodiscard]] RegisterNeed register_need(const PlacedDiagram& placed);
 
-/// Registers a thread at launch, in whole granules. Where agents ask for their own: the least that holds them all
-/// (24 x 128 + 240 x 256 = 168 x 384); else the need, at most the limit.
+/// Returns the registers a thread at launch, in whole granules: the least that holds all agents' requests (24 x 128 +
+/// 240 x 256 = 168 x 384); without requests the need, at most the limit.
 [[nodiscard]] Count launch_registers(const PlacedDiagram& placed);
 
-/// Bytes of local memory a thread, into which its compiler spills what does not find room among registers, by the
-/// agent's rule (Overhead). Of a compiled tile its table counts them.
+/// Returns the bytes of local memory a thread into which the compiler spills, by the agent's rule (Overhead), or as
+/// counted in the table of a compiled tile.
 [[nodiscard]] Bytes spilled_bytes(const PlacedDiagram& placed);
 
-/// How many blocks of a kernel one node holds at a time, and what stops the next one.
+/// The number of blocks that a node holds at a time, and the resource that stops another.
 struct Occupancy {
   Count blocks;
   std::string_view limited_by;  ///< "shared memory", "registers", "threads", "blocks"; "" where the limits are unknown
 };
 
-/// `node_shared`: bytes of shared memory of one node. Registers and shared memory as given are rounded up to the
-/// granules here. Blocks 0: does not fit at all. (the rules of cuda_occupancy.h, from its documentation)
+/// Computes the occupancy by the rules of cuda_occupancy.h (from its documentation). `node_shared` is a node's shared
+/// memory; registers and shared memory are rounded up to granules here. 0 blocks: does not fit.
 [[nodiscard]] Occupancy occupancy(const Limits& limits, Bytes node_shared, Count threads, Count registers,
                                   Bytes shared);
 [[nodiscard]] Occupancy occupancy(const PlacedDiagram& placed, Count registers, Bytes shared);
 [[nodiscard]] Occupancy occupancy(const PlacedDiagram& placed);
 
-/// Bytes of shared memory that a block may have; the largest number where nothing limits it.
+/// Returns the bytes of shared memory that a block may have; the largest number if nothing limits it.
 [[nodiscard]] Bytes shared_limit(const PlacedDiagram& placed);
 
-/// Where the bytes of a placement go, with the sizes left open: made of one placement, it serves every other of the
-/// same alternatives (PlacedDiagram::variant) whose iterations overlap or do not as its own, since their variables
-/// differ in elements and copies alone. For searches (Footprints): it finds storages, alignments and owners once.
+/// The bytes of a placement with sizes left open: storages, alignments and owners, found once for a search. Made from a
+/// placement, it serves all of the same alternatives (PlacedDiagram::variant) whose iterations overlap if its own do:
+/// their variables differ only in elements and copies.
 class Footprint {
  public:
   explicit Footprint(const PlacedDiagram& placed);
-  /// shared_bytes(placed) and register_need(placed), each in some tens of nanoseconds.
+  /// Computes shared_bytes(placed) or register_need(placed) in tens of nanoseconds.
   [[nodiscard]] Bytes shared_bytes(const PlacedDiagram& placed) const;
   [[nodiscard]] RegisterNeed register_need(const PlacedDiagram& placed) const;
-  /// plan(placed) without its slots.
+  /// Makes plan(placed) without its slots.
   [[nodiscard]] Plan plan(const PlacedDiagram& placed) const;
 
  private:
@@ -74,19 +74,19 @@ class Footprint {
 
   struct InShared {
     std::size_t variable;
-    int storage;                       ///< -1: elsewhere
-    Count storage_align, align, bits;  ///< bits: an element
-    int agent;                         ///< whose instances have one each; -1: one a block
+    int storage;                       ///< index of the storage; -1: elsewhere
+    Count storage_align, align, bits;  ///< alignments; bits of an element
+    int agent;                         ///< agent whose instances have one each; -1: one a block
     bool barriers;
   };
   struct InRegisters {
-    std::size_t variable, owner;  ///< owner: whose storage it uses
-    int agent;                    ///< whose registers they are
-    bool of_block;                ///< one a block, spread over the instances
+    std::size_t variable, owner;  ///< index of the variable, and of the variable whose storage it uses
+    int agent;                    ///< agent whose registers they are
+    bool of_block;                ///< true for one a block, spread over the instances
   };
-  std::vector<InShared> in_shared_;        ///< by storage, strictest alignment first: no gaps
-  std::vector<InRegisters> in_registers_;  ///< by owner
-  Count slack_;                            ///< to align the base
+  std::vector<InShared> in_shared_;        ///< entries by storage, strictest alignment first, so that there are no gaps
+  std::vector<InRegisters> in_registers_;  ///< entries by owner
+  Count slack_;                            ///< bytes to align the base
 };
 
 /// The footprints of a search's placements, each made once.
@@ -95,7 +95,7 @@ class Footprints {
   [[nodiscard]] const Footprint& of(const PlacedDiagram& placed);
 
  private:
-  std::map<std::pair<std::shared_ptr<const void>, bool>, Footprint> known_;  // by variant; whether iterations overlap
+  std::map<std::pair<std::shared_ptr<const void>, bool>, Footprint> known_;  // keys: variant, overlapping iterations
 };
 
 }  // namespace napkin

@@ -17,14 +17,15 @@ namespace {
 
 constexpr std::int64_t most_steps = std::int64_t{1} << 16;  // of all blocks together
 
-/// A block on its way: at its step `begins` it takes its first segment, at `ends` its last one.
+/// A running block: it takes its first segment at step `begins`, its last at `ends`.
 struct Running {
   BlockTouches::Block touches;
   std::int64_t begins = 0, ends = -1;
   std::size_t walk = 0;  // blocks of one walk stream the same segments at the same steps
 };
 
-/// Evenly spread over 0 to 1, whatever the number of them: the bits of `i` behind the point, in reverse.
+/// Returns a number in [0, 1) such that any first numbers are evenly spread: the reversed bits of `i` after the binary
+/// point.
 double spread_evenly(std::int64_t i) {
   double out = 0;
   for (double bit = 0.5; i > 0; i /= 2, bit /= 2) out += i % 2 == 1 ? bit : 0;
@@ -50,8 +51,8 @@ class Acted {
       slots_[s].touches.pieces = held_.data() + s * blocks_.arrays().size();
   }
 
-  /// Of a step only slots are visited whose blocks begin, end or touch for their walk: all of them where a mark of
-  /// steps_ lies within the step.
+  /// Simulates the launch. In a step it visits only slots whose blocks begin, end, or touch for their walk, but all
+  /// slots if a mark of steps_ lies within the step.
   Reread act_out() {
     const auto all = static_cast<std::int64_t>(slots_.size());
     for (std::size_t s = 0; s < slots_.size(); ++s) due(0).put(s);
@@ -77,7 +78,7 @@ class Acted {
  private:
   Slots& due(std::int64_t step) { return due_[static_cast<std::size_t>(step) % due_.size()]; }
 
-  /// False where the launch is cut off here.
+  /// Advances a slot's block. Returns false if the simulation is cut off here.
   bool visit(std::size_t slot) {
     Running& block = slots_[slot];
     if (block.ends < step_ && !begin_next(slot)) return true;
@@ -88,7 +89,7 @@ class Acted {
     return true;
   }
 
-  /// The slot's next block; false where it has none.
+  /// Begins the slot's next block. Returns false if there is none.
   bool begin_next(std::size_t slot) {
     Running& block = slots_[slot];
     if (block.begins == never) return false;
@@ -119,7 +120,7 @@ class Acted {
     return true;
   }
 
-  /// Behind a step in which the slot's block ended: another block touches for its walk.
+  /// Ends the slot's block after a step; another block of its walk then touches for the walk.
   void end(std::size_t slot) {
     --running_;
     const std::size_t walk = slots_[slot].walk;
@@ -136,7 +137,7 @@ class Acted {
     }
   }
 
-  /// The launch is cut off: its other steps read as much again as those behind the first half of what was acted out.
+  /// Extrapolates a simulation that was cut off: the remaining steps read as much again as those of its second half.
   Reread going_on() {
     const double left = blocks_.all_steps() - static_cast<double>(most_steps);
     out_.bytes += (out_.bytes - half_) * std::max(left, 0.0) / static_cast<double>(most_steps / 2);
@@ -144,8 +145,8 @@ class Acted {
     return out_;
   }
 
-  /// Blocks that stream the same pieces and began at the same step, or as much later as they begin farther on, stay
-  /// together to their ends: one of them touches what all do.
+  /// Joins the block to a walk: blocks that stream the same pieces and began in the same step, or as much later as they
+  /// begin farther along, stay together to their ends, so that one of them touches for all.
   void join_walk(Running& block) {
     const BlockTouches::Block& touches = block.touches;
     facts_.assign(1, touches.lengths);

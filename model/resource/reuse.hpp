@@ -14,58 +14,59 @@
 
 namespace napkin {
 
-/// The cache below device memory as what it can keep.
+/// The cache below device memory, as the data that it can keep.
 struct L2Model {
-  double bytes = 0;    ///< of one partition; 0: not known, everything is kept
-  int partitions = 1;  ///< each keeps what its own SMs read
-  int ways = 0;        ///< lines of a set; 0: any line goes anywhere, and exactly `bytes` are kept
+  double bytes = 0;    ///< bytes of a partition; 0: not known, everything is kept
+  int partitions = 1;  ///< number of partitions, each of which keeps what its own SMs read
+  int ways = 0;        ///< lines of a set; 0: fully associative, keeping exactly `bytes`
 };
-/// Of machines with one such cache whose size is known: others keep everything.
+/// Returns the model of a machine with one such cache of known size; for others a cache that keeps everything.
 [[nodiscard]] L2Model l2_model(const Machine& machine);
 
-/// Probability that a line is gone after so many other bytes: of Poisson's ways-or-more others in its set, which lines
-/// are spread over by their addresses. Without ways: 0 up to the capacity, then 1.
+/// Returns the probability that a line is evicted after that many other bytes: by a Poisson distribution, that its set
+/// received `ways` other lines or more, as addresses spread lines over sets. Without ways: 0 up to the capacity, then
+/// 1.
 [[nodiscard]] double chance_gone(const L2Model& l2, double own_bytes, double other_bytes);
 
-/// How far apart the blocks are that run together.
+/// The distance between blocks that run together.
 enum class Pace {
-  together,  ///< they began together and keep step
-  apart      ///< each as far into its work as any: begun evenly spread over a block's time, never in step again
+  together,  ///< blocks begin together and stay in step
+  apart      ///< blocks began evenly spread over a block's time, and never run in step
 };
 
-/// Bytes that device memory sends beside the first time.
+/// The bytes that device memory sends: those of a first read, and re-reads.
 struct Reread {
-  double bytes = 0;  ///< again, all arrays
-  double first = 0;  ///< the first time: of inputs
-  bool extrapolated =
-      false;  ///< a launch too long to be acted out whole: the rest goes on like the second half of what was
+  double bytes = 0;  ///< bytes sent again, all arrays
+  double first = 0;  ///< bytes of inputs sent for the first time
+  /// True for a launch too long to be simulated: its rest is extrapolated from the second half of the simulated part.
+  bool extrapolated = false;
 };
 
-/// Acts out the launch in steps of a chunk (of several, where there are many): all running blocks take the next one of
-/// theirs at the same time, the next block starts where one has ended. A piece that was touched before is read again
-/// with chance_gone() of what was touched since. `running`: blocks at a time on all nodes. The first bytes are exact;
-/// with `ways` 0 so are the others for that order of touches. Cost: some 10 ns a touch, 2^16 steps of blocks at most.
+/// Simulates the launch in steps of a chunk or several: all `running` blocks take their next chunk at once. A piece
+/// touched before is read again with chance_gone() of the bytes since. First reads are exact; with `ways` 0 re-reads
+/// too. Cost: some 10 ns a touch, at most 2^16 block steps.
 [[nodiscard]] Reread reread(const PlacedDiagram& placed, const L2Model& l2, Count running,
                             std::optional<Count> section = std::nullopt, Pace pace = Pace::together);
 
-/// Blocks that run at a time on all nodes, of which each holds so many.
+/// Returns the blocks that run at a time on all nodes, each of which holds so many.
 [[nodiscard]] Count blocks_at_a_time(const PlacedDiagram& placed, Count blocks_a_node);
 
-/// On the placed machine, as many blocks as its nodes hold (`blocks_a_node`); with what is sent the first time
-/// never more than the blocks ask for.
+/// Returns the re-read bytes on the placed machine, whose nodes hold `blocks_a_node` blocks. With the first reads they
+/// never exceed the bytes that blocks load.
 [[nodiscard]] Bytes reread_bytes(const PlacedDiagram& placed, Count blocks_a_node, Pace pace = Pace::together);
 
-/// Whether so many bytes that are read again, at most, change nothing that is asked: then no launch is acted out.
+/// A predicate: at most so many re-read bytes change no answer, so that no launch is simulated.
 using Negligible = std::function<bool(double bytes)>;
 
-/// reread_bytes() of the launches of one question, each acted out once: tiles that differ in stages, warps or registers
-/// alone touch the same. Every placement must be of the same placer.
+/// The reread_bytes() of a question's launches, each simulated once: tiles that differ only in stages, warps or
+/// registers touch the same pieces. Every placement must come from the same placer.
 class KnownRereads {
  public:
   KnownRereads() = default;
-  /// At most so many launches are acted out.
+  /// Limits the number of launches that are simulated.
   explicit KnownRereads(int most) : left_(most) {}
-  /// Or more than that, where more is negligible too. Infinite where no further launch may be acted out.
+  /// Returns the re-read bytes, or an upper bound if that is negligible too. Infinite if no further launch may be
+  /// simulated.
   [[nodiscard]] double of(const PlacedDiagram& placed, Count blocks_a_node, const Negligible& negligible);
 
  private:
@@ -77,23 +78,23 @@ class KnownRereads {
   int left_ = std::numeric_limits<int>::max();
 };
 
-/// No less than reread_bytes() with all blocks in step: every wave of blocks reads all that it touches again. Infinite
-/// where blocks differ in what they walk, so that no waves form. Cost: a microsecond.
+/// Returns an upper bound of reread_bytes() with all blocks in step, in a microsecond: every wave of blocks reads all
+/// that it touches again. Infinite if blocks walk differently, so that no waves form.
 [[nodiscard]] double reread_at_most(const PlacedDiagram& placed, Count blocks_a_node);
 
 /// Blocks in a row along a Hilbert curve fill no square: the rows and planes that they touch over its sides, mean over
 /// the curve, whatever its size and their number (1.22 to 1.23).
 constexpr double hilbert_unaligned = 1.225;
 
-/// An estimate of it at one block a node, without acting the launch out (some 100 ns): for the energy of tiles that are
-/// compared. 0 with a mask or packed lengths; acted out where the order permutes the grid's axes.
+/// Estimates re-reads at one block a node without a simulation (some 100 ns), for the energy of compared tiles. 0 with
+/// a mask or packed lengths; simulated if the order permutes the grid's axes.
 [[nodiscard]] double reread_by_waves(const PlacedDiagram& placed);
 
-/// Of what so many blocks stream that are handed out in a row, wherever they begin, by no multicast: bytes that differ
-/// from block to block over all that come; 1: none reads what another does. In closed form, within 12 % of the blocks
-/// counted one by one (tests/unit/clock/test_power.cpp).
+/// Returns the fraction of streamed bytes, without multicast, that differ between that many consecutive blocks; 1: they
+/// share nothing. In closed form, within 12 % of a count block by block (tests/unit/clock/test_power.cpp).
 [[nodiscard]] double unshared_in_order(const PlacedDiagram& placed, double blocks);
-/// Whether a block shares some of its streams, multicast ones too, with others than the rest.
+/// Returns true if two of a block's streams are shared with different sets of blocks, as A's rows and B's columns of a
+/// product.
 [[nodiscard]] bool streams_crossed(const PlacedDiagram& placed);
 
 }  // namespace napkin

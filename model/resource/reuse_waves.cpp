@@ -13,13 +13,14 @@
 namespace napkin {
 namespace {
 
-/// Bytes that blocks touch: those of a row of tiles, which all planes share, those of a plane, which all its rows
-/// share, and those of a block alone.
+/// The bytes that blocks touch: those of a row of tiles, shared by all planes; those of a plane, shared by all its
+/// rows; those of a single block.
 struct Touches {
   double row = 0, plane = 0, own = 0;
 };
 
-/// Whether what crosses differs from row to row of tiles, and from plane to plane; `axes`: BlockSequence::axes().
+/// True if the crossing's data differ between rows of tiles, and between planes; `axes` come from
+/// BlockSequence::axes().
 struct Differs {
   bool row = false, plane = false;
 };
@@ -31,7 +32,7 @@ Differs differs(const PlacedDiagram& placed, const Crossing& c, const std::vecto
   return out;
 }
 
-/// Clusters are blocks here: of so many rows.
+/// Returns the bytes that blocks touch. A cluster of so many rows counts as a block here.
 Touches touches_of(const PlacedDiagram& placed, const std::vector<AxisId>& axes, const L2Model& l2) {
   Touches out;
   const PlacedLevel& block = placed.block();
@@ -54,7 +55,7 @@ bool is_stream(const PlacedDiagram& placed, const Crossing& c) {
   return c.into == placed.block().level && !c.store && c.phase == Phase::loop && c.auxiliary < 0 && !placed.in_parts(c);
 }
 
-/// Rows and planes of tiles that so many blocks (clusters) in a row of the launch's order touch, on the mean.
+/// The mean rows and planes of tiles that so many consecutive blocks (clusters) touch.
 struct Rectangle {
   double rows = 0, planes = 0;
 };
@@ -108,11 +109,11 @@ namespace {
 /// A launch as waves of blocks that run together, in rows and planes of tiles; clusters are blocks here.
 struct Waves {
   double rows = 1, planes = 1, running = 1;
-  Touches bytes;  ///< of one row, one plane, one block
+  Touches bytes;  ///< bytes of one row, one plane, one block
   L2Model l2;
 
   [[nodiscard]] double count() const { return rows * planes / running; }
-  /// Bytes that waves read again which touch so many rows at a time, each gone with that chance since it was touched.
+  /// Returns the bytes read again by waves that touch so many rows at a time, each evicted with that probability.
   [[nodiscard]] double rows_again(double at_a_time, double gone) const {
     return std::max(count() * at_a_time * bytes.row - rows * bytes.row, 0.0) * gone;
   }
@@ -122,7 +123,8 @@ struct Waves {
   [[nodiscard]] double gone_after(double other_bytes) const { return chance_gone(l2, 0, other_bytes); }
 };
 
-/// A wave is about a square; the next one lies beside, above or below it: it touches the rows or the planes again.
+/// Returns the bytes read again along a Hilbert curve: a wave is about a square, and the next, beside, above or below
+/// it, touches its rows or its planes again.
 double reread_along_hilbert(const Waves& w) {
   const double side = hilbert_unaligned * std::sqrt(w.running);
   const double wave = side * (w.bytes.row + w.bytes.plane) + w.running * w.bytes.own;
@@ -130,7 +132,8 @@ double reread_along_hilbert(const Waves& w) {
   return w.rows_again(std::min(side, w.rows), gone) + w.planes_again(std::min(side, w.planes), gone);
 }
 
-/// Down the rows of a section, plane after plane; then the next section. Waves begin and end within a plane.
+/// Returns the bytes read again by sections: down the rows of a section, plane after plane, then the next section.
+/// Waves begin and end within a plane.
 double reread_by_sections(const Waves& w, double section) {
   const double high = std::min(section, w.running), wide = std::min(w.running / high, w.planes);
   const double cut = wide < w.planes ? 1 - 1 / high : 0;  // planes more that a wave begins or ends in
@@ -148,7 +151,7 @@ double reread_by_sections(const Waves& w, double section) {
 
 namespace {
 
-/// Whether planes that share a piece of the array follow one another, and so waves that do.
+/// Returns true if planes that share a piece of the array follow one another, and so do waves.
 bool follow_one_another(const PlacedDiagram& placed, const Crossing& c, const std::vector<AxisId>& axes) {
   const auto& own = placed.axes_of(c);
   bool shared = false;
@@ -161,8 +164,8 @@ bool follow_one_another(const PlacedDiagram& placed, const Crossing& c, const st
   return true;
 }
 
-/// How many planes all waves touch, each as often as it does; the chance that a plane's piece is gone when the next
-/// wave comes as far as the one before had.
+/// The number of planes that all waves touch, repeats included; the probability that a plane's piece is evicted before
+/// the next wave reaches the same point.
 struct PlanesAgain {
   double met = 0, gone = 1;
 };

@@ -21,7 +21,7 @@ const Operation& diagram_operation(const PlacedDiagram& placed, const PlacedOper
   return placed.streamed->diagram.operations[static_cast<std::size_t>(op.operation)];
 }
 
-/// Whether the matrix unit reads this variable's tile in place, so that it must be swizzled.
+/// Returns true if the matrix unit reads this variable's tile in place, so that it must be swizzled.
 bool read_by_descriptor(const PlacedDiagram& placed, const Variable& variable) {
   for (const PlacedOperation& op : placed.operations) {
     if (!op.tensor || op.instruction == nullptr || !op.instruction->by_descriptor) continue;
@@ -39,8 +39,8 @@ struct Life {
   bool shareable = false;
 };
 
-/// Buffers that a copy engine fills, inputs, maintained arrays and staging live beyond an iteration's program order:
-/// they share storage only where the mapping says so, because reuse needs a barrier that only the kernel can add.
+/// Returns a variable's lifetime. Buffers that a copy engine fills, inputs, maintained arrays and staging outlive an
+/// iteration: they share storage only by the mapping's word, since reuse needs a barrier that only the kernel can add.
 Life life_of(const PlacedDiagram& placed, const Variable& variable) {
   Life life;
   const Streamed& s = *placed.streamed;
@@ -63,7 +63,7 @@ bool disjoint(const Life& a, const Life& b) {
   return a.shareable && b.shareable && (a.last < b.first || b.last < a.first);
 }
 
-/// A storage all of whose variables are dead while this one lives, or a new one.
+/// Returns a storage whose variables are all dead during this lifetime, or a new one.
 int storage_for(const PlacedDiagram& placed, const SharedLayout& layout, const std::array<Life, most_variables>& lives,
                 std::size_t v) {
   for (std::size_t s = 0; s < layout.count && lives[v].shareable; ++s) {

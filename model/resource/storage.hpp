@@ -15,7 +15,7 @@ struct SharedStorage {
   Count size, align, offset;
 };
 
-/// Which storage each variable of the block's level uses, and where each storage lies.
+/// The storage of each variable of the block's level, and the place of each storage.
 struct SharedLayout {
   std::array<int, most_variables> of{};  // variable -> storage, -1: not at this level
   std::array<SharedStorage, most_variables> storages{};
@@ -23,29 +23,30 @@ struct SharedLayout {
   Count align = 1, end;  // end: bytes from the aligned base
 };
 
-/// Throws Overflow; Error for more than 64 variables.
+/// Lays out shared memory. Throws Overflow; Error for more than 64 variables.
 [[nodiscard]] SharedLayout layout_of(const PlacedDiagram& placed);
 
 [[nodiscard]] inline const Variable& variable_at(const PlacedDiagram& placed, std::size_t v) {
   return placed.variables[v];
 }
 
-/// The variable whose storage this one uses, through chains of aliases.
+/// Returns the variable whose storage this one uses, through chains of aliases.
 [[nodiscard]] std::size_t owner(const PlacedDiagram& placed, std::size_t v);
 
-/// Bytes that a variable's tiles begin at multiples of.
+/// Returns the alignment of a variable's tiles in bytes.
 [[nodiscard]] Count alignment(const PlacedDiagram& placed, const Variable& variable);
 
-/// The agent that computes the variable's arrays, else the one that reads them, else the last (auxiliaries).
+/// Returns the agent that computes the variable's arrays, else the one that reads them, else the last (auxiliaries).
 [[nodiscard]] int agent_of(const PlacedDiagram& placed, const Variable& variable);
 
-/// How many of the variable a block has: one, or one for each instance of its agent.
+/// Returns the number of copies of the variable in a block: one, or one for each instance of its agent.
 [[nodiscard]] Count instances(const PlacedDiagram& placed, const Variable& variable);
 
-/// An iteration's operations may run beside the next one's (a negative distance between them): no lifetime ends early.
+/// Returns true if an iteration's operations may run beside the next one's (a negative distance between them), so that
+/// no lifetime ends early.
 [[nodiscard]] bool software_pipelined(const PlacedDiagram& placed);
 
-/// Bytes to align the base with, for tiles that swizzle.
+/// Returns the bytes to align the base for swizzled tiles.
 [[nodiscard]] Count slack(const SharedLayout& layout);
 
 }  // namespace napkin

@@ -13,7 +13,7 @@ const VariableMapping& mapping_of(const PlacedDiagram& placed, const Variable& v
   return placed.mapping->variables[at(v.mapping)];
 }
 
-/// The agent that the table counts: the one that divides the group among its instances, else the last.
+/// Returns the agent that the table counts: the one that divides the group among its instances, else the last.
 const PlacedAgent* counted_agent(const PlacedDiagram& placed) {
   for (const PlacedAgent& a : placed.agents) {
     if (!placed.mapping->agents[at(a.mapping)].splits.empty()) return &a;
@@ -21,7 +21,7 @@ const PlacedAgent* counted_agent(const PlacedDiagram& placed) {
   return placed.agents.empty() ? nullptr : &placed.agents.back();
 }
 
-/// Letter of a grouped axis: whose part of it the variable holds.
+/// Returns the letter of a grouped axis, which tells whose part of it the variable holds.
 std::string part(const PlacedDiagram& placed, const Variable& v) {
   const std::string& by = mapping_of(placed, v).by;
   if (by == "group") return "g_";
@@ -29,7 +29,8 @@ std::string part(const PlacedDiagram& placed, const Variable& v) {
   return by.empty() && v.scope == Scope::block ? "g_" : "w_";
 }
 
-/// "w_q x s_x". Grouped axes of which the group holds one are left out, as the paper leaves out heads and batches.
+/// Writes the axes: "w_q x s_x". Grouped axes of which the group holds one are left out, as in the paper (heads,
+/// batches).
 std::string axes_text(const PlacedDiagram& placed, const Variable& v) {
   std::vector<std::string> words;
   const auto add = [&](AxisId axis) {
@@ -59,7 +60,7 @@ ConfigurationRow row_of(const PlacedDiagram& placed, const Variable& v) {
   return row;
 }
 
-/// Storages of a core's memory one behind the other, in the mapping's order; an alias lies where its owner does.
+/// Assigns offsets to the storages of a core's memory in the mapping's order; an alias has its owner's.
 void add_offsets(const PlacedDiagram& placed, std::vector<ConfigurationRow>& rows) {
   const auto owner = [&](std::size_t v) {
     while (placed.variables[v].alias >= 0) v = at(placed.variables[v].alias);
@@ -85,7 +86,7 @@ Bytes limit_of(const Level& level) {
   return Bytes(number == nullptr ? Count(0) : Count(static_cast<std::int64_t>(number->value)));
 }
 
-/// The sums of one level; `placed` for limits. Storage shared by an alias counts once, at its larger size.
+/// Returns the sums of one level; `placed` for limits. Storage shared by an alias counts once, at its larger size.
 TableTotal total_of(const PlacedDiagram& placed, LevelId level) {
   TableTotal total;
   total.level = level;
@@ -105,7 +106,8 @@ TableTotal total_of(const PlacedDiagram& placed, LevelId level) {
   return total;
 }
 
-/// What is left over with N agents; a thread's registers as a plain share and in whole granules (erratum P5).
+/// Adds the bytes left over with N agents, and a thread's registers as a plain share and in whole granules (erratum
+/// P5).
 void add_excess(const PlacedDiagram& placed, const ConfigurationTable& table, TableTotal& total) {
   const Count n = table.agents;
   total.excess = total.limit - total.block_bytes - total.agent_bytes * n;
@@ -129,13 +131,13 @@ const std::string& output_name(const PlacedDiagram& placed, const PlacedOperatio
   return placed.streamed->diagram.arrays[at(operation_of(placed, op).outputs.front())].name;
 }
 
-/// Threads that compute: all instances of the counted agent.
+/// Returns the threads that compute: all instances of the counted agent.
 double working_threads(const PlacedDiagram& placed) {
   const PlacedAgent* agent = counted_agent(placed);
   return agent == nullptr ? std::max(real(placed.threads), 1.0) : real(agent->threads * agent->instances);
 }
 
-/// Threads, or cores, that divide an operation among them: of cores those that do it.
+/// Returns the threads, or cores, that divide an operation among them; only those cores that do it.
 double dividing(const PlacedDiagram& placed, const PlacedOperation& op, const PlacedWork* work = nullptr) {
   if (!goes_ways(placed)) return working_threads(placed);
   const PlacedAgent* agent = &placed.agents[at(op.agent)];
@@ -155,7 +157,7 @@ ThroughputRow tensor_row(const PlacedDiagram& placed, const PlacedOperation& op)
   return row;
 }
 
-/// Rows of one operation and unit; works of one unit stay apart only where their operation does.
+/// Adds a row for each operation and unit; work on one unit shares a row within its operation.
 void add_vector_rows(const PlacedDiagram& placed, const PlacedOperation& op, std::vector<ThroughputRow>& rows) {
   for (const PlacedWork& work : op.work) {
     if (work.unit < 0) continue;
@@ -169,7 +171,7 @@ void add_vector_rows(const PlacedDiagram& placed, const PlacedOperation& op, std
   }
 }
 
-/// FLOP of an iteration's products, and the clocks that they take the node's tensor units at their peak.
+/// The FLOP of an iteration's products, and their clocks on the node's tensor units at peak.
 struct Products {
   double flops = 0, clocks = 0;
 };
@@ -192,7 +194,7 @@ Hertz tensor_clock(const PlacedDiagram& placed) {
   return Hertz(known ? known->value : 0);
 }
 
-/// Rows of a block: the product of the axes that the counted agent's instances divide.
+/// Returns the rows of a block: the product of the axes that the counted agent's instances divide.
 double split_rows(const PlacedDiagram& placed) {
   const PlacedAgent* agent = counted_agent(placed);
   double rows = 1;
@@ -203,7 +205,7 @@ double split_rows(const PlacedDiagram& placed) {
   return rows;
 }
 
-/// Bytes that one iteration of a block loads: independent of its rows, and for each row.
+/// The bytes that an iteration of a block loads: a constant part, and a part for each row.
 struct StreamedBytes {
   double shared = 0, a_row = 0;
 };

@@ -11,10 +11,10 @@
 
 namespace napkin {
 
-/// Distances in bytes between two touches of a piece: a sum over the last touches of all pieces, by Fenwick's tree.
+/// The distances in bytes between two touches of a piece: sums over the last touches of all pieces, by Fenwick's tree.
 class Distances {
  public:
-  /// Bytes of other pieces touched since the last touch of this one; negative: never touched. Touches it.
+  /// Touches a piece. Returns the bytes of other pieces since its last touch; negative: it was never touched.
   double touch(std::size_t piece, double bytes) {
     if (piece >= last_.size()) last_.resize(std::max(piece + 1, 2 * last_.size()), 0);
     double out = -1;
@@ -29,7 +29,7 @@ class Distances {
     last_[piece] = tree_.size() - 1;
     return out;
   }
-  /// So many bytes that nobody touches again.
+  /// Adds that many bytes that are never touched again.
   void pass(double bytes) {
     passed_ += bytes;
     total_ += bytes;
@@ -52,16 +52,16 @@ class Distances {
     return out;
   }
   std::vector<double> tree_{0.0};
-  std::vector<std::size_t> last_;  // by piece
-  double total_ = 0, passed_ = 0;  // passed_: since the last touch
+  std::vector<std::size_t> last_;  // index in tree_ of each piece's last touch; 0: none
+  double total_ = 0, passed_ = 0;  // passed_: bytes since the last touch
 };
 
-/// Numbers of keys, kept in one piece of memory: thousands of keys are met in a launch that takes microseconds.
+/// A numbering of keys in one piece of memory, fast enough for thousands of keys in a launch of microseconds.
 class Numbering {
  public:
-  /// The key's number, and whether the key is new: then its number is `next`.
+  /// Returns the key's number, and true if the key is new and got the number `next`.
   std::pair<std::size_t, bool> of(std::uint64_t key, std::size_t next) {
-    if (latest_.taken && latest_.key == key) return {latest_.number, false};  // neighbours ask for one key
+    if (latest_.taken && latest_.key == key) return {latest_.number, false};  // neighbouring blocks often share a key
     if (2 * (size_ + 1) > slots_.size()) grow();
     Slot& slot = slot_of(key);
     const bool is_new = !slot.taken;
@@ -80,7 +80,7 @@ class Numbering {
     std::size_t number = 0;
     bool taken = false;
   };
-  /// The key's own, else the first free one from where the key belongs.
+  /// Returns the key's slot, or the first free slot from the key's place on.
   Slot& slot_of(std::uint64_t key) {
     std::size_t at = key * 0x9E3779B97F4A7C15U >> 32U & (slots_.size() - 1);
     while (slots_[at].taken && slots_[at].key != key) at = (at + 1) & (slots_.size() - 1);
@@ -93,12 +93,12 @@ class Numbering {
       if (slot.taken) slot_of(slot.key) = slot;
     }
   }
-  std::vector<Slot> slots_;  // a power of two of them, at least half of them free
+  std::vector<Slot> slots_;  // hash table: a power of two of slots, at least half of them free
   Slot latest_;
   std::size_t size_ = 0;
 };
 
-/// Slots by number.
+/// A set of slots.
 class Slots {
  public:
   explicit Slots(std::size_t slots) : words_((slots + 63) / 64, 0) {}
@@ -108,7 +108,7 @@ class Slots {
     for (std::size_t w = 0; w < words_.size(); ++w) words_[w] |= other.words_[w];
   }
   void clear() { std::fill(words_.begin(), words_.end(), 0); }
-  /// Calls visit(slot) for each, the least first, until one returns false; says whether none did.
+  /// Calls visit(slot) for each slot, the least first, until one returns false. Returns true if none did.
   template <class Visit>
   bool each(const Visit& visit) const {
     for (std::size_t w = 0; w < words_.size(); ++w) {

@@ -25,7 +25,7 @@ Bytes moved_by(const PlacedDiagram& placed, const PlacedLevel& level, const Cros
 
 namespace {
 
-/// Loads as the receiver's counter sees them; `moved`: clipped to the array.
+/// Returns the loads as the receiver's counter sees them; `moved` is clipped to the array.
 Bytes delivered(const PlacedDiagram& placed, const Crossing& crossing, const CrossingCounts& counts, Bytes moved) {
   switch (crossing.engine) {
     case CopyEngine::tma: return counts.boxes();
@@ -36,7 +36,8 @@ Bytes delivered(const PlacedDiagram& placed, const Crossing& crossing, const Cro
   }
 }
 
-/// One part of every result, in the type in which it is kept: an output that a cut tile leaves in parts.
+/// Returns the bytes of one part of every result, in the type in which it is kept: an output that a cut tile leaves in
+/// parts.
 Bytes part_bytes(const PlacedDiagram& placed) {
   const Diagram& d = placed.streamed->diagram;
   Bytes sum;
@@ -54,7 +55,7 @@ Bytes part_bytes(const PlacedDiagram& placed) {
   return sum;
 }
 
-/// The memory that parts of a cut tile leave: the block's level, of cores the one that their results leave.
+/// Returns the memory that parts of a cut tile leave: the block's level, or the core's memory that their results leave.
 LevelId parts_leave_from(const PlacedDiagram& placed) {
   if (!goes_ways(placed)) return placed.block().level;
   for (const Crossing& c : placed.crossings) {
@@ -63,7 +64,7 @@ LevelId parts_leave_from(const PlacedDiagram& placed) {
   return placed.block().level;
 }
 
-/// Blocks of a cluster that hold what crosses in equal parts: each gets its own.
+/// Returns the number of blocks of a cluster that divide the crossing's data equally.
 Count shares_of(const PlacedDiagram& placed, const PlacedLevel& level, const Crossing& crossing) {
   const bool in_parts = level.level == placed.block().level && placed.divided(crossing);
   return in_parts ? std::max(placed.cluster, Count(1)) : Count(1);
@@ -74,7 +75,7 @@ bool has_axis(const PlacedDiagram& placed, const Crossing& crossing, AxisId axis
   return axis >= 0 && std::find(axes.begin(), axes.end(), axis) != axes.end();
 }
 
-/// `none`: an axis of which nothing is there: arrays along it move nothing.
+/// Returns the transfer into a level. `none` is an axis without elements, whose arrays move nothing.
 LevelTransfer moved_into(const PlacedDiagram& placed, const PlacedLevel& level, AxisId none) {
   LevelTransfer sum;
   sum.level = level.level;
@@ -106,8 +107,8 @@ std::vector<LevelTransfer> moved_over(const PlacedDiagram& placed, AxisId none =
   return out;
 }
 
-/// Of a packed batch: what its sequences move by themselves. Where a level does not divide the batch, one group of it
-/// takes in all of them.
+/// Sums the transfers of a packed batch's sequences. At a level that does not divide the batch, a single group takes
+/// all of them.
 std::vector<LevelTransfer> moved_over_packed(const PlacedDiagram& placed) {
   std::vector<LevelTransfer> out(placed.levels.size());
   const std::size_t batch = at(placed.problem->packing.batch);

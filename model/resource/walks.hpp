@@ -10,16 +10,16 @@
 
 namespace napkin {
 
-/// The walks of the blocks that run: no more than slots, so that the table stays in the processor's first caches.
+/// The walks of running blocks, as many as slots at most, so that the table fits the processor's first caches.
 class Walks {
  public:
   struct Walk {
-    std::int64_t step = -1;  ///< in which a block of it touched last
-    std::size_t blocks = 0;  ///< that joined, and have not left
-    std::size_t leader = 0;  ///< the slot whose block touched last
+    std::int64_t step = -1;  ///< step in which a block of it last touched
+    std::size_t blocks = 0;  ///< blocks that joined and have not left
+    std::size_t leader = 0;  ///< slot whose block touched last
   };
 
-  /// `facts`: of a block, numbers that decide its walk.
+  /// Prepares the table; `facts` is the number of values that decide a block's walk.
   Walks(std::size_t slots, std::size_t facts)
       : facts_(facts),
         first_(std::bit_ceil(2 * slots), none),
@@ -31,7 +31,7 @@ class Walks {
   }
   [[nodiscard]] Walk& operator[](std::size_t walk) { return walks_[walk]; }
 
-  /// The walk of a block with those facts, which joins it; at most a block for each slot at a time.
+  /// Joins a block to the walk with those facts, at most a block for each slot at a time. Returns the walk.
   std::size_t join(const std::vector<std::uint64_t>& facts) {
     std::uint64_t hash = 0;
     for (const std::uint64_t fact : facts) hash = std::rotl((hash ^ fact) * 0x9E3779B97F4A7C15U, 29);
@@ -51,7 +51,7 @@ class Walks {
     return walk;
   }
 
-  /// Returns whether other blocks are left in the walk.
+  /// Removes a block from the walk. Returns whether others are left.
   bool leave(std::size_t walk) {
     if (--walks_[walk].blocks > 0) return true;
     std::size_t* link = &first_[bucket_[walk]];
@@ -68,9 +68,9 @@ class Walks {
   }
 
   std::size_t facts_;
-  std::vector<std::size_t> first_, next_;  // by bucket and by walk: the next walk of a bucket
-  std::vector<std::size_t> bucket_;        // by walk
-  std::vector<std::uint64_t> keys_;        // by walk and fact
+  std::vector<std::size_t> first_, next_;  // hash chains: each bucket's first walk, each walk's next walk
+  std::vector<std::size_t> bucket_;        // bucket of each walk
+  std::vector<std::uint64_t> keys_;        // facts of each walk
   std::vector<Walk> walks_;
   std::vector<std::size_t> free_;
 };

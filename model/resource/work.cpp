@@ -32,7 +32,7 @@ class Worker {
   }
 
  private:
-  /// Index tuples of an operation at full size; of the mask's pairs only those that are seen.
+  /// Returns the index tuples of an operation at full size; masked pairs do not count.
   [[nodiscard]] Count products(OpId id, const Operation& o) const {
     std::vector<AxisId> axes = d_.arrays[at(o.outputs[0])].axes;
     for (const AxisId own : o.own) {
@@ -48,8 +48,7 @@ class Worker {
     return out * visible_pairs(p_.problem->mask, p_.problem->sizes[at(row)].get(), p_.problem->sizes[at(column)].get());
   }
 
-  /// The mask whose hidden pairs the operation is spared: where whole chunks are left out, and wherever they count for
-  /// nothing.
+  /// Returns the mask whose hidden pairs the operation skips: if whole chunks are left out, or if they do not matter.
   [[nodiscard]] std::optional<std::array<AxisId, 2>> mask_of(OpId id, const std::vector<AxisId>& axes) const {
     const auto has = [&](AxisId axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); };
     if (p_.problem->mask.kind == Mask::Kind::none) return std::nullopt;
@@ -60,7 +59,7 @@ class Worker {
     return std::nullopt;
   }
 
-  /// How often a phase's operations run, all blocks.
+  /// Returns the number of runs of a phase's operations, all blocks.
   [[nodiscard]] Count runs(Phase phase) const {
     const PlacedLevel& block = p_.block();
     if (phase != Phase::loop || !s_.stream) return block.groups;
@@ -72,14 +71,15 @@ class Worker {
     return out;
   }
 
-  /// Elements of an array in one block's tile (one iteration's chunk of the streamed axis).
+  /// Returns the elements of an array in a block's tile, for the streamed axis in a chunk.
   [[nodiscard]] Count tile(const std::vector<AxisId>& axes) const {
     Count out = 1;
     for (const AxisId axis : axes) out *= s_.stream == axis ? p_.block().chunk : p_.block().extent[at(axis)];
     return out;
   }
 
-  /// Of one run in one block: a softmax takes one an element and, streamed, one a row for the rescale.
+  /// Returns the exponentials of one run in one block: a softmax takes one an element and, streamed, one a row for the
+  /// rescale.
   [[nodiscard]] Count exponentials(const PlacedOperation& op, const Operation& o) const {
     const std::vector<AxisId>& axes = d_.arrays[at(o.outputs[0])].axes;
     if (o.kind == OpKind::map) {
@@ -97,8 +97,8 @@ class Worker {
     return tile(axes) + row;
   }
 
-  /// Values that change type: from the accumulator's (fp32 unless the mapping says so; vector units compute in fp32) to
-  /// that of the variable that keeps the result, and from there to that of the staging variable. All blocks.
+  /// Returns the values that change type in all blocks: from the accumulator's type (fp32 unless the mapping says
+  /// otherwise; vector units compute in fp32) to the result variable's, and from there to the staging variable's.
   [[nodiscard]] Count conversions(const PlacedOperation& op, const Operation& o) const {
     if (p_.machine->tensor.empty()) return 0;  // the abstract machine has one type
     DType made = DType::f32;

@@ -21,7 +21,7 @@ std::int64_t value(const Tile& tile, KnobId knob) { return tile.values[static_ca
 
 const Knob& knob_of(const Mapping& mapping, KnobId knob) { return mapping.knobs[static_cast<std::size_t>(knob)]; }
 
-/// The word that the knob has in this tile, or nothing where it is a number.
+/// Returns the word that the knob has in this tile, or nothing where it is a number.
 std::optional<std::string> word(const Mapping& mapping, const Tile& tile, KnobId knob) {
   const std::vector<std::string>& words = knob_of(mapping, knob).words;
   const auto index = static_cast<std::size_t>(value(tile, knob));
@@ -39,7 +39,7 @@ void require_form(const Mapping& mapping, std::string_view form, std::string_vie
               fmt::format("a mapping whose 'emit' is {}", form));
 }
 
-/// The axis that the agents of a block divide among themselves first: the rows of its tile.
+/// Returns the axes that a block's agents divide among themselves, the rows of its tile first.
 std::vector<std::string> row_axes(const Mapping& mapping) {
   for (const Agent& agent : mapping.agents) {
     if (!agent.splits.empty()) return {agent.splits.front()};
@@ -47,7 +47,7 @@ std::vector<std::string> row_axes(const Mapping& mapping) {
   return {};
 }
 
-/// The lowest level at which the mapping streams an axis: the block's.
+/// Returns the lowest level at which the mapping streams an axis: the block's.
 const LevelMapping* streaming_level(const Mapping& mapping) {
   const LevelMapping* found = nullptr;
   for (const LevelMapping& level : mapping.levels) {
@@ -56,8 +56,8 @@ const LevelMapping* streaming_level(const Mapping& mapping) {
   return found;
 }
 
-/// Triton's name of a knob. M: the rows that a block's warps divide; where a second grouped axis has a knob that is N
-/// and the streamed one K, else the streamed one is N. Counts have Triton's keyword names.
+/// Triton's names of knobs. M: the rows that a block's warps divide; N: the second grouped axis with a knob, which
+/// makes the streamed axis K, else the streamed axis. Counts have Triton's keyword names.
 struct TritonNames {
   std::string rows, columns, depth;
 
@@ -105,7 +105,7 @@ std::string triton_config(const Mapping& mapping, const TritonNames& names, cons
   return fmt::format("triton.Config({{{}}}{})", constants, keywords);
 }
 
-/// A number that the tuple needs: the knob's, or 1 where the mapping has no such knob and it may be left out.
+/// Returns a number of the tuple: the knob's, or 1 if the mapping lacks an optional knob.
 std::int64_t number_of(const Mapping& mapping, const Tile& tile, const char* name, bool optional = false) {
   const auto knob = mapping.find_knob(name);
   if (knob) return value(tile, *knob);
@@ -118,7 +118,7 @@ bool chosen(const Mapping& mapping, const Tile& tile, const char* name, std::str
   return knob ? word(mapping, tile, *knob) == choice : otherwise;
 }
 
-/// What FlashAttention's Hopper kernels may be told.
+/// The options of FlashAttention's Hopper kernels.
 struct FlashTile {
   std::int64_t rows = 0, columns = 0;
   bool p_in_registers = true, overlap = true;

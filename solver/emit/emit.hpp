@@ -11,27 +11,27 @@
 
 namespace napkin {
 
-/// {"kernel": ..., "tile": {...}}, one line of JSON.
+/// Emits one line of JSON: {"kernel": ..., "tile": {...}}.
 [[nodiscard]] std::string emit_json(const Mapping& mapping, const Tile& tile);
-/// A self-contained C++ header: a constexpr struct with every knob, shared-memory offsets and register counts, and
-/// static_asserts on the machine's limits. It stands in an inline namespace of the question's and tile's own name, so
-/// that headers of one kernel can stand side by side.
+/// Emits a self-contained C++ header: a constexpr struct with every knob, shared-memory offset and register count, and
+/// static_asserts on the machine's limits. An inline namespace named after question and tile lets headers of one kernel
+/// coexist.
 [[nodiscard]] std::string emit_cpp(const PlacedDiagram& placed, const Plan& plan);
-/// triton.Config({...}, num_warps=, num_stages=) as a Python list. `about`: a comment before it; empty: none.
+/// Emits a Python list of triton.Config({...}, num_warps=, num_stages=), after the comment `about`, if it is not empty.
 [[nodiscard]] std::string emit_triton(const Mapping& mapping, const std::vector<Tile>& tiles,
                                       const std::string& about = "");
-/// The knob that Triton calls so (BLOCK_M, num_warps), or a knob of that name itself; "" where there is none.
+/// Returns the knob that Triton calls `name` (BLOCK_M, num_warps), or the knob of that name itself; "" if there is
+/// none.
 [[nodiscard]] std::string knob_of_triton(const Mapping& mapping, const std::string& name);
-/// FlashAttention-3's tuple {kBlockM, kBlockN, MmaPV_is_RS, IntraWGOverlap}.
+/// Emits FlashAttention-3's tuple {kBlockM, kBlockN, MmaPV_is_RS, IntraWGOverlap}.
 [[nodiscard]] std::string emit_fa3(const Mapping& mapping, const Tile& tile, const std::string& about = "");
-/// FwdConfig(m_block_size=, n_block_size=, mma_pv_is_rs=, intra_wg_overlap=) as a Python list: what FlashAttention-4
-/// calls the choices of its Hopper kernel, which are FlashAttention-3's. Tiles that agree in all of them stand
-/// there once.
+/// Emits a Python list of FwdConfig(m_block_size=, n_block_size=, mma_pv_is_rs=, intra_wg_overlap=), FlashAttention-4's
+/// names for the options of its Hopper kernel, which are FlashAttention-3's. Tiles with equal options are listed once.
 [[nodiscard]] std::string emit_fa4(const Mapping& mapping, const std::vector<Tile>& tiles,
                                    const std::string& about = "");
 
-/// "attention on h200-sxm, bf16, causal: h=16 q=8192 x=8192 d=128; kernel attention_sm90": what a tile was selected
-/// for.
+/// Describes the question of a tile: "attention on h200-sxm, bf16, causal: h=16 q=8192 x=8192 d=128; kernel
+/// attention_sm90".
 [[nodiscard]] std::string about_question(const Diagram& diagram, const Mapping& mapping, const Machine& machine,
                                          const Problem& problem);
 

@@ -15,10 +15,10 @@ namespace {
 using emit::identifier;
 using emit::type_identifier;
 
-/// Lines of the struct; each name is given once, even where two of the mapping's names make one identifier.
+/// The lines of the struct; each name is given once, even if two names of the mapping make one identifier.
 class Struct {
  public:
-  /// A name that the current scope does not hold yet.
+  /// Returns the name, made unique in the current scope.
   std::string unique(std::string name) {
     while (!names_.insert(name).second) name += '_';
     return name;
@@ -49,7 +49,7 @@ class Struct {
   std::set<std::string> names_, outer_;
 };
 
-/// A comment's text on one line, whatever a mapping's author wrote.
+/// Puts a comment's text on a single line, as a mapping's author may have written line breaks.
 std::string one_line(std::string text) {
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < ' ' || c == '\\') c = ' ';
@@ -133,7 +133,8 @@ void add_threads(Struct& out, const PlacedDiagram& placed, const Plan& plan) {
   out.close();
 }
 
-/// "h200_sxm_bf16_h16_q8192_1f3a90c2": the question in short, and a number made of the whole question and the tile.
+/// Returns the namespace's name, "h200_sxm_bf16_h16_q8192_1f3a90c2": the question in short, and a hash of question and
+/// tile.
 std::string own_namespace(const PlacedDiagram& placed, const std::string& about) {
   std::uint32_t hash = 2166136261U;  // FNV-1a
   const auto add = [&](std::string_view text) {

@@ -10,7 +10,7 @@
 
 namespace napkin {
 
-/// C as it stands in a host function with `rank`, a communicator `comm` and streams `work` and `copies`. `launches`:
+/// Emits C for a host function with `rank`, a communicator `comm` and streams `work` and `copies`. `launches` holds
 /// kernel and shape of each launch that any rank makes.
 [[nodiscard]] std::string emit_nccl(const Division& division, const std::vector<Transport>& transports,
                                     const std::string& island, const std::vector<std::vector<std::string>>& launches);

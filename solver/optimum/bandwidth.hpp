@@ -12,14 +12,16 @@ namespace napkin {
 struct Rates {
   double flops = 0;
   double values = 0;
-  /// Kdot / Hdot: FLOP that must come with every value moved.
+  /// Returns Kdot / Hdot: the FLOP that must come with every value moved.
   [[nodiscard]] double balance() const { return flops / values; }
 };
 
-/// A machine's dense peak for that type, and the pipe into `level`. Throws Error where either is missing.
+/// Returns a machine's dense peak for that type, and the rate of the pipe into `level`. Throws Error if either is
+/// missing.
 [[nodiscard]] Rates rates_of(const Machine& machine, LevelId level, DType type, Hertz clock);
 
-/// When a matmul with K = 2abc FLOP and H/K = M^-1/2 + 1/(2b) is not bound by the pipe:  H/K <= Hdot/Kdot.
+/// The sizes from which a matmul with K = 2abc FLOP and H/K = M^-1/2 + 1/(2b) is not bound by the pipe: H/K <=
+/// Hdot/Kdot.
 struct MatmulMinima {
   double memory = 0;           ///< least M, values, for b -> infinity: (Kdot/Hdot)^2
   double depth = 0;            ///< least b for M -> infinity: Kdot / (2 Hdot)
@@ -27,10 +29,12 @@ struct MatmulMinima {
 };
 [[nodiscard]] MatmulMinima matmul_minima(const Rates& rates, double memory);
 
-/// The least M in bytes: only the accumulators fill it, so FP32 ones need twice what FP16 ones need (erratum P20).
+/// Returns the least M in bytes: only the accumulators fill it, so FP32 ones need twice what FP16 ones need (erratum
+/// P20).
 [[nodiscard]] double least_accumulator_bytes(const MatmulMinima& minima, double accumulator_bytes);
 
-/// Attention: H/K = d/M + 1/(2x), K = 4 q x d. With M = 2 d g_q the first part asks for g_q rows whatever d is.
+/// The sizes from which attention is not bound by the pipe: H/K = d/M + 1/(2x), K = 4 q x d. With M = 2 d g_q the first
+/// term depends on g_q alone.
 struct AttentionMinima {
   double rows = 0;    ///< least g_q for x -> infinity: Kdot / (2 Hdot)
   double memory = 0;  ///< M = 2 d g_q, values
@@ -38,24 +42,24 @@ struct AttentionMinima {
 };
 [[nodiscard]] AttentionMinima attention_minima(const Rates& rates, double d);
 
-/// One iteration of a streamed kernel on one processor.
+/// An iteration of a streamed kernel on one processor.
 struct StreamLoad {
   double bytes = 0;             ///< H_B: streamed bytes an iteration and block
   double clocks_per_row = 0;    ///< k_TC: compute clocks an iteration and row of g_q
   double processors = 0;        ///< N_SM
   double clock = 0;             ///< f_K, hertz
   double bytes_per_second = 0;  ///< B, all processors together
-  double sharers = 1;           ///< blocks that share one stream through a cache (erratum L8)
+  double sharers = 1;           ///< blocks that share a stream through a cache (erratum L8)
 };
-/// Least g_q with  k_TC g_q / f_K >= H_B N_SM / B :  g_q >= f_K H_B N_SM / (k_TC B).  (erratum P1)
+/// Returns the least g_q with k_TC g_q / f_K >= H_B N_SM / B, that is g_q >= f_K H_B N_SM / (k_TC B). (erratum P1)
 [[nodiscard]] double least_rows(const StreamLoad& load);
 
-/// One column on the tensor units: operations and clocks a row and iteration. (eq. 11.1)
+/// A column on the tensor units: operations and clocks a row and iteration. (eq. 11.1)
 struct TensorColumn {
   double operations = 0;
   double clocks = 0;
 };
-/// FLOP/s when the tensor units never wait: sum operations / sum clocks * N_SM * f_K.
+/// Returns the FLOP/s of tensor units that never wait: sum operations / sum clocks * N_SM * f_K.
 [[nodiscard]] double tensor_bound_rate(std::span<const TensorColumn> columns, double processors, double clock);
 
 }  // namespace napkin

@@ -27,12 +27,12 @@ struct ProgramAxis {
   AxisId axis = 0;
   double size = 1;
   Product symbol;       ///< the name; empty (1) for an axis of size 1 by default
-  bool limited = true;  ///< g_i is in the memory limit; false: it costs no memory, so g_i = a_i
+  bool limited = true;  ///< true if g_i counts in the memory limit; false: it costs no memory, so g_i = a_i
 };
 
 struct ProgramTerm {
   ArrayId array = 0;
-  double coefficient = 0;  ///< A_t, weighted
+  double coefficient = 0;  ///< weighted coefficient A_t
   AxisSet lacks = 0;       ///< J_t
   Product symbol;          ///< A_t in axis names
 };
@@ -44,35 +44,35 @@ struct GeometricProgram {
   Product resident_symbol;
 };
 
-/// One power of the memory:  alpha(a) * M^-beta.
+/// A power of the memory: alpha(a) * M^-beta.
 struct PowerTerm {
   double alpha = 0;
   double beta = 0;
-  std::optional<Product> symbol;  ///< alpha M^-beta in axis names, where it is one product
-  std::string text;               ///< as text; a number where no symbol exists
+  std::optional<Product> symbol;  ///< alpha M^-beta in axis names, if it is a single product
+  std::string text;               ///< the power as text; a number if it has no symbol
 };
 
-/// Which upper limits the group sizes have: those of the axes, or none (the text-book form, eq. 1).
+/// The upper limits of group sizes: those of the axes, or none (the textbook form, eq. 1).
 enum class Box { axes, none };
 
 struct ClosedForm {
-  bool fits = false;  ///< false where the memory is below y: group sizes are then 1
-  /// True: transfer = sum alpha M^-beta as long as the limits that bind stay (theorem (ii) or (iii)). False: the last
-  /// term is the leading one only, exact for M -> infinity (theorem (iv), erratum P15).
+  bool fits = false;  ///< false if the memory is below y, so that group sizes are 1
+  /// True if transfer = sum alpha M^-beta while the same limits bind (theorem (ii) or (iii)); false if the last term is
+  /// only the leading one, exact for M -> infinity (theorem (iv), erratum P15).
   bool exact = true;
-  std::vector<PowerTerm> terms;  ///< one per beta, ascending; beta = 0 first where there is one
+  std::vector<PowerTerm> terms;  ///< terms by ascending beta, each beta once; beta = 0 first if present
   double transfer = 0;           ///< H* of the real-valued programme, whether or not the terms are exact
   std::vector<double> group;     ///< optimal g by program axis
   double local_exponent = 0;     ///< -d ln(non-constant part) / d ln M at the optimum
   std::string formula;           ///< "2 q d + 4 q x d^2 / M"
 };
 
-/// The minimum and its closed form at `memory` (in the unit of y). Axes at a limit are clamped and the rest is solved
-/// again, so capped forms come out: matmul a^2 b c / M + b c + a c, GQA 2 g q d + 2 x d. Of several equal optima the
-/// axis declared last takes the largest share. Throws Error for an empty programme or more than 64 axes.
+/// Returns the minimum and its closed form at `memory` (in the unit of y). Axes at a limit are clamped and the rest
+/// solved again: matmul a^2 b c / M + b c + a c. The axis declared last takes the largest share of equal optima. Throws
+/// Error for an empty programme or more than 64 axes.
 [[nodiscard]] ClosedForm closed_form(const GeometricProgram& program, double memory, Box box = Box::axes);
 
-/// The H of given real group sizes: the objective itself.
+/// Evaluates the objective: H of given real group sizes.
 [[nodiscard]] double transfer_at(const GeometricProgram& program, const std::vector<double>& group);
 
 }  // namespace napkin

@@ -224,6 +224,10 @@ class Search {
 
 }  // namespace
 
+// H is a step function of each group size, so on all axes but one only the smallest multiple with a given number of
+// groups is tried; the remaining axis is as large as fits. Ties prefer the larger chunk, then the smaller group of the
+// first axis, of the second, and so on. The last axis that some array lacks takes spare memory; an axis that no array
+// lacks has its smallest group.
 std::optional<IntegerOptimum> integer_optimum(const IntegerProblem& problem) {
   if (problem.axes.size() > 64) throw Error("optimum", "more than 64 grouped axes", "at most 64");
   std::optional<IntegerOptimum> best;

@@ -14,9 +14,9 @@ namespace napkin {
 
 struct IntegerAxis {
   Count size = 1;
-  Count multiple = 1;               ///< g must be a multiple of this (lcm of the divisors)
-  bool divides = false;             ///< g must also divide the size
-  std::optional<Count> fixed = {};  ///< the only size there is, whatever the others say
+  Count multiple = 1;               ///< lcm of the divisors, of which g must be a multiple
+  bool divides = false;             ///< true if g must also divide the size
+  std::optional<Count> fixed = {};  ///< single possible size, if there is one
 };
 
 /// coefficient * prod_{i in lacks} ceil(a_i / g_i): an array, at full size, once per group of the axes it lacks.
@@ -25,11 +25,13 @@ struct IntegerTerm {
   std::uint64_t lacks = 0;  ///< set of positions in IntegerProblem::axes
 };
 
-/// minimise  sum of terms   s.t.  memory(g, s) <= limit,  g_i a multiple of k_i up to round_up(a_i, k_i).
+/// The problem: minimise the sum of terms subject to memory(g, s) <= limit, g_i a multiple of k_i up to round_up(a_i,
+/// k_i).
 struct IntegerProblem {
   std::vector<IntegerAxis> axes;
   std::vector<IntegerTerm> terms;
-  /// Must not fall when a group size or the chunk grows. An Overflow thrown by it counts as "too large".
+  /// The memory of group sizes and a chunk, which must not fall when one of them grows. An Overflow that it throws
+  /// counts as "too large".
   std::function<Count(std::span<const Count> group, Count chunk)> memory;
   Count limit = 0;
   std::vector<Count> chunks = {1};  ///< the stream sizes to try
@@ -37,20 +39,17 @@ struct IntegerProblem {
 
 struct IntegerOptimum {
   Count transfer;
-  std::vector<Count> group;  ///< by axis of the problem
+  std::vector<Count> group;  ///< group sizes by axis of the problem
   Count chunk = 1;
   Count memory;
   std::int64_t examined = 0;  ///< complete assignments evaluated
 };
 
-/// The minimum, or nothing where even the smallest groups do not fit. H is a step function of each g, so only the
-/// smallest multiple with a given number of groups is tried on all axes but one, which is as large as fits.
-/// Ties: the larger chunk; then the smaller group of the first axis, of the second, ...; the last axis that some array
-/// lacks is as large as fits (spare memory goes there); an axis that no array lacks has its smallest group.
-/// Throws Overflow where the minimum itself needs more than 64 bits, Error for sizes, multiples or chunks below 1.
+/// Finds the minimum; nothing if not even the smallest groups fit. Ties: see the definition. Throws Overflow if the
+/// minimum needs more than 64 bits, Error for sizes, multiples or chunks below 1.
 [[nodiscard]] std::optional<IntegerOptimum> integer_optimum(const IntegerProblem& problem);
 
-/// H of the given group sizes, exactly. Throws Overflow.
+/// Computes H of the given group sizes exactly. Throws Overflow.
 [[nodiscard]] Count transfer_of(const IntegerProblem& problem, std::span<const Count> group);
 
 }  // namespace napkin

@@ -76,6 +76,10 @@ TransferLaw optimum_law(GeometricProgram program) {
   return [program = std::move(program)](double memory) { return closed_form(program, memory).transfer; };
 }
 
+// Weight and memory of each level; c is the next ordinary level below it.
+//   ordinary        w,             M
+//   cache           w,             N_max M_c     (Theorem 2: outputs stay in the N children; caption: erratum P8)
+//   cross-transfer  w_c - w,       N_max M_c     (Theorem 3); level c then weighs w, not w_c
 std::vector<EffectiveLevel> effective_levels(std::span<const MemoryLevel> levels) {
   std::vector<EffectiveLevel> result;
   for (std::size_t i = 0; i < levels.size(); ++i) {

@@ -217,6 +217,10 @@ std::vector<double> value_bytes(const Diagram& diagram, DType type) {
   return bytes;
 }
 
+// `resident` (y) is the largest sum, over drawn columns, of the values per unit of group volume of the arrays that
+// carry every grouped axis and not the stream: 2 d for attention (Q and O), 1 for matmul (C, erratum P13). If no array
+// carries all grouped axes (outputs lack a split axis), only the largest set that some array carries is limited: a
+// relaxation, still a lower bound.
 GeometricProgram program_of(const Streamed& streamed, const Problem& problem, const std::vector<double>& weight,
                             Border border) {
   const std::vector<AxisId> grouped = grouped_axes(streamed);

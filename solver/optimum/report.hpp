@@ -20,31 +20,31 @@ struct IntegerReport {
 };
 
 struct FormulaReport {
-  std::string transfer;  ///< of any tile: "2 q d + 2 q x d / g_q"
-  std::string memory;    ///< its largest column at the optimum: "2 g_q d + 2 s_x d"
-  std::string optimum;   ///< of the best tile: "2 q d + 4 q x d^2 / M"
+  std::string transfer;  ///< transfer of any tile: "2 q d + 2 q x d / g_q"
+  std::string memory;    ///< memory, as the largest column at the optimum: "2 g_q d + 2 s_x d"
+  std::string optimum;   ///< transfer of the best tile: "2 q d + 4 q x d^2 / M"
 };
 
 struct OptimumReport {
-  bool fits = false;             ///< the memory holds at least the smallest group
-  std::vector<PowerTerm> terms;  ///< of the limits that bind at this memory; one per beta
-  bool exact = true;             ///< transfer is the sum of the terms (else the last one is only the leading power)
+  bool fits = false;             ///< true if the memory holds at least the smallest group
+  std::vector<PowerTerm> terms;  ///< terms under the limits that bind at this memory, each beta once
+  bool exact = true;             ///< true if transfer is the sum of the terms; else the last is only the leading power
   double transfer = 0;           ///< H*, values
   std::vector<std::pair<std::string, double>> group;  ///< real-valued
-  ClosedForm textbook;                                ///< without the upper limits of the axes (eq. 1)
-  std::optional<IntegerReport> integer;               ///< nothing where nothing fits
-  /// Exact integer optimum over closed form, at least 1; 0 where there is no integer optimum, or where a mask is
-  /// active (the closed form counts every pair).
+  ClosedForm textbook;                                ///< closed form without the upper limits of the axes (eq. 1)
+  std::optional<IntegerReport> integer;               ///< integer optimum; none if not even groups of 1 fit
+  /// The exact integer optimum over the closed form, at least 1; 0 without an integer optimum, or under a mask (the
+  /// closed form counts every pair).
   double ratio = 0;
   FormulaReport formula;
 };
 
-/// The closed form and the exact integer optimum (streams 1, no divisors, memory_lower_bound <= memory). Under a mask
-/// that leaves chunks out, the integer optimum tries every size of the masked row axis and is as exact (up to 65,536
-/// sizes, the largest that fit). Throws Overflow, Error.
+/// Finds the closed form and the exact integer optimum (streams 1, no divisors, memory_lower_bound <= memory). A mask
+/// that leaves chunks out is counted too, over every size of the masked row axis (the largest 65,536 that fit). Throws
+/// Overflow, Error.
 [[nodiscard]] OptimumReport optimum_of(const Streamed& streamed, const Problem& problem, Values memory);
 
-/// The integer optimum alone, with this problem's divisors and chunks in place of the defaults.
+/// Finds the integer optimum alone, with this problem's divisors and chunks.
 [[nodiscard]] std::optional<IntegerOptimum> integer_optimum_of(const Streamed& streamed, const Problem& problem,
                                                                const IntegerProblem& limits);
 

@@ -53,23 +53,23 @@ struct Product {
   bool operator==(const Product&) const = default;
 };
 
-/// base^power alone.
+/// Makes base^power.
 [[nodiscard]] Product symbol(int rank, std::string base, Exponent power = 1);
 [[nodiscard]] Product operator*(const Product& a, const Product& b);
 [[nodiscard]] Product power(const Product& a, Exponent exponent);
 
-/// A sum of products with like terms collected, in the order of their first appearance.
+/// Collects like terms, in the order of their first appearance.
 [[nodiscard]] std::vector<Product> collect(const std::vector<Product>& sum);
 
-/// A sum as one product: the common factor times the rest, the rest as one factor: x d + x dv = x (d + dv).
+/// Factors a sum into the common factor times the rest: x d + x dv = x (d + dv).
 [[nodiscard]] Product as_product(const std::vector<Product>& sum);
 
-/// "2 q d", "a c / M^(1/2)", "2 q x d / (g_q g_h)", "7".
+/// Prints a product: "2 q d", "a c / M^(1/2)", "2 q x d / (g_q g_h)", "7".
 [[nodiscard]] std::string print(const Product& product);
-/// "2 q d + 4 q x d^2 / M"; "0" for an empty sum.
+/// Prints a sum: "2 q d + 4 q x d^2 / M"; "0" if it is empty.
 [[nodiscard]] std::string print(const std::vector<Product>& sum);
 
-/// The fraction of denominator up to 64 within 1e-9 of x, where there is one.
+/// Returns the fraction of denominator up to 64 within 1e-9 of x, if there is one.
 [[nodiscard]] std::optional<Exponent> as_fraction(double x);
 
 }  // namespace napkin

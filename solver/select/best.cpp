@@ -10,7 +10,7 @@ constexpr double forever = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-/// What a runner-up may take at most to be of interest.
+/// Returns the longest time that can still be the runner-up's.
 double Best::second_time() const {
   if (!runner_up_) return 0;
   return second_.row == nullptr ? forever : second_.time;
@@ -48,7 +48,7 @@ void Best::take(const Found& found) {
   if (best_.size() > most_) best_.pop_back();
 }
 
-/// Before `found` is taken into best_, whose first tile is the first of all.
+/// Updates the runner-up before `found` enters best_, whose first tile is the best of all.
 void Best::take_second(const Found& found) {
   if (best_.empty() || found.time == best_.front().time) return;
   if (found.time < best_.front().time)

@@ -1,5 +1,5 @@
 #pragma once
-// Best keeps what a scan has found so far: of attention at 8192 the five best tiles of different sizes, and the first
+// Best keeps the results of a scan so far: of attention at 8192 the five best tiles of different sizes, and the first
 // one that takes another time than the best.
 
 #include <cstdint>
@@ -13,7 +13,8 @@
 
 namespace napkin {
 
-/// Tiles that were timed: the best of each size, at most so many, and the best whose time differs from the first's.
+/// The best timed tiles: the best of each size, for at most so many sizes, and the best tile whose time differs from
+/// the first's.
 class Best {
  public:
   struct Found {
@@ -24,13 +25,14 @@ class Best {
     mutable std::optional<Count> into_blocks = {};  ///< bytes_into_blocks(), where another tile takes that time too
   };
   using BytesOf = std::function<Count(const TileRow&)>;
-  /// `runner_up`: whether the second is wanted. `limit`: seconds; a tile that takes longer need not be found.
+  /// Collects the `most` best sizes; `runner_up` tells whether the second best time is wanted too. A tile that takes
+  /// longer than `limit` seconds may be missing.
   Best(std::size_t most, BytesOf bytes_of, bool runner_up = true,
        double limit = std::numeric_limits<double>::infinity())
       : most_(most), bytes_of_(std::move(bytes_of)), runner_up_(runner_up), limit_(limit) {}
-  /// No tile of that size that takes longer changes anything.
+  /// Returns the time beyond which no tile of that size changes the result.
   [[nodiscard]] double enough(std::int64_t size) const;
-  /// No tile of any further size that takes longer changes anything.
+  /// Returns the time beyond which no tile of any further size changes the result.
   [[nodiscard]] double enough() const;
   void take(const Found& found);
   [[nodiscard]] const std::vector<Found>& best() const { return best_; }

@@ -48,7 +48,8 @@ void next_tile(const Space& space, std::vector<std::size_t>& digits, Tile& tile)
   }
 }
 
-/// The first rule of the plan that the tile violates, index into Rules::plan; none: their number.
+/// Returns the first rule of the plan that the tile violates, as an index into Rules::plan; their number if it violates
+/// none.
 std::size_t find_misfit(const Rules& rules, const PlacedDiagram& placed, const Plan& needs, Candidates::Misfit& out) {
   std::size_t first = rules.plan.size();
   double part = 0;
@@ -72,7 +73,7 @@ KnobSet knobs_of_rules(const Rules& rules) {
   return set;
 }
 
-/// Knobs that size an axis which blocks or chunks divide: lengths cut their domains.
+/// Returns the knobs that size an axis divided by blocks or chunks; lengths cut their domains.
 KnobSet knobs_of_divided_axes(const Question& question) {
   const LevelMapping* block = block_level_of(*question.mapping);
   KnobSet set = 0;
@@ -194,7 +195,7 @@ void Candidates::judge(const Rules& rules, const Placer& placer) {
   keep(counts, verdicts);
 }
 
-/// The counts above 0, by cell.
+/// Stores the counts above 0, cell by cell.
 void Candidates::keep(const std::vector<std::uint32_t>& counts, std::size_t verdicts) {
   std::vector<KnobId> knobs;
   for (auto k = static_cast<KnobId>(space_.domains.size()); k-- > 0;) {

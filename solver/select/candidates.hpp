@@ -1,9 +1,9 @@
 #pragma once
-// Candidates are the tiles of one kind of question, each with what the rules say of it: of 276,480 tiles of
+// Candidates are the tiles of one kind of question, each with the results of the rules: of 276,480 tiles of
 // attention_sm90 at d = 128 the knobs' rules leave 9,216, of which 4,869 fit an SM.
 //
 // A kind is everything of a question but its lengths: the sizes of the axes that blocks and chunks divide, and how wide
-// the window of a mask is. Rules that read lengths are asked again at every question.
+// the window of a mask is. Rules that read lengths are evaluated for every question.
 
 #include <cstdint>
 #include <string>
@@ -21,21 +21,21 @@ struct Rejections {
   std::vector<std::pair<std::string, Count>> rejected;  ///< each tile under the first constraint that it violates
 };
 
-/// The knobs that size an axis or count an agent's instances: tiles that agree in them are of one size.
+/// Returns the knobs that size an axis or count an agent's instances. Tiles that agree in them are of one size.
 [[nodiscard]] KnobSet size_knobs(const Question& question);
 
-/// By visiting every tile of the question's space, where Candidates of its kind cannot tell.
+/// Counts by visiting every tile of the question's space, for questions that the kind's Candidates cannot count.
 [[nodiscard]] Rejections count_each(const Question& question, const Placer& placer);
 
 class Allowed;
 
 class Candidates {
  public:
-  /// The candidates of every question of `like`'s kind. Throws Error for a space of more than 2^26 tiles.
+  /// Finds the candidates of every question of `like`'s kind. Throws Error for a space of more than 2^26 tiles.
   Candidates(const Question& like, const Placer& placer);
 
   [[nodiscard]] const Space& space() const { return space_; }
-  /// Ranks of the tiles that no rule of the kind rejects, ascending.
+  /// Returns the ranks of the tiles that no rule of the kind rejects, ascending.
   [[nodiscard]] const std::vector<std::uint32_t>& legal() const { return legal_; }
 
   /// A tile that a rule of the plan rejects.
@@ -43,11 +43,11 @@ class Candidates {
     std::uint32_t rank = 0;
     std::uint16_t worst = 0;  ///< the rule that is exceeded by the largest part, index into Rules::plan
     std::uint16_t violated = 0;
-    Excess excess;  ///< of the worst
+    Excess excess;  ///< numbers of the worst violation
   };
   [[nodiscard]] const std::vector<Misfit>& misfits() const { return misfits_; }
 
-  /// The knobs that rules of lengths read, whose domains lengths cut, or that round a grid up.
+  /// Returns the knobs that rules of lengths read, whose domains lengths cut, or that round a grid up.
   [[nodiscard]] KnobSet length_knobs() const { return length_knobs_; }
 
   /// Counts for a question whose fixed knobs are all length knobs (Allowed::can_count).
@@ -60,8 +60,8 @@ class Candidates {
   };
   /// The tiles of given length knobs, by verdict.
   struct Cell {
-    std::uint32_t rank = 0;             ///< of the tile whose other knobs have their first values
-    std::uint32_t first = 0, last = 0;  ///< into counts_
+    std::uint32_t rank = 0;             ///< rank of the tile whose other knobs have their first values
+    std::uint32_t first = 0, last = 0;  ///< range in counts_
   };
   void judge(const Rules& rules, const Placer& placer);
   void keep(const std::vector<std::uint32_t>& counts, std::size_t verdicts);
@@ -74,27 +74,28 @@ class Candidates {
   std::vector<Tiles> counts_;
 };
 
-/// Which candidates one question's lengths and fixed knobs allow.
+/// The candidates that a question's lengths and fixed knobs allow.
 class Allowed {
  public:
   Allowed(const Question& question, const Candidates& candidates);
 
-  /// Whether the tile's length knobs are within the question's domains and its rules of lengths hold.
+  /// Returns true if the tile's length knobs are in the question's domains and its rules of lengths hold.
   [[nodiscard]] bool lengths_hold(const Tile& tile) const;
-  /// Whether the values of fixed knobs are the tile's.
+  /// Returns true if the tile has the values of the fixed knobs.
   [[nodiscard]] bool is_as_fixed(std::int64_t rank) const;
   [[nodiscard]] bool operator()(std::int64_t rank) const;
-  /// Tiles in the question's space, legal or not.
+  /// Returns the number of tiles in the question's space, legal or not.
   [[nodiscard]] Count candidates() const { return own_.candidates; }
-  /// The question's own domains.
+  /// Returns the question's own domains.
   [[nodiscard]] const Space& space() const { return own_; }
   [[nodiscard]] const Rules& rules() const { return rules_; }
-  /// Whether count() counts: no knob is fixed but those that lengths concern.
+  /// Returns true if count() applies: every fixed knob is a length knob.
   [[nodiscard]] bool can_count() const { return fixed_.empty(); }
-  /// Whether the tile's values of all knobs, or of some, are in the question's domains.
+  /// Returns true if the tile's values of all knobs, or of some, are in the question's domains.
   [[nodiscard]] bool in_domains(const Tile& tile) const { return in_domains(tile, cut_); }
   [[nodiscard]] bool in_domains(const Tile& tile, KnobSet knobs) const;
-  /// The first rule of lengths that the tile violates, index into rules().tile; their number where it violates none.
+  /// Returns the first rule of lengths that the tile violates, as an index into rules().tile; their number if it
+  /// violates none.
   [[nodiscard]] std::size_t first_broken(const Tile& tile) const;
 
  private:

@@ -29,7 +29,7 @@ const PipeUse* fullest(const Prediction& prediction) {
   return nullptr;
 }
 
-/// Seconds that a pipe is busy; 0 where the prediction does not have it.
+/// Returns the seconds that a pipe is busy; 0 if the prediction lacks it.
 double busy_seconds(const Prediction& prediction, const std::string& name) {
   for (const PipeUse& pipe : prediction.pipes) {
     if (pipe.name == name) return pipe.busy * prediction.time.value;
@@ -41,7 +41,7 @@ struct Wave {
   double blocks, nodes, fill;
 };
 
-/// How full the waves of blocks are: 1 where every compute node gets equally many.
+/// Returns how full the waves of blocks are: 1 if every compute node gets equally many.
 Wave wave_of(const PlacedDiagram& placed) {
   const double nodes = static_cast<double>(std::max(placed.machine->compute_nodes(), Count(1)));
   const double blocks = static_cast<double>(placed.blocks),
@@ -49,9 +49,9 @@ Wave wave_of(const PlacedDiagram& placed) {
   return {blocks, nodes, waves > 0 ? blocks / (waves * nodes) : 1};
 }
 
-/// Compute nodes that stand idle, in words; "" where that is not what the time goes into.
+/// A cause of lost time: its fraction of the time, and words for it.
 struct Waste {
-  double fraction = 0;  ///< of the time
+  double fraction = 0;  ///< fraction of the time
   std::string words;
 };
 
@@ -66,7 +66,8 @@ Waste last_wave(const Wave& wave) {
           fmt::format("{} blocks fill {:.0f} % of {} waves", number(wave.blocks), 100 * wave.fill, number(waves))};
 }
 
-/// The next larger cause beside what binds an iteration: few blocks, the last wave, the ends, the launch.
+/// Returns the largest cause of lost time beside the fullest pipe: idle nodes, the last wave, the ends of blocks, or
+/// the launch; none if it takes less than a fifth of the time.
 Waste next_cause(const Prediction& p, const Wave& wave, const Machine& machine) {
   constexpr double worth_saying = 0.2;
   const PipeUse* pipe = fullest(p);
@@ -91,14 +92,14 @@ std::string what_binds(const Prediction& prediction, const Wave& wave, const Mac
   return lead + fmt::format("{} binds, busy {:.0f} % of the time", pipe->name, 100 * pipe->busy);
 }
 
-/// "x=96", "p_in=shared".
+/// Writes a knob's value: "x=96", "p_in=shared".
 std::string setting(const Mapping& mapping, KnobId id, std::int64_t value) {
   const Knob& knob = mapping.knobs[at(id)];
   const auto word = static_cast<std::size_t>(value);
   return fmt::format("{}={}", knob.name, word < knob.words.size() ? knob.words[word] : std::to_string(value));
 }
 
-/// The sizes of axes that leave a choice, the one with the most values first: it can grow in the finest steps.
+/// Returns the knobs that size axes and leave a choice, most values first: these grow in the finest steps.
 std::vector<KnobId> axis_sizes(const Question& question, const Space& space) {
   KnobSet all = 0;
   for (const KnobSet set : knobs_by_axis(question.streamed->diagram, *question.mapping)) all |= set;
@@ -111,7 +112,7 @@ std::vector<KnobId> axis_sizes(const Question& question, const Space& space) {
   return sizes;
 }
 
-/// The knobs in which b differs from a, as "x=160,p_in=shared".
+/// Returns the knobs in which b differs from a, as "x=160,p_in=shared".
 std::string difference(const Mapping& mapping, const Tile& a, const Tile& b) {
   std::string text;
   for (std::size_t k = 0; k < mapping.knobs.size(); ++k) {
@@ -121,7 +122,7 @@ std::string difference(const Mapping& mapping, const Tile& a, const Tile& b) {
   return text;
 }
 
-/// "3.1 % slower", "takes as long", "takes 48 times as long"; `ratio`: of two times.
+/// Words the ratio of two times: "is 3.1 % slower", "takes as long", "takes 48 times as long".
 std::string slower_text(double ratio) {
   constexpr double visible = 5e-4;
   if (ratio < 1 + visible) return "takes as long";
@@ -131,8 +132,8 @@ std::string slower_text(double ratio) {
   return fmt::format("takes {} times as long", ratio < 9.95 ? fmt::format("{:.1f}", ratio) : number(std::round(ratio)));
 }
 
-/// "x=144 does not fit: 250 registers of 240", "q=192 with warpgroups=3 fits and is 2.1 % slower". A percentage is of
-/// the tile that the words before it name, with all in which it differs from the best.
+/// Words a larger size: "x=144 does not fit: 250 registers of 240", "q=192 with warpgroups=3 fits and is 2.1 %
+/// slower". The percentage belongs to the tile just named, with all its differences from the best.
 std::string text_of(const Scan::Larger& larger, const Ranked& best, Scan& scan) {
   const Mapping& mapping = *scan.question().mapping;
   const std::string size = setting(mapping, larger.knob, larger.value);
@@ -154,7 +155,7 @@ std::string text_of(const Scan::Larger& larger, const Ranked& best, Scan& scan) 
                             number(larger.excess.available));
 }
 
-/// What stops the next larger sizes, of the two that can grow in the finest steps.
+/// Words what stops the next larger sizes, for the two knobs with the finest steps.
 std::string what_stops(Scan& scan, const Ranked& best) {
   std::string text;
   int clauses = 0;
@@ -167,7 +168,7 @@ std::string what_stops(Scan& scan, const Ranked& best) {
   return text;
 }
 
-/// "32.61 us instead of 32.58 us": as many digits as tell the two apart, at most five; "" where five do not.
+/// Writes two times with as many digits as tell them apart: "32.61 us instead of 32.58 us"; "" if five digits do not.
 std::string instead_of(double seconds, double other) {
   constexpr std::array<std::pair<double, const char*>, 4> units{{{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}}};
   const auto unit =
@@ -181,8 +182,8 @@ std::string instead_of(double seconds, double other) {
   return "";
 }
 
-/// What the time from a to b went into: the pipe that binds b where its work grew by half of that time or more, the
-/// waves behind it; else the clock; else the ends of blocks. "" where no number tells the two apart.
+/// Names the cause of b's longer time: b's binding pipe or its waves if that work grew by half of the loss or more,
+/// else the clock, else the ends of blocks; "" if no number tells the two apart.
 std::string what_it_loses_on(const Prediction& a, const Prediction& b, const Wave& wave_a, const Wave& wave_b) {
   const double lost = b.time.value - a.time.value;
   const double bound = busy_seconds(b, b.bound) - busy_seconds(a, b.bound);

@@ -12,7 +12,7 @@ namespace {
 
 bool is_divided(const Streamed& streamed, AxisId axis) { return streamed.grouped(axis) || streamed.stream == axis; }
 
-/// The first type that the mapping takes and that costs what the question's does: bf16 where that is f16.
+/// Returns the first type that the mapping takes and that costs as much as the question's: bf16 for f16.
 DType cost_type(const Question& question) {
   const DType own = question.problem.dtype;
   const std::vector<std::string>& taken = question.mapping->dtypes;

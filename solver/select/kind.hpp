@@ -1,6 +1,6 @@
 #pragma once
-// A kind of question is what a table serves: attention_sm90 on an H200 at d = 128 under a causal mask, whatever the
-// lengths.
+// A kind of question is a set of questions that share a table: attention_sm90 on an H200 at d = 128 under a causal
+// mask, whatever the lengths.
 
 #include <string>
 
@@ -8,12 +8,12 @@
 
 namespace napkin {
 
-/// The kind of a question as a key, beside its diagram, mapping and machine: what its element type costs, kind of mask,
-/// the sizes that no block divides, and domains that differ from the mapping's.
+/// Returns the key of a question's kind, beside its diagram, mapping and machine: cost of its element type, kind of
+/// mask, sizes that no block divides, and domains that differ from the mapping's.
 [[nodiscard]] std::string kind_of(const Question& question);
 
-/// Whether a tile's extents follow from the question's lengths, an axis cut into so many parts: then a table serves
-/// questions of one shape alone.
+/// Returns true if a tile's extents follow from the question's lengths (an axis cut into so many parts), so that a
+/// table serves a single shape.
 [[nodiscard]] bool serves_one_shape(const Mapping& mapping);
 
 }  // namespace napkin

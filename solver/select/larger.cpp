@@ -37,7 +37,7 @@ class Common {
   bool any_ = false;
 };
 
-/// Fewer violated rules are closer to legal, then the smaller part by which the worst is exceeded.
+/// Returns true if `a` is closer to legal: it violates fewer rules, or the worst of as many by a smaller part.
 bool closer(const Candidates::Misfit& a, const Candidates::Misfit& b) {
   const auto part = [](const Candidates::Misfit& m) { return m.excess.needed / std::max(m.excess.available, 1.0); };
   return a.violated != b.violated ? a.violated < b.violated : part(a) < part(b);

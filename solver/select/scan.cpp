@@ -17,8 +17,8 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Cells of a question: points of the axes that blocks and chunks divide, as many as the mask leaves. Divided by the
-/// cells of one iteration they give no more iterations than there are. 0 for packed sequences: nothing is said.
+/// Returns the number of unmasked points of the axes that blocks and chunks divide, the question's cells. Divided by
+/// an iteration's cells they bound the number of iterations from below. 0 for packed sequences, without such a bound.
 double cells_of(const Question& question) {
   const Problem& problem = question.problem;
   if (!problem.packing.sequences.empty()) return 0;
@@ -34,7 +34,8 @@ double cells_of(const Question& question) {
   return cells * real(visible_pairs(problem.mask, rows.get(), columns.get())) / (real(rows) * real(columns));
 }
 
-/// Cycles of the busiest node at least, for tiles of that part: of equal blocks it runs whole ones.
+/// Returns a lower bound of the busiest node's cycles over the part's tiles. A node runs whole blocks if they are
+/// equal.
 double cycles_of_part(const Question& question, const TileSizes& sizes, const TablePart& part, double iterations) {
   const Problem& problem = question.problem;
   const Streamed& streamed = *question.streamed;
@@ -116,7 +117,7 @@ std::optional<Scan::TileTime> Scan::best_with(KnobId knob, std::int64_t value) {
   return TileTime{space().tile(rank_of(best.best().front().row->legal)), Seconds(best.best().front().time)};
 }
 
-/// Always goes on with the part that has the least bound.
+/// Searches best first: advances the part with the least bound until no part can change the result.
 Best Scan::run(Best best, Only only) {
   std::vector<Walk> line = walks(only);
   const auto later = [](const Walk& a, const Walk& b) {
@@ -134,7 +135,7 @@ Best Scan::run(Best best, Only only) {
   return best;
 }
 
-/// Every part of the question with a bound of all its tiles.
+/// Returns every part of the question with the bound of its tiles.
 std::vector<Scan::Walk> Scan::walks(Only only) {
   const KnobSet lengths = table_->candidates_.length_knobs();  // which all tiles of a part have in common
   const double cells = cells_of(question_);
@@ -155,8 +156,8 @@ std::vector<Scan::Walk> Scan::walks(Only only) {
   return out;
 }
 
-/// Opens the part, bounds some rows more, or times the first one waiting, whichever may bring the least time; returns
-/// whether anything is left.
+/// Opens the part, bounds some rows more, or times the first waiting row, whichever may lead to the least time. Returns
+/// true if anything is left.
 bool Scan::go_on(Walk& walk, Only only, Best& best) {
   if (!walk.open) {
     walk.open = true;
@@ -188,7 +189,7 @@ double Scan::Walk::least_from_next() const {
 
 double Scan::Walk::least_waiting() const { return waiting.empty() ? infinity : waiting.front().least; }
 
-/// Times the first row waiting, where it may be better than what was found.
+/// Times the first waiting row if it may be better than what was found.
 void Scan::time_first(Walk& walk, Best& best) {
   const Bound bound = walk.first();
   const TileRow& row = *bound.row;
@@ -219,7 +220,7 @@ Scan::Bound Scan::Walk::first() {
   return out;
 }
 
-/// Whether the tile has that value of that knob.
+/// Returns true if the tile has that value of that knob.
 bool Scan::is(Only only, std::int64_t rank) const {
   return !only || space().value(rank, at(only->first)) == only->second;
 }
@@ -231,7 +232,7 @@ Scan::Shape& Scan::shape_of(const TablePart& part, const TileRow& any) {
   return shapes_.emplace(&part, Shape{launch_shape(placed), device_bytes(placed)}).first->second;
 }
 
-/// Cycles by the launch in closed form; by what the graph takes at least until it is run.
+/// Returns a bound of a row's cycles: the launch in closed form, on what its graph takes at least until it is run.
 double Scan::bound_of(const TablePart& part, const TileRow& row, const Shape& shape) const {
   const TileTrait& trait = part.traits[row.trait];
   const auto cycles_by = [&](const Period& period) {
@@ -243,7 +244,7 @@ double Scan::bound_of(const TablePart& part, const TileRow& row, const Shape& sh
 
 namespace {
 
-/// Clocks of a block of mean length; where its runs are not known, what none goes below.
+/// Returns the clocks of a block of mean length; if its runs are not known, a lower bound and false.
 std::pair<BlockClocks, bool> clocks_or_least(const TileRow& row, double mean, const MeanBlock& block) {
   double least = block_clocks_at_least(TablePart::least_period(row), mean, block.more.all());
   if (row.period != nullptr) {
@@ -255,8 +256,8 @@ std::pair<BlockClocks, bool> clocks_or_least(const TileRow& row, double mean, co
 
 }  // namespace
 
-/// Returns a block's clocks, of a packed batch their mean. Where blocks persist, `first` is no later behind `next` than
-/// any part's.
+/// Returns a block's clocks, the mean of all blocks for a packed batch. Where blocks persist, `first` is no later
+/// behind `next` than any part's.
 Scan::MeanClocks Scan::block_of(const TablePart& part, const TileRow& row, const LaunchShape& launch) const {
   const TileTrait& trait = part.traits[row.trait];
   const auto of = [&](const auto& one) { return clocks_or_least(row, one.mean, trait.cuts ? one.block : one.uncut); };
@@ -280,7 +281,7 @@ Scan::MeanClocks Scan::block_of(const TablePart& part, const TileRow& row, const
   return sum;
 }
 
-/// Runs the row's graph, or then its blocks, where that is not done yet; returns whether it was not.
+/// Runs the row's graph, or else its blocks, unless that was done. Returns true if it ran any.
 bool Scan::learn(const TablePart& part, const TileRow& row, const LaunchShape& launch) {
   if (row.period != nullptr && block_of(part, row, launch).known) return false;
   const EventGraph& graph = graph_of(row);
@@ -293,14 +294,15 @@ bool Scan::learn(const TablePart& part, const TileRow& row, const LaunchShape& l
   return true;
 }
 
-/// Valid until another row's is asked for.
+/// Returns the row's graph, valid until the next call for another row.
 const EventGraph& Scan::graph_of(const TileRow& row) {
   if (latest_ != &row) graph_ = event_graph(place(row));
   latest_ = &row;
   return graph_;
 }
 
-/// Of a launch of no less energy: at the fastest clock that the card may hold.
+/// Returns a lower bound of the seconds of a launch with at least that energy, at the fastest clock that the card may
+/// hold.
 double Scan::seconds_at_least(const Energy& least, double cycles) const {
   const Hertz clock = model_->rates.known ? clock_at_most(model_->power, least, cycles) : model_->clock.frequency;
   return rounding * cycles / clock.value + launch_;
@@ -310,7 +312,7 @@ Energy Scan::least_energy(const Walk& walk) const {
   return {walk.part->energy * walk.shape->launch.who.total_iterations, walk.shape->device * model_->rates.device};
 }
 
-/// With the row's own energy.
+/// Returns true if the row, with its own energy, may end within `seconds`.
 bool Scan::may_end_within(const Walk& walk, const Bound& bound, double seconds) const {
   if (seconds == infinity || !model_->rates.known) return true;
   const Energy energy{walk.part->energies[bound.row->energy].of(walk.shape->launch),
@@ -366,7 +368,7 @@ LaunchClocks Scan::clocks_of(const TablePart& part, const TileRow& row, const Pl
   return launch_clocks(trait.order, launch, trait.ends, block_of(part, row, launch).clocks, period.clocks);
 }
 
-/// The row's whole prediction.
+/// Makes the row's whole prediction.
 Prediction Scan::full(TablePart& part, const TileRow& row) {
   Timed& known = timed(part, row);
   (void)notice(part, row, known, asked_);

@@ -1,10 +1,10 @@
 #pragma once
-// A Scan gives the best tiles of one question: they are timed in the order of what they take at least, until no
-// other can be better. Of 6,578 tiles of attention_sm90 some ten are timed.
+// A Scan finds the best tiles of one question: it times tiles in ascending order of their lower bounds and stops when
+// the next bound exceeds the worst of the best. Of 6,578 tiles of attention_sm90 some ten are timed.
 //
-// A part of the table waits with a bound of all its tiles until it comes first in line. Then its rows wait, each with
-// a bound of its own, and the part with the bound of the first of them. A row that comes first has its graph run, then
-// its blocks, and waits again where that says more of it; a row of which all is known is timed.
+// A priority queue holds parts of the table, smallest bound first. When a part is popped, its rows are pushed with
+// bounds of their own, which are tighter, and the part is pushed again with the least of them. A row that is popped has
+// its graph run, then its blocks, and is pushed again if that raises its bound; a row that is known in full is timed.
 
 #include <memory>
 #include <optional>
@@ -20,13 +20,13 @@ namespace napkin {
 
 class Scan {
  public:
-  /// The question must outlive it.
+  /// Prepares a search. The question must outlive the Scan.
   Scan(std::shared_ptr<Table> table, const Question& question);
 
-  /// Makes the parts that the table lacks, where that is not done yet; all but noticed() begin with it.
+  /// Makes the parts that the table lacks, once; every other function except `noticed()` calls it first.
   void find_parts();
   [[nodiscard]] const Question& question() const { return question_; }
-  [[nodiscard]] std::uint64_t number() const { return number_; }  ///< of all scans its own
+  [[nodiscard]] std::uint64_t number() const { return number_; }  ///< returns a number of its own among all scans
   [[nodiscard]] const Space& space() const { return table_->candidates().space(); }
   [[nodiscard]] Selection rank(int top);
   /// The best tile alone; perhaps none where every tile takes longer than `limit` seconds.
@@ -38,8 +38,8 @@ class Scan {
   };
   [[nodiscard]] std::optional<TileTime> best_with(KnobId knob, std::int64_t value);
   [[nodiscard]] Rejections count();
-  /// Of a tile that is legal at the question. Nothing where the table has no row of it, or its tiles are timed one by
-  /// one.
+  /// Predicts a tile that is legal at the question; nothing if the table has no row for it, or if its tiles are timed
+  /// one by one.
   [[nodiscard]] std::optional<Prediction> noticed(const Tile& tile);
 
   /// The next larger value of a knob that the rules of knobs allow, whatever values the others have.
@@ -48,8 +48,8 @@ class Scan {
     std::int64_t value = 0;
     std::vector<std::pair<KnobId, std::int64_t>>
         implied;        ///< values that all its tiles have, and the given one has not
-    bool fits = false;  ///< some tile is legal
-    std::string rule;   ///< where none is: what the tile that comes the closest to legal violates the most
+    bool fits = false;  ///< true if any such tile is legal
+    std::string rule;   ///< most exceeded rule of the tile closest to legal, if none is legal
     Excess excess;
   };
   [[nodiscard]] std::optional<Larger> next_larger(const Tile& tile, KnobId knob);
@@ -59,22 +59,22 @@ class Scan {
   /// A part at the question's lengths.
   struct Shape {
     LaunchShape launch;
-    double device = 0;  ///< bytes, each once
+    double device = 0;  ///< bytes from device memory, each once
   };
   struct Bound {
-    double least = 0;  ///< cycles
+    double least = 0;  ///< lower bound, cycles
     const TileRow* row = nullptr;
   };
-  /// What is left of a part in one walk through the table.
+  /// The remainder of a part during a walk through the table.
   struct Walk {
     TablePart* part = nullptr;
-    double seconds = 0;  ///< that every tile left takes at least
+    double seconds = 0;  ///< lower bound of the time of every tile left
     bool open = false;
-    Shape* shape = nullptr;                        ///< of an open part whose tiles have bounds
-    std::size_t next = 0;                          ///< row: those before it wait, or are done with
-    std::vector<Bound> waiting = {};               ///< the first one in front
-    [[nodiscard]] double least_from_next() const;  ///< cycles; infinite where no row is left
-    [[nodiscard]] double least_waiting() const;    ///< cycles; infinite where none waits
+    Shape* shape = nullptr;                        ///< shape of an open part whose tiles have bounds
+    std::size_t next = 0;                          ///< next row; rows before it wait, or are done
+    std::vector<Bound> waiting = {};               ///< waiting rows, the first in front (a heap)
+    [[nodiscard]] double least_from_next() const;  ///< returns cycles; infinite if no row is left
+    [[nodiscard]] double least_waiting() const;    ///< returns cycles; infinite if no row waits
     void wait(double least, const TileRow& row);
     [[nodiscard]] Bound first();
     [[nodiscard]] static bool later(const Bound& a, const Bound& b) {
@@ -84,7 +84,7 @@ class Scan {
   /// A row's block of mean length.
   struct MeanClocks {
     BlockClocks clocks;
-    bool known = true;  ///< false: some of its runs are not made, and no block goes below the clocks
+    bool known = true;  ///< false if some of its runs are missing, so that the clocks are a lower bound
   };
   using Only = std::optional<std::pair<KnobId, std::int64_t>>;  ///< a knob and its value
 
@@ -103,20 +103,21 @@ class Scan {
   [[nodiscard]] const EventGraph& graph_of(const TileRow& row);
 
   [[nodiscard]] Best::BytesOf bytes_of();
-  /// A row's time, without what device memory sends again until it is `whole`.
+  /// A row's time, which lacks device memory's re-reads until it is `whole`.
   struct Timed {
     Timing timing;
     bool whole = false;
   };
   [[nodiscard]] Timed& timed(TablePart& part, const TileRow& row);
   [[nodiscard]] double time_of(const TileRow& row, const Timed& timed) const;
-  /// Adds what device memory sends again where that costs time; false, and nothing, where no more may be acted out.
+  /// Adds device memory's re-reads if they cost time. Returns false, and adds nothing, if no further launch may be
+  /// simulated.
   bool notice(TablePart& part, const TileRow& row, Timed& timed, KnownRereads& rereads);
   [[nodiscard]] Timing timing_of(TablePart& part, const TileRow& row, const PlacedDiagram& placed);
   [[nodiscard]] LaunchClocks clocks_of(const TablePart& part, const TileRow& row, const PlacedDiagram& placed,
                                        LaunchShape& launch);
   [[nodiscard]] Prediction full(TablePart& part, const TileRow& row);
-  /// By any of the part's rows.
+  /// Returns the part's shape, which any of its rows gives.
   [[nodiscard]] Shape& shape_of(const TablePart& part, const TileRow& any);
   [[nodiscard]] const TimeModel& model_of(const TileRow& row, const PlacedDiagram& placed);
   [[nodiscard]] const PlacedDiagram& place(const TileRow& row) { return table_->place(*this, row.legal); }
@@ -126,19 +127,19 @@ class Scan {
   std::shared_ptr<Table> table_;
   const Question& question_;
   double launch_;                   ///< seconds that every launch takes beside its kernel
-  std::optional<Allowed> allowed_;  ///< where parts_ have been found
-  std::vector<TablePart*> parts_;   ///< by sizes; nullptr: lengths rule it out
+  std::optional<Allowed> allowed_;  ///< allowed tiles, once parts_ are found
+  std::vector<TablePart*> parts_;   ///< parts by sizes; nullptr: lengths rule the size out
   std::unordered_map<const TablePart*, Shape> shapes_;
-  std::vector<std::unique_ptr<TimeModel>> models_;  ///< by variant
-  const TimeModel* model_ = nullptr;                ///< the model of any variant: for what all variants share
+  std::vector<std::unique_ptr<TimeModel>> models_;  ///< models by variant
+  const TimeModel* model_ = nullptr;                ///< model of any variant, for the facts that all share
   std::unordered_map<const TileRow*, Timed> timed_;
-  /// Launches acted out in a search, the tiles of least time first: acting one out takes a millisecond and more. Of
-  /// tiles beyond them none is ranked whose rereads could cost time.
+  /// The number of launches that a search simulates for re-reads, least time first, at a millisecond or more each.
+  /// Further tiles are ranked only if re-reads cannot cost them time.
   static constexpr int most_acted_out = 192;
   KnownRereads rereads_{most_acted_out};
-  KnownRereads asked_;               ///< of tiles whose prediction is asked for
-  Periods periods_;                  ///< of tiles that are timed one by one
-  const TileRow* latest_ = nullptr;  ///< whose graph is graph_
+  KnownRereads asked_;               ///< re-reads of tiles whose prediction is asked for
+  Periods periods_;                  ///< periods of tiles that are timed one by one
+  const TileRow* latest_ = nullptr;  ///< row whose graph is graph_
   EventGraph graph_;
 };
 

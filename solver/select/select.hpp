@@ -26,9 +26,8 @@ struct Ranked {
 /// Tiles are ranked by time, those of one time by the bytes that they move into blocks (tie.hpp), and those of one
 /// number of bytes by their knobs' order of preference.
 struct Selection {
-  std::vector<Ranked>
-      ranked;        ///< of each size (size_knobs) the best tile, best first, at most `top`; empty: nothing fits
-  Count candidates;  ///< tiles in the space, legal or not
+  std::vector<Ranked> ranked;  ///< best tile of each size (size_knobs), best first, at most `top`; empty: nothing fits
+  Count candidates;            ///< tiles in the space, legal or not
   std::optional<Ranked> runner_up;  ///< the best tile whose predicted time differs from the first's
 };
 
@@ -44,7 +43,7 @@ class Tables {
   [[nodiscard]] std::shared_ptr<Table> of(const Question& question);
   /// Returns the table of the question's kind; nullptr where none was met before.
   [[nodiscard]] std::shared_ptr<Table> find(const Question& question);
-  /// A table whose making ended in an error is not kept: the next question of its kind makes it anew.
+  /// Drops a table whose making ended in an error, so that the next question of its kind makes it anew.
   void forget(const Table& table);
 
  private:
@@ -52,51 +51,51 @@ class Tables {
   std::unique_ptr<Kept> kept_;
 };
 
-/// Whether any tile of the question is legal.
+/// Returns true if any tile of the question is legal.
 [[nodiscard]] bool any_legal(const Question& question, Tables& tables);
 
-/// One question: ranking, explaining and counting share what was found for it. Not for several threads at once.
+/// A Selector ranks, explains and counts one question, and shares what was found between these. Not thread-safe.
 class Selector {
  public:
-  /// Question and tables must outlive it. Throws Error where the mapping does not fit the diagram or the machine.
+  /// Prepares the question. Question and tables must outlive it. Throws Error if the mapping does not fit the diagram
+  /// or the machine.
   Selector(const Question& question, Tables& tables);
   ~Selector();
 
   [[nodiscard]] Selection rank(int top) const;
-  /// Ranks the best tile alone, without a runner-up, which takes fewer tiles to time; perhaps none where every tile
-  /// takes longer than the limit.
+  /// Finds the best tile alone, without a runner-up: fewer tiles are timed. Perhaps none if every tile takes longer than
+  /// the limit.
   [[nodiscard]] Selection best(Seconds limit) const;
-  /// Why this tile, in one sentence: what binds, what stops the next larger sizes with all other knobs free, what the
-  /// runner-up loses on. Empty where nothing is ranked.
+  /// Explains in a sentence why the first tile is best: what binds, what stops the next larger sizes with all other
+  /// knobs free, what the runner-up loses on. Empty if nothing is ranked.
   [[nodiscard]] std::string explain(const Selection& selection) const;
   [[nodiscard]] Rejections count_rejections() const;
-  /// predict() of a tile that is legal at the question. Nothing where the table does not have the tile, or the roofline
-  /// ranks.
+  /// Predicts a tile that is legal at the question; nothing if the table lacks the tile, or if the roofline ranks.
   [[nodiscard]] std::optional<Prediction> noticed(const Tile& tile) const;
 
  private:
   std::unique_ptr<Scan> scan_;
 };
 
-/// As Selector::noticed, from a table that was met before; nothing where none is.
+/// Predicts a tile as `Selector::noticed` does, from a table that was made before; nothing without one.
 [[nodiscard]] std::optional<Prediction> noticed(const Question& question, const Tile& tile, Tables& tables);
 
-/// The last constraint, in their order, that kept tiles out: those tiles keep all before it, so that nothing would fit
-/// without more of what it asks for. "" where none did.
+/// Returns the last constraint, in their order, that kept tiles out, so that nothing fits without more of what it
+/// limits; "" if none did.
 [[nodiscard]] std::string nearest_constraint(const Rejections& rejections);
 
 /// Every legal tile with its prediction, best first: the twin that Selector is tested against, and what a sweep draws
 /// from. Times each tile by itself, by the event graph where every legal tile has one, else by the roofline.
 struct Exhausted {
   struct Timed : Ranked {
-    Count into_blocks;  ///< bytes_into_blocks()
+    Count into_blocks;  ///< result of bytes_into_blocks()
   };
   std::vector<Timed> all;
   Rejections rejections;
 };
-/// Periods of graphs met before are taken from `periods`, where it is given.
+/// Times every legal tile. Takes periods of known graphs from `periods`, if it is given.
 [[nodiscard]] Exhausted select_exhaustively(const Question& question, Periods* periods = nullptr);
-/// The Selection that Selector::rank() gives, from all tiles.
+/// Makes the Selection that Selector::rank() gives, from all tiles.
 [[nodiscard]] Selection selection_of(const Question& question, const Exhausted& exhausted, int top);
 
 }  // namespace napkin

@@ -17,8 +17,8 @@
 namespace napkin {
 namespace {
 
-/// A packed batch of the longest sequence and another one: a graph depends on no more of the batch than whether there
-/// is another length.
+/// Returns a packed batch of the longest sequence and another one: graphs depend only on whether there is another
+/// length.
 Problem small(const Problem& whole) {
   Problem out = whole;
   if (whole.packing.sequences.size() <= 2) return out;
@@ -29,7 +29,7 @@ Problem small(const Problem& whole) {
   return out;
 }
 
-/// Cells of the axes that blocks and chunks divide, of one block's one iteration.
+/// Returns the cells of one block's iteration: points of the axes that blocks and chunks divide.
 double cells_of_iteration(const PlacedDiagram& placed) {
   double cells = placed.streamed->stream ? real(placed.block().chunk) : 1;
   for (std::size_t a = 0; a < placed.block().extent.size(); ++a) {
@@ -55,7 +55,7 @@ bool Table::is_timed_one_by_one(const Question& like) const {
   });
 }
 
-/// Keeps one tile of each combination of length knobs, and what does not depend on lengths.
+/// Keeps a tile of each combination of length knobs, and its facts that do not depend on lengths.
 void Table::find_sizes(const Question& like) {
   const Problem problem = small(like.problem);
   const Placer judging(*like.streamed, *like.mapping, *like.machine, judged_),
@@ -102,8 +102,9 @@ void Table::find_shared(const Question& like, const PlacedDiagram& placed) {
   }
 }
 
-/// What graphs of a size depend on beside the table's kind: by crossing whether other blocks read what a block copies,
-/// whether arrays come from device memory, whether blocks wait for it, and how many nodes work where that is not all.
+/// The facts, beside the table's kind, that graphs of a size depend on: whether other blocks read what a block copies
+/// (by crossing), whether arrays come from device memory, whether blocks wait for it, and the number of nodes if not all
+/// work.
 class Table::Facts {
  public:
   Facts(const Table& table, const Question& question)
@@ -149,8 +150,8 @@ class Table::Facts {
   PlacedDiagram placed_;
 };
 
-/// No run of a block, first or behind others, takes less than its iterations at the cycle of waits: from the first
-/// iteration on, since what one waits for holds from block to block (tests/unit/select).
+/// Returns the iterations' bound by the cycle of waits. It holds from the first iteration on, for first and later
+/// blocks, since resources stay occupied from block to block (tests/unit/select).
 Period TablePart::least_period(const TileRow& row) {
   Period out;
   out.pipe.clocks = rounding * row.pipe;
@@ -159,7 +160,7 @@ Period TablePart::least_period(const TileRow& row) {
   return out;
 }
 
-/// Blocks that share a node hide one another's waits.
+/// Returns the row's lower bounds. Blocks that share a node hide one another's waits.
 TablePart::AtLeast TablePart::at_least(const TileRow& row) const {
   const TileTrait& trait = traits[row.trait];
   const double blocks = trait.blocks, pipe = rounding * row.pipe;
@@ -192,7 +193,7 @@ void TablePart::finish() {
   for (const TileRow& row : rows) cycle = std::min(cycle, traits[row.trait].blocks > 1 ? 0 : rounding * row.cycle);
 }
 
-/// Parts of one question's facts: what their graphs share is found once.
+/// The maker of parts for a question's facts; what their graphs share is found once.
 class PartMaker {
  public:
   PartMaker(Table& table, const Question& question)
@@ -223,7 +224,7 @@ class PartMaker {
     part.rows.push_back(row);
   }
 
-  /// What the row's graph says of it; returns whether it has cut work.
+  /// Adds what the row's graph gives; returns true if the graph has cut work.
   bool add_graph(TileRow& row, TablePart& part) {
     if (!rates_) rates_ = energy_rates(placed_);
     const EventGraph graph = event_graph(placed_);
@@ -273,7 +274,7 @@ std::vector<TablePart*> Table::parts_for(const Question& question, const Allowed
   return out;
 }
 
-/// Index into Candidates::legal(); nothing for a tile that is not among them.
+/// Returns the tile's index into Candidates::legal(); nothing if it is not among them.
 std::optional<std::uint32_t> Table::legal_of(const Tile& tile) const {
   const Space& space = candidates_.space();
   for (std::size_t k = 0; k < space.domains.size(); ++k) {

@@ -1,7 +1,7 @@
 #pragma once
 // A Table holds in memory what all questions of one kind share: attention_sm90 at d = 128 without a mask has 6,578
-// legal tiles, each with bounds of its event graph. A graph is run when a question cannot do without, and the run
-// serves every length.
+// legal tiles, each with bounds of its event graph. A graph is run when a question needs its result, and the result
+// holds for every length.
 //
 // A graph depends on lengths by few facts: whether a block's copies are read by other blocks too, and whether the
 // arrays outgrow the L2. So a table has a part for each size of tiles under each set of facts that a question met, and
@@ -23,10 +23,10 @@
 
 namespace napkin {
 
-/// What a bound is multiplied by, since it adds up in another order than the time.
+/// A factor for bounds, whose terms are added in another order than those of a time.
 inline constexpr double rounding = 1 - 1e-9;
 
-/// What the tiles of a part have in a few combinations.
+/// The facts of a tile that take few combinations within a part.
 struct TileTrait {
   BlockEnds ends = {};
   std::int32_t blocks = 1;  ///< resident on a node
@@ -41,9 +41,9 @@ struct TileRow {
   std::uint32_t legal = 0;  ///< index into Candidates::legal()
   std::uint32_t trait = 0, energy = 0;
   double pipe = 0;                         ///< clocks of an iteration at least, by the busiest pipe
-  double cycle = 0;                        ///< by the graph's cycles of waits
-  mutable const Period* period = nullptr;  ///< where the graph was run
-  mutable bool explained = false;          ///< whether the period says what binds it
+  double cycle = 0;                        ///< clocks of an iteration at least, by the graph's cycles of waits
+  mutable const Period* period = nullptr;  ///< period, if the graph was run
+  mutable bool explained = false;          ///< true if the period tells what binds it
 };
 
 /// The tiles of one size at questions that agree in all facts that their graphs depend on.
@@ -51,37 +51,38 @@ struct TablePart {
   std::uint32_t sizes = 0;
   std::uint64_t facts = 0;
   double least = 0;   ///< clocks that an iteration of every tile takes at least
-  double cycle = 0;   ///< by the cycles of waits; not of the first most_to_settle iterations of a node
+  double cycle = 0;   ///< clocks of an iteration at least, by the cycles of waits; valid after a node's first
+                      ///< most_to_settle iterations
   double energy = 0;  ///< joules that an iteration of every tile takes at least
 
-  std::vector<TileRow> rows;  ///< the shortest iteration by its bounds first
+  std::vector<TileRow> rows;  ///< rows, ascending by the bound of an iteration
   std::vector<TileTrait> traits;
   std::vector<BlockEnergy> energies;
   /// Clocks that a node takes at least.
   struct AtLeast {
-    double pipe = 0;   ///< for an iteration, by the busiest pipe
-    double cut = 0;    ///< for an iteration that a mask cuts
-    double whole = 0;  ///< for any other, by the cycles of waits too
-    double ends = 0;   ///< for a block, beside its iterations
+    double pipe = 0;   ///< clocks of an iteration, by the busiest pipe
+    double cut = 0;    ///< clocks of an iteration that a mask cuts
+    double whole = 0;  ///< clocks of any other iteration, by the cycles of waits too
+    double ends = 0;   ///< clocks of a block beside its iterations
 
-    /// Cycles of a launch of such blocks.
+    /// Returns the cycles of a launch of such blocks.
     [[nodiscard]] double cycles_of(const LaunchShape& launch) const;
   };
   [[nodiscard]] AtLeast at_least(const TileRow& row) const;
-  /// The period of the row's graph at least; without runs.
+  /// Returns a lower bound of the period of the row's graph, without a run.
   [[nodiscard]] static Period least_period(const TileRow& row);
-  std::vector<AtLeast> from_row;  ///< by row: of it and all behind it
+  std::vector<AtLeast> from_row;  ///< bounds by row, over that row and all later ones
 
-  /// Sorts new rows, and finds what all of them take at least.
+  /// Sorts new rows, and computes lower bounds over them.
   void finish();
 };
 
 /// Legal tiles of equal length knobs.
 struct TileSizes {
-  std::int64_t rank = 0;        ///< of one tile of the size
+  std::int64_t rank = 0;        ///< rank of one tile of the size
   std::int64_t size = 0;        ///< equal for tiles of one size (size_knobs)
-  double cells = 1;             ///< of one iteration of one block
-  std::vector<Count> extent{};  ///< by AxisId, of a block's group
+  double cells = 1;             ///< cells of one block's iteration
+  std::vector<Count> extent{};  ///< extent of a block's group, by AxisId
   std::list<TablePart> parts{};
 };
 
@@ -92,8 +93,8 @@ class Table {
   explicit Table(const Question& like);
 
   [[nodiscard]] const Candidates& candidates() const { return candidates_; }
-  /// By sizes the part for the question's facts, made where it is not there yet; nullptr where lengths rule the size
-  /// out. They stay where they are.
+  /// Returns the part for the question's facts by sizes, making those that are missing; nullptr if lengths rule the
+  /// size out. The pointers stay valid.
   [[nodiscard]] std::vector<TablePart*> parts_for(const Question& question, const Allowed& allowed);
   /// The tile's row with its part; nothing where the table has none for the question's facts. The mutex must be held.
   struct Found {
@@ -111,7 +112,7 @@ class Table {
   class Facts;
   [[nodiscard]] std::optional<std::uint32_t> legal_of(const Tile& tile) const;
   [[nodiscard]] std::int64_t rank_of(std::uint32_t legal) const { return candidates_.legal()[legal]; }
-  /// The tile, one of the legal ones, at the scan's question. The mutex must be held.
+  /// Places a legal tile at the scan's question. The mutex must be held.
   [[nodiscard]] const PlacedDiagram& place(const Scan& scan, std::uint32_t legal);
 
   Problem judged_;  ///< the launch that candidates are judged by: lengths do not matter
@@ -120,19 +121,20 @@ class Table {
   bool one_by_one_ = false;  ///< the roofline has no bounds, and a launch does not follow from a block's extents where
                              ///< the nodes divide the iterations among themselves and cut tiles
   std::vector<TileSizes> sizes_;
-  std::vector<std::uint32_t> sizes_of_, variant_of_;  ///< by index of Candidates::legal()
-  std::vector<std::vector<AxisId>> shared_along_;     ///< of each crossing the grouped axes that it lacks
+  std::vector<std::uint32_t> sizes_of_, variant_of_;  ///< sizes and variant, by index of Candidates::legal()
+  std::vector<std::vector<AxisId>> shared_along_;     ///< grouped axes that a crossing lacks, by crossing
 
-  std::mutex mutex_;  ///< of what follows, and of parts
-  Periods periods_;   ///< of graphs that were run
+  std::mutex mutex_;  ///< guards the members below, and parts
+  Periods periods_;   ///< periods of graphs that were run
   /// Places the table's tiles at one scan's question.
   struct Placing {
-    std::uint64_t scan = 0;  ///< its number
+    std::uint64_t scan = 0;  ///< the scan's number
     Problem problem;
     std::unique_ptr<Placer> placer;
-    std::vector<PlacedDiagram> placed;  ///< by variant: kept, so that placing the variant's next tile allocates nothing
+    std::vector<PlacedDiagram> placed;  ///< placed tile by variant, kept so that placing the variant's next tile
+                                        ///< allocates nothing
   };
-  std::list<Placing> placings_;  ///< by element type
+  std::list<Placing> placings_;  ///< placings by element type
 };
 
 }  // namespace napkin

@@ -19,8 +19,7 @@ struct Tables::Kept {
 
   [[nodiscard]] std::shared_ptr<Table>& find(const Question& question);
 
-  /// Forgets what was asked longest ago: a process that asks about many shapes holds no more tables than one that asks
-  /// about few.
+  /// Drops the table that was used longest ago, so that many shapes take no more memory than few.
   void drop() {
     std::size_t all = 0, of_one_shape = 0;
     tables.remove_if(
@@ -34,7 +33,7 @@ struct Tables::Kept {
 Tables::Tables() : kept_(std::make_unique<Kept>()) {}
 Tables::~Tables() = default;
 
-/// The place of the question's table, which comes to the front; nullptr there where it was not met before.
+/// Returns the place of the question's table and makes it the latest used; it holds nullptr if the table is new.
 std::shared_ptr<Table>& Tables::Kept::find(const Question& question) {
   std::string kind = kind_of(question);
   const auto known = std::find_if(tables.begin(), tables.end(), [&](const One& one) {

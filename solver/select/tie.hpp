@@ -1,13 +1,13 @@
 #pragma once
-// bytes_into_blocks decides between tiles of one predicted time: that with fewer bytes is better. Where device memory
-// binds, a tile of four query heads takes the time of one of eight, to the last digit, but moves twice the bytes out of
-// the L2; the fewer there are, the better they hide behind the memory, and the less energy they take.
+// bytes_into_blocks decides between tiles of equal predicted time: the tile with fewer bytes is better. Where device
+// memory binds, a tile of four query heads takes the time of one of eight, to the last digit, but moves twice the bytes
+// out of the L2; the fewer there are, the better they hide behind the memory, and the less energy they take.
 
 #include "model/resource/resources.hpp"
 
 namespace napkin {
 
-/// Between the blocks' level and the one above, both ways, all blocks; clipped to the arrays.
+/// Returns the bytes between the blocks' level and the next above, both ways, all blocks; clipped to the arrays.
 [[nodiscard]] inline Count bytes_into_blocks(const PlacedDiagram& placed) {
   return transfer_into_blocks(placed).transfer().value;
 }

@@ -14,13 +14,13 @@
 namespace napkin {
 namespace {
 
-/// A rule that no knob changes.
+/// Returns a rule that no knob changes.
 TileRule constant(std::string name, std::optional<Excess> excess) {
   return {std::move(name), 0, [excess](const Tile&) { return excess; }};
 }
 
-/// The sizes of an agent's split axes in a tile, with the knobs that they depend on. An axis that nothing sizes counts
-/// whole.
+/// Returns the sizes of an agent's split axes in a tile, with the knobs that they depend on. An axis that no knob sizes
+/// counts whole.
 std::vector<Value> split_sizes(const Mapping& mapping, const Agent& agent) {
   const LevelMapping* block = block_level_of(mapping);
   std::vector<Value> out;
@@ -54,7 +54,7 @@ void add_masks(std::vector<TileRule>& rules, const Mapping& mapping, const Probl
 
 namespace {
 
-/// Values of an array; of packed sequences the sum of what each has.
+/// Returns the values of an array; for packed sequences the sum over sequences.
 double values_of(const Array& array, const Problem& problem) {
   const Packing& packing = problem.packing;
   double values = 1;
@@ -123,7 +123,7 @@ void add_packing(std::vector<TileRule>& rules, const Streamed& streamed, const M
 
 namespace {
 
-/// Whether the guard holds of the problem: its mask, and the sizes of axes held whole.
+/// Returns true if the problem meets the guard: its mask, and the sizes of axes held whole.
 bool is_meant(const Guard& guard, const Mapping& mapping, const Diagram& diagram, const Problem& problem) {
   const auto& masks = guard.masks;
   if (!masks.empty() && std::find(masks.begin(), masks.end(), problem.mask.kind) == masks.end()) return false;
@@ -213,8 +213,8 @@ void add_threads(std::vector<TileRule>& rules, const Streamed& streamed, const M
 
 namespace {
 
-/// Whether blocks side by side along that axis visit different chunks, and an array reaches them by multicast: one
-/// would wait for chunks that the other never asks for.
+/// Returns true if adjacent blocks along that axis visit different chunks and share an array by multicast: a block
+/// would wait for chunks that the other never loads.
 bool visits_differ(const Streamed& streamed, const Mapping& mapping, const Problem& problem, const std::string& axis) {
   const AxisId along = streamed.diagram.axis(axis);
   const auto among = [along](const std::array<AxisId, 2>& axes) {

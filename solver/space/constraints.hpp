@@ -28,15 +28,15 @@ struct Excess {
 /// A requirement that the knobs' values alone decide; no placement is needed.
 struct TileRule {
   std::string name;
-  KnobSet knobs = 0;  ///< it reads no other knob
+  KnobSet knobs = 0;  ///< knobs that it reads
   std::function<std::optional<Excess>(const Tile&)> check;
-  bool lengths = false;  ///< it reads the size of an axis that blocks or chunks divide
+  bool lengths = false;  ///< true if it reads the size of an axis that blocks or chunks divide
 };
 
-/// A requirement on what the plan says a placed tile needs.
+/// A requirement on the plan of a placed tile.
 struct PlanRule {
   std::string name;
-  KnobSet knobs = 0;  ///< the plan's numbers that it reads depend on no other knob
+  KnobSet knobs = 0;  ///< knobs on which the plan's numbers that it reads depend
   std::optional<Excess> (*check)(const PlacedDiagram&, const Plan&) = nullptr;
 };
 
@@ -49,61 +49,60 @@ struct Rules {
   Rules(const Streamed& streamed, const Mapping& mapping, const Machine& machine, const Problem& problem);
 };
 
-/// Every violated constraint of a placed tile, in a fixed order; empty: legal. Named, never a bool.
+/// Lists every violated constraint of a placed tile by name, in a fixed order; empty: the tile is legal.
 [[nodiscard]] std::vector<Violation> violations(const PlacedDiagram& placed, const Plan& plan);
-/// With the rules at hand, for callers that try many tiles of one problem.
+/// Lists violations by rules that the caller keeps while it tries many tiles of one problem.
 [[nodiscard]] std::vector<Violation> violations(const Rules& rules, const PlacedDiagram& placed, const Plan& plan);
 
 // The single constraints, in order. Each appends what it requires of that mapping.
 
-/// "architecture": the machine is one that the mapping runs on.
+/// Adds "architecture": the mapping runs on the machine's.
 void add_architecture(std::vector<TileRule>& rules, const Mapping& mapping, const Machine& machine);
-/// "dtype": the mapping takes the question's element type.
+/// Adds "dtype": the mapping takes the question's element type.
 void add_dtype(std::vector<TileRule>& rules, const Mapping& mapping, const Problem& problem);
-/// "mask": the mapping takes the question's mask.
+/// Adds "mask": the mapping takes the question's mask.
 void add_masks(std::vector<TileRule>& rules, const Mapping& mapping, const Problem& problem);
-/// "device memory": inputs and outputs are no larger than it.
+/// Adds "device memory": inputs and outputs fit in it.
 void add_device_memory(std::vector<TileRule>& rules, const Streamed& streamed, const Machine& machine,
                        const Problem& problem);
-/// "size of d": the axis has a size that the kernel supports (available: the nearest).
+/// Adds "size of d": the axis has a size that the kernel supports (available: the nearest).
 void add_supported_sizes(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping,
                          const Problem& problem);
-/// "packing of g": no more of an axis is packed into a tile's rows than there is. Of the axes that an agent's instances
-/// divide among themselves, the first may be padded (something must fill the instruction's rows), the others may not.
+/// Adds "packing of g": a tile's rows pack no more of an axis than there is. If an
+/// agent's instances divide several axes, only the first may be padded, to fill the instruction's rows.
 void add_packing(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping,
                  const Problem& problem);
-/// The mapping's relations, by their names.
+/// Adds the mapping's relations under their own names.
 void add_relations(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping,
                    const Problem& problem);
-/// "granularity of x": a multiple of what instructions and transfers need (granularity.hpp).
+/// Adds "granularity of x": a multiple of the sizes of instructions and transfers (granularity.hpp).
 void add_granularity(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping,
                      const Machine& machine, const Problem& problem);
-/// "rows of consumer": what one instance of an agent gets is a multiple of its row step, and at most its most.
+/// Adds "rows of consumer": the rows of an agent's instance are a multiple of its row step, and at most its most.
 void add_agent_rows(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping,
                     const Problem& problem);
-/// "threads": of a block, at most the machine's limit.
+/// Adds "threads": a block's threads are within the machine's limit.
 void add_threads(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping, const Machine& machine,
                  const Problem& problem);
-/// "cluster size": at most the machine's; "cluster": divides the number of blocks along its axis, unless the kernel
-/// rounds its grid up; "cluster mask": one block where a mask lets the blocks visit different chunks of what they share
-/// by multicast.
+/// Adds "cluster size": at most the machine's; "cluster": a divisor of the blocks along its axis, unless the kernel
+/// rounds its grid up; "cluster mask": 1 if a mask lets blocks that share chunks by multicast visit different ones.
 void add_cluster(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping, const Machine& machine,
                  const Problem& problem);
 
-/// Of results in parts: "parts": all of a result meet in one cluster where they meet in clusters. "resident blocks":
-/// blocks that wait for each other at a barrier of the whole grid run together, one a node.
+/// Adds, for results in parts, "parts": all parts that meet in a cluster belong to one; "resident blocks": blocks that
+/// wait at a barrier of the whole grid run together, one a node.
 void add_combine(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping, const Machine& machine,
                  const Problem& problem);
 
-/// "registers": a thread of the hungriest agent stays within what it may have (setmaxnreg, else its share).
+/// Checks "registers": each agent's threads stay within their registers (setmaxnreg's, else an equal share).
 [[nodiscard]] std::optional<Excess> check_registers(const PlacedDiagram& placed, const Plan& plan);
-/// "register file": the block's registers at launch, in whole granules, fit; so does what setmaxnreg splits.
+/// Checks "register file": the block's registers at launch fit, in whole granules, and so does the split by setmaxnreg.
 [[nodiscard]] std::optional<Excess> check_register_file(const PlacedDiagram& placed, const Plan& plan);
-/// "shared memory": of a block, barriers included.
+/// Checks "shared memory": the block's, barriers included, fits.
 [[nodiscard]] std::optional<Excess> check_shared_memory(const PlacedDiagram& placed, const Plan& plan);
-/// "core memory", where agents are cores: what lies in each of their memories (L0A, L0C, UB, ...) fits.
+/// Checks "core memory", if agents are cores: the contents of each of their memories (L0A, L0C, UB, ...) fit.
 [[nodiscard]] std::optional<Excess> check_core_memory(const PlacedDiagram& placed, const Plan& plan);
-/// "side memory": what threads' matrix unit keeps in a memory of the node beside the registers (tensor memory) fits.
+/// Checks "side memory": the data of the threads' matrix unit in a memory beside the registers (tensor memory) fit.
 [[nodiscard]] std::optional<Excess> check_side_memory(const PlacedDiagram& placed, const Plan& plan);
 
 }  // namespace napkin

@@ -15,7 +15,7 @@ void cut(std::vector<std::int64_t>& domain, std::int64_t most) {
   std::erase_if(domain, [&](std::int64_t v) { return v > most && v != least; });
 }
 
-/// The least value that covers `size`, or the largest value.
+/// Returns the least value that covers `size`, or the largest value.
 std::int64_t covering(const std::vector<std::int64_t>& domain, std::int64_t size) {
   std::int64_t found = *std::max_element(domain.begin(), domain.end());
   for (const std::int64_t v : domain) {
@@ -24,7 +24,7 @@ std::int64_t covering(const std::vector<std::int64_t>& domain, std::int64_t size
   return found;
 }
 
-/// How an axis stands among the axes that an agent's instances divide: 0 first, 1 behind another, -1 not at all.
+/// Returns an axis's place among the axes that an agent's instances divide: 0 first, 1 a later one, -1 not among them.
 int place_in_rows(const Mapping& mapping, const std::string& axis) {
   for (const Agent& agent : mapping.agents) {
     const auto at = std::find(agent.splits.begin(), agent.splits.end(), axis);
@@ -33,7 +33,7 @@ int place_in_rows(const Mapping& mapping, const std::string& axis) {
   return -1;
 }
 
-/// The axis's size, where the mapping's sizes are any numbers in whole instructions and transfers.
+/// Returns the axis's size, rounded up to whole instructions and transfers if the mapping's sizes may be any numbers.
 std::int64_t padded(const Question& question, AxisId axis) {
   const Count size = question.problem.sizes[static_cast<std::size_t>(axis)];
   if (!question.mapping->exact_groups) return size.get();
@@ -44,7 +44,7 @@ std::int64_t padded(const Question& question, AxisId axis) {
   return size.get();
 }
 
-/// `of_kind`: lengths leave every value, as packed axes alone count.
+/// Cuts the axis's domain to useful sizes. `of_kind` cuts none by length, since packed axes alone count.
 void cut_axis(const Question& question, const LevelMapping& block, const std::string& axis, bool of_kind,
               Space& space) {
   const auto value = size_of_axis(*question.mapping, block, axis);
@@ -114,6 +114,8 @@ Space make_space(const Question& question, bool of_kind) {
 
 }  // namespace
 
+// Sizes only waste, and are cut, above the least that covers a streamed or grouped axis whole, and above the axis for
+// an axis packed into an agent's rows after the first (Agent::splits); the first split axis pads an instruction's rows.
 Space space_of(const Question& question) { return make_space(question, false); }
 Space space_of_kind(const Question& question) { return make_space(question, true); }
 

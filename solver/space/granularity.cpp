@@ -31,7 +31,7 @@ DType type_of(const std::string& name, const Problem& problem, const Mapping& ma
   return name.empty() || name == "T" ? problem.dtype : parse_dtype(name, mapping.name);
 }
 
-/// The last axis of the second input that neither the first has nor the operation consumes.
+/// Returns a contraction's column axis: the last axis that only the second input has and that is not consumed.
 std::optional<AxisId> column_axis(const Diagram& diagram, const Operation& op) {
   if (op.inputs.size() < 2) return std::nullopt;
   const Array& first = diagram.arrays[static_cast<std::size_t>(op.inputs[0])];
@@ -78,6 +78,9 @@ void add_coalescing(Collector& out, const Diagram& diagram, const VariableMappin
 
 }  // namespace
 
+// A contraction's instruction is the machine's for its type: the column axis is the last that only the second input has
+// (a multiple of n), the depth the last contracted axis (a multiple of k). A variable that a copy engine fills or
+// empties needs a multiple of the level's smallest transfer along its unit-stride axis.
 std::vector<Granularity> granularities(const Streamed& streamed, const Mapping& mapping, const Machine& machine,
                                        const Problem& problem) {
   const Diagram& diagram = streamed.diagram;

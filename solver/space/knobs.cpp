@@ -5,7 +5,7 @@
 namespace napkin {
 namespace {
 
-/// Whether a knob is called LEVEL.AXIS.
+/// Returns true if the knob's name is LEVEL.AXIS.
 bool is_called(const Knob& knob, std::string_view level, std::string_view axis) {
   return knob.name.size() == level.size() + 1 + axis.size() && knob.name[level.size()] == '.' &&
          knob.name.compare(0, level.size(), level) == 0 && knob.name.compare(level.size() + 1, axis.size(), axis) == 0;
@@ -19,7 +19,7 @@ KnobSet knobs_of_agent(const Mapping& mapping, const Agent& agent) {
   return set;
 }
 
-/// What decides whether a variable is there, and its copies and partial sizes.
+/// Returns the knobs that decide whether a variable exists, its copies and its partial sizes.
 KnobSet knobs_of_variable(const VariableMapping& variable) {
   KnobSet set = knobs_of(variable.copies) | knobs_of(variable.when);
   if (variable.divided) set |= knobs_of(*variable.divided);
@@ -27,7 +27,7 @@ KnobSet knobs_of_variable(const VariableMapping& variable) {
   return set;
 }
 
-/// The knobs that size the axes of a variable.
+/// Returns the knobs that size the axes of a variable.
 KnobSet knobs_of_axes(const Streamed& streamed, const std::vector<KnobSet>& by_axis, const VariableMapping& variable) {
   KnobSet set = 0;
   for (const std::string& axis : variable.axes) set |= by_axis[static_cast<std::size_t>(streamed.diagram.axis(axis))];

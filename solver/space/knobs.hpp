@@ -33,10 +33,10 @@ template <class T>
 [[nodiscard]] KnobSet knobs_of(const Guarded<Value>& alternatives);
 [[nodiscard]] KnobSet knobs_of(const Overhead& overhead);
 
-/// The knobs that size an axis at any level: those of `sizes`, and the knobs called AXIS or LEVEL.AXIS.
+/// Returns the knobs that size an axis at any level: those in `sizes`, and those named AXIS or LEVEL.AXIS.
 [[nodiscard]] KnobSet knobs_of_axis(const Mapping& mapping, const std::string& axis);
 
-/// knobs_of_axis() of every axis of a diagram, by AxisId.
+/// Returns knobs_of_axis() for every axis of a diagram, by AxisId.
 [[nodiscard]] std::vector<KnobSet> knobs_by_axis(const Diagram& diagram, const Mapping& mapping);
 
 /// Calls visit(axes) with the axes of each array and auxiliary that a variable holds.
@@ -54,20 +54,20 @@ void visit_held(const Streamed& streamed, const VariableMapping& variable, const
   for (const std::string& name : variable.of) visit_name(name);
 }
 
-/// The knobs that the event graph's edges depend on (guards and tokens).
+/// Returns the knobs that the event graph's edges depend on, through guards and tokens.
 [[nodiscard]] KnobSet knobs_of_edges(const Mapping& mapping);
 
-/// The knobs that a thread's registers depend on: variables at level "registers" and the agents.
+/// Returns the knobs that a thread's registers depend on: those of agents and of variables at level "registers".
 [[nodiscard]] KnobSet knobs_of_registers(const Streamed& streamed, const Mapping& mapping);
-/// The knobs that a block's shared memory depends on: variables and the agents that own them; where lifetimes may let
-/// two variables share storage, also what orders the operations (guards of edges).
+/// Returns the knobs that a block's shared memory depends on: those of variables and of the agents that own them; also
+/// guards of edges, if lifetimes may let two variables share storage.
 [[nodiscard]] KnobSet knobs_of_shared(const Streamed& streamed, const Mapping& mapping);
 
-/// The number that a value has in a tile: literal, knob, or the full size of an axis. An axis that the diagram does
-/// not have throws Error.
+/// Returns a value's number in a tile: a literal, a knob's value, or the full size of an axis. Throws Error for an axis
+/// that the diagram does not have.
 [[nodiscard]] Count value_number(const Value& value, const Tile& tile, const Diagram& diagram, const Problem& problem);
 [[nodiscard]] bool guard_holds(const Guard& guard, const Tile& tile);
-/// The first alternative whose guard holds, or nullptr.
+/// Returns the first alternative whose guard holds, or nullptr.
 template <class T>
 [[nodiscard]] const T* choose(const Guarded<T>& alternatives, const Tile& tile) {
   for (const auto& [guard, value] : alternatives) {
@@ -76,13 +76,13 @@ template <class T>
   return nullptr;
 }
 
-/// The value that sizes an axis at the level of the mapping with that name: its entry in `sizes`, else the knob
-/// LEVEL.AXIS, else, at the lowest staged level, the knob AXIS. Nothing where no knob and no literal sizes it there.
+/// Returns the value that sizes an axis at that level of the mapping: its entry in `sizes`, else the knob LEVEL.AXIS,
+/// else, at the lowest staged level, the knob AXIS. Nothing if no knob and no literal sizes it there.
 [[nodiscard]] std::optional<Value> size_of_axis(const Mapping& mapping, const LevelMapping& level,
                                                 const std::string& axis);
 
-/// The level at which a block lives: the lowest one that has a streamed axis, else the lowest that groups one by a knob
-/// of the axis's name. nullptr where there is none.
+/// Returns the level of a block: the lowest with a streamed axis, else the lowest that groups an axis by a knob of its
+/// name; nullptr if there is none.
 [[nodiscard]] const LevelMapping* block_level_of(const Mapping& mapping);
 
 }  // namespace napkin

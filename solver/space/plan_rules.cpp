@@ -31,7 +31,7 @@ std::optional<Excess> check_shared_memory(const PlacedDiagram&, const Plan& plan
 
 namespace {
 
-/// The requested memory that holds most beyond its size.
+/// Returns the excess of the requested memory that is overfilled most.
 template <class Counts>
 std::optional<Excess> fullest(const PlacedDiagram& placed, const Counts& counts) {
   std::optional<Excess> worst;

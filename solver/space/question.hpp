@@ -1,6 +1,6 @@
 #pragma once
-// A Question is what the solver is asked: attention at 8192 queries on an H200 with attention_sm90, stages fixed at 2.
-// It has values only; everything else is derived from it.
+// A Question is the solver's input: attention at 8192 queries on an H200 with attention_sm90, stages fixed at 2. It has
+// values only; everything else is derived from it.
 
 #include <utility>
 #include <vector>

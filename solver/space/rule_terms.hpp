@@ -1,6 +1,6 @@
 #pragma once
-// A Term is what rules of knobs are made of: the product 2 x stages of a relation is two terms, and two products are
-// compared. Internal to space/.
+// A Term is a factor in a rule of knobs: the product 2 x stages has two terms, and a relation compares two products.
+// Internal to space/.
 
 #include <optional>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace napkin {
 
-/// A literal, or a knob and a literal on top: values with every axis replaced by its size.
+/// A literal, or a knob plus a literal: a value with every axis replaced by its size.
 struct Term {
   std::int64_t literal = 0;
   KnobId knob = -1;
@@ -22,7 +22,7 @@ struct Term {
   }
 };
 
-/// Makes terms of a mapping's values at one problem.
+/// The conversion of a mapping's values to terms, for a problem.
 class Resolver {
  public:
   Resolver(const Streamed& streamed, const Mapping& mapping, const Problem& problem)
@@ -33,12 +33,12 @@ class Resolver {
     lengths_ = lengths_ || streamed_.grouped(id) || streamed_.stream == id;
     return problem_.sizes[static_cast<std::size_t>(id)];
   }
-  /// Whether a size asked for since the last call is of an axis that blocks or chunks divide.
+  /// Returns true if a size asked for since the last call belongs to an axis that blocks or chunks divide.
   [[nodiscard]] bool read_lengths() const { return std::exchange(lengths_, false); }
   [[nodiscard]] Term term(const Value& value) const {
     if (value.kind == Value::Kind::knob) return {value.more, value.knob};
     if (value.kind != Value::Kind::axis) return {value.literal, -1};
-    (void)size(value.axis);  // whether it reads lengths
+    (void)size(value.axis);  // records that it reads lengths
     return {held_size(mapping_, diagram_, problem_, diagram_.axis(value.axis)).get(), -1};
   }
   [[nodiscard]] std::vector<Term> terms(const std::vector<Value>& values) const {
@@ -61,11 +61,11 @@ class Resolver {
 };
 
 [[nodiscard]] Count product(const std::vector<Term>& terms, const Tile& tile);
-/// The alternative whose guard the tile meets; 1 where it meets none.
+/// Returns the alternative whose guard the tile meets; 1 if it meets none.
 [[nodiscard]] Count chosen(const Guarded<Term>& alternatives, const Tile& tile);
 [[nodiscard]] KnobSet knobs_of(const std::vector<Value>& values);
 
-/// Nothing where `left` stands in that relation to `right`, else the two.
+/// Compares two counts: nothing if `left` is in the relation to `right`, else both.
 [[nodiscard]] std::optional<Excess> compare(Relation::Kind kind, Count left, Count right);
 
 }  // namespace napkin

@@ -4,9 +4,18 @@
 usage: check_prose.py ROOT
        check_prose.py --selftest
 
-- A header begins with a comment, and the comment with a sentence: a subject and a verb, no "What ..." or "How ...".
+- A header begins with a comment, and the comment with a sentence: no "What ..." or "How ...".
+- The comment of a function (/// before it, ///< behind it) begins with a verb in the third person: "Returns the ...".
+- The comment of a type or of a field begins with the noun that it is, and with no preposition, pronoun or question
+  word: "bytes of a block", "true if ...", not "of a block", "whether ...".
+- Both take at most three lines, and use no metaphor for a mechanism ("waits in line").
+- So does a note (//) behind a field or a statement of a header.
+- A note (#) of a mapping or a profile begins with no preposition or question word.
+- The glossary has some fifteen house terms, each with a meaning and an example.
 - A noun stands where "the same", "alike" or "of these" would stand for one: "the clocks of a multicast box", not "the
   same by multicast".
+
+Kernels' own sources (.cuh) have doc comments of their own form: a change there makes recordings stale.
 """
 import pathlib
 import re
@@ -14,19 +23,24 @@ import sys
 
 from listing import files_of
 
-HEADERS, SOURCES, PAGES = {".hpp", ".cuh"}, {".hpp", ".cuh", ".cpp"}, {".md"}
-NOTEBOOKS = "docs/lab/"
-FRAGMENT = re.compile(r"(?:What|Which|How|Where|Who|Whose|When|Why|Whether|For|Of|From)\b")
-# Finite verbs that first sentences have. A sentence with another verb adds it here.
-VERBS = set("""
-acts add adds aligns are asks begins bounds breaks builds cannot checks compiles compute computes copies decides
-define defines divides does draws ends exchange executes feeds fills finds follows forgets gather gathers get gets
-gives go goes had hand has have hold holds is issues joins keep keeps lay lays leaves lends let lets lie lies list
-lists load loads looks make makes may measure measures move moves multiplies multiply must names need needs open opens
-orders picks predicts print prints put puts ranks read reads returns round run runs say says see sees serve serves set
-sets settles share shows stand stands starts states store stores take takes tell tells time times turn turns use uses
-visit visits wait waits walks works would write writes
+HEADERS, SOURCES, PAGES, DATA = {".hpp", ".cuh"}, {".hpp", ".cuh", ".cpp"}, {".md"}, {".yaml"}
+PRODUCT = ("apps/", "kernels/", "model/", "solver/")
+NOTEBOOKS, GLOSSARY = "docs/lab/", "model/README.md"
+NOTES = set("at behind how in its of one so those what whether which who whose".split())  # of YAML files
+HEADS = set("by for from how of what when where whether which who whose why with without".split())
+# Words that no comment of a type or a field begins with.
+FIRST = set("""
+above across after against along among and as at because before behind below beside between beyond by else everything
+for from how if in into it its like never nobody nor not nothing of on one only or over per so some somebody something
+such than that their they this those through to towards under until what when where whether which who whoever whose why
+with within without
 """.split())
+# Plural nouns that look like verbs at the begin of a function's comment: "Bytes of a block".
+PLURALS = set("""
+arguments blocks bytes clocks columns cycles elements indices iterations joules kernels lines nodes parts rows seconds
+threads tiles values
+""".split())
+METAPHOR = re.compile(r"\bin line\b|\bgo(?:es)? round\b|\bnotice[sd]?\b|\bact(?:s|ed)? out\b")
 QUOTED = re.compile(r'"[^"]*"|`[^`]*`')
 PRONOUN = re.compile(
     r"(?:^|[.;:(] )the same (?:of|where|with|without|by|into|from|for|as|in|to|on)\b"  # "; the same of who measures"
@@ -50,11 +64,84 @@ def wrong_head(text):
     if not head:
         return "begins with no comment: say in one sentence what it does, with an example"
     sentence = re.split(r"[.:](?= |$)", head)[0]
-    if FRAGMENT.match(sentence):
+    if first_word(sentence) in HEADS or len(sentence.split()) < 3:
         return f"'{sentence}': no sentence: a subject and a verb"
-    if not VERBS & set(re.findall(r"[a-z]+", sentence)):
-        return f"'{sentence}': no verb that tests/build/check_prose.py knows"
     return ""
+
+
+def first_word(text):
+    return (text.split() or [""])[0].strip("`,.:;()\"'").lower()
+
+
+def is_function(declaration):
+    """Whether a declaration, up to its ; or {, is a function's: a name before a parenthesis, outside of <> and =."""
+    text = re.sub(r"\[\[[^\]]*\]\]", "", declaration)
+    before = None
+    while before != text:
+        before, text = text, re.sub(r"<[^<>()]*(?:\([^<>()]*\))?[^<>()]*>", "", text)
+    text = re.sub(r"^template\s*", "", text.strip())
+    if re.match(r"(?:enum|struct|class|union|using|typedef|concept|friend)\b", text):
+        return False
+    named = r"(?:#\s*define )?[\w~:\s&*,\[\]]*\b~?[A-Za-z_]\w*\s*\("
+    return "operator" in text or bool(re.match(named, text.split("=")[0]))
+
+
+def doc_comments(text):
+    """(line number, lines, declaration) of each comment /// and ///<."""
+    lines, i = text.split("\n"), 0
+    while i < len(lines):
+        before, mark, _ = re.match(r"(.*?)(///<|///(?!/)|$)", lines[i]).groups() + (None,)
+        if not mark or (mark == "///" and before.strip()):
+            i += 1
+            continue
+        start, words = i, [lines[i][len(before) + len(mark):].strip()]
+        i += 1
+        while i < len(lines) and re.match(r"\s*" + mark + ("" if mark == "///<" else "(?!<)"), lines[i]):
+            words.append(lines[i].strip()[len(mark):].strip())
+            i += 1
+        declaration = before.strip()
+        at = i
+        while mark == "///" and at < len(lines) and lines[at].strip() and at < i + 4:
+            declaration += " " + re.sub(r"\s*//.*", "", lines[at]).strip()
+            at += 1
+            if re.search(r"[;{},]$", declaration) and declaration.count("(") <= declaration.count(")"):
+                break
+        yield start + 1, words, declaration.strip()
+
+
+def wrong_comment(words, declaration):
+    """Why a doc comment breaks the rule; "" where it does not."""
+    text, word = " ".join(words), first_word(" ".join(words))
+    if len(words) > 3:
+        return "more than three lines"
+    if METAPHOR.search(QUOTED.sub('""', text)):
+        return "a metaphor: say what happens"
+    if is_function(declaration):
+        second = first_word(" ".join(text.split()[1:2]))
+        verb = re.fullmatch(r"[a-z]+s", word) and not word.endswith("ss") and word not in FIRST | PLURALS
+        if not verb or second == "of":
+            return "a function's comment begins with a verb in the third person"
+    elif word in FIRST:
+        return "begin with the noun that it is"
+    return ""
+
+
+def field_notes(text):
+    """(line number, note) of each note // behind a declaration or a statement."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if match := re.match(r"\s*[^/\s].*;\s+//(?!/) ?(.*)", line):
+            yield number, match[1]
+
+
+def notes(text):
+    """(line number, first line) of each comment # of a YAML file."""
+    lines = text.split("\n")
+    for number, line in enumerate(lines, 1):
+        own = re.match(r"\s*#\s?(.*)", line)
+        if own and number > 1 and re.match(r"\s*#\s*\S", lines[number - 2]):
+            continue
+        if match := own or re.search(r"\s#\s(.*)", line):
+            yield number, match[1]
 
 
 def prose_of(suffix, text):
@@ -71,33 +158,73 @@ def prose_of(suffix, text):
 
 def wrong_in(name, text):
     suffix = pathlib.Path(name).suffix
+    if suffix in DATA:
+        return [f"{name}:{line}: '{note[:60]}': begin with the noun that it is"
+                for line, note in notes(text) if first_word(note) in NOTES]
     found = [f"{name}:{line}: '{match[0].strip()}' stands for a noun: say it"
              for line, prose in prose_of(suffix, text) for match in PRONOUN.finditer(QUOTED.sub('""', prose))]
     if suffix in HEADERS and (problem := wrong_head(text)):
         found.append(f"{name}:1: {problem}")
+    if suffix == ".hpp" and name.startswith(PRODUCT):
+        found += [f"{name}:{line}: '{note[:60]}': begin with the noun that it is"
+                  for line, note in field_notes(text) if first_word(note) in FIRST]
+    if suffix in {".hpp", ".cpp"} and name.startswith(PRODUCT):
+        for line, words, declaration in doc_comments(text):
+            if problem := wrong_comment(words, declaration):
+                found.append(f"{name}:{line}: '{' '.join(words)[:60]}': {problem}")
     return found
 
 
+def wrong_glossary(text):
+    """Rows of the glossary's table of house terms without a meaning or an example, and a table that grew."""
+    table = text.split("| term | meaning | example |\n")[1].split("\n\n")[0].splitlines()[1:]
+    found = [f"{GLOSSARY}: '{row}': term, meaning, example" for row in table if len(row.strip("|").split(" | ")) != 3]
+    return found + ([] if 10 <= len(table) <= 20 else [f"{GLOSSARY}: {len(table)} house terms: about fifteen"])
+
+
 def check(root):
-    found = []
+    found = wrong_glossary((pathlib.Path(root) / GLOSSARY).read_text())
     for name in files_of(root):
         path = pathlib.Path(root) / name
-        if path.suffix in SOURCES | PAGES and path.is_file() and not name.startswith(NOTEBOOKS):
+        product = path.suffix in DATA and name.startswith((*PRODUCT, "hardware_profiles/"))
+        if (path.suffix in SOURCES | PAGES or product) and path.is_file() and not name.startswith(NOTEBOOKS):
             found += wrong_in(name, path.read_text(errors="replace"))
     return found
 
 
 def selftest():
     assert not wrong_head("#pragma once\n// A Count is a whole number: 7.\n\nstruct Count;\n")
-    for bad in ("struct Count;\n", "#pragma once\n\n// Whole numbers that never wrap.\n",
-                "// What is counted.\n// It is.\n", "// Integers. They are.\n"):
+    for bad in ("struct Count;\n", "// What is counted.\n// It is.\n", "// Integers. They are.\n"):
         assert wrong_head("#pragma once\n" + bad), bad
     for good in ("// of one name and the same types", "x;  ///< the same tile", "// the results are the same",
-                 "y = 1;  // seconds", '// not "alike"'):
-        assert not wrong_in("a.cpp", good + "\n"), good
+                 "y = 1;  // seconds", '// not "alike"', "/// Returns the bytes of a block.\nint f(int a);",
+                 "/// Throws Error.\n[[nodiscard]] std::vector<int> f(\n    int a);",
+                 "/// A block's bytes.\nstruct Bytes {",
+                 "int a = f(1);  ///< bytes of a block", "bool b;  ///< true if it fits",
+                 "std::function<int(int)> f;  ///< a call",
+                 "int f() const;  ///< returns -1 if there is none", "/// Calls.\ntemplate <class T>\nvoid f(T a) {",
+                 "enum A {\n  a,  ///< row after row\n};"):
+        assert not wrong_in("model/a.cpp", good + "\n"), good
     for bad in ("// The same by multicast", "x;  ///< seconds; the same", "// A prediction is taken alike.",
-                "// none of these has knobs", "/// The longest of those.", '// "x" and "y" alike'):
-        assert wrong_in("a.cpp", bad + "\n"), bad
+                "// none of these has knobs", "/// The longest of those.", '// "x" and "y" alike',
+                "/// The bytes of a block.\nint f(int a);", "/// Bytes of a block.\nint f(int a);",
+                "int f();  ///< of a block",
+                "/// Whether it fits.\nbool f(int a);", '/// "128x64": a tile.\nstd::string f(int a);',
+                "int a;  ///< of a block",
+                "bool b;  ///< whether it fits", "/// What a block holds.\nstruct A {",
+                "/// Rows that wait.\nint f(int a);",
+                "/// Times a row.\n/// a\n/// b\n/// c\nint a;", "/// A tile that waits in line.\nstruct A {",
+                "/// Of every block.\nusing A = int;"):
+        assert wrong_in("model/a.cpp", bad + "\n"), bad
+    assert wrong_in("a.yaml", "a: 1  # of a block\n") and not wrong_in("a.yaml", "# bytes of one\n# of these\n")
+    head = "// A Count is a whole number: 7.\n\n"
+    assert wrong_in("model/a.hpp", head + "int a;  // by row\n")
+    assert not wrong_in("model/a.hpp", head + "int a;  // rows\n")
+    assert not wrong_in("tests/a.cpp", "/// Of every block.\nusing A = int;\n")
+    table = "| term | meaning | example |\n|---|---|---|\n"
+    assert not wrong_glossary(table + "| a | b | c |\n" * 15 + "\n\n")
+    assert wrong_glossary(table + "| a | b |\n" * 15 + "\n\n")
+    assert wrong_glossary(table + "| a | b | c |\n" * 30 + "\n\n")
     assert wrong_in("a.md", "The same of rows.\n") and not wrong_in("a.md", "```\nThe same of rows.\n```\n")
 
 

@@ -1,5 +1,5 @@
 #pragma once
-// These functions make an answer of a request: select_answer ranks the tiles and evaluates the best one, query_answer
+// These functions turn a request into an answer: select_answer ranks the tiles and evaluates the best one, query_answer
 // evaluates the tile that is asked about. A Session keeps what they return. Internal to apps/.
 
 #include "apps/library/question/request.hpp"
@@ -18,7 +18,8 @@ namespace napkin {
 class Session;
 struct Island;
 
-/// `machine`: one of the GPUs under the question's conditions; `island`: what joins them, or nullptr of one GPU.
+/// Predicts a model's step. `machine` is one GPU under the question's conditions; `island` joins several, nullptr for a
+/// single GPU.
 [[nodiscard]] StepAnswer step_answer(const Session& session, const StepAsk& ask, const Machine& machine,
                                      const Island* island);
 

@@ -47,7 +47,7 @@ struct Point {
   std::size_t group = 0;
 };
 
-/// Every row, by error.
+/// Returns every row, by error.
 const std::vector<Point>& points() {
   static const std::vector<Point> all = [] {
     std::vector<Point> out;
@@ -60,7 +60,7 @@ const std::vector<Point>& points() {
   return all;
 }
 
-/// Facts that a known kind shares with a question, the weightiest first.
+/// The facts that a known kind shares with a question, the weightiest first.
 struct Shared {
   bool kernel, algorithm, architecture, clock, regime, gpu, load;
   [[nodiscard]] std::array<bool, 7> all() const { return {kernel, algorithm, architecture, clock, regime, gpu, load}; }
@@ -85,11 +85,11 @@ bool nearer(const Shared& a, const Shared& b) {
   return std::tuple(a.count(), a.all()) > std::tuple(b.count(), b.all());
 }
 
-/// Weights of the rows for one question, and what they come to by group.
+/// The weights of the rows for a question, and their sums by group.
 struct Weights {
   std::vector<double> of_row;
   double sum = 0;
-  double sources = 0;  ///< as many of one weight would be as sure: (sum w)^2 / sum w^2
+  double sources = 0;  ///< effective number of sources, (sum w)^2 / sum w^2: equal weights count fully
 };
 
 Weights weights(const PredictionKind& kind, std::string_view without) {
@@ -110,7 +110,7 @@ Weights weights(const PredictionKind& kind, std::string_view without) {
   return out;
 }
 
-/// The error that `share` of the weight does not exceed.
+/// Returns the error that `share` of the weight does not exceed.
 double quantile(const Weights& weights, double share) {
   double below = 0;
   for (const Point& point : points()) {
@@ -152,7 +152,7 @@ std::string why_wide(const PredictionKind& kind, const Shared& near) {
   return why.empty() ? "" : "nothing of " + joined(why, ", nor of ") + " was compared with a measurement";
 }
 
-/// Rows and sources of the nearest kind.
+/// Adds the rows and sources of the nearest kind.
 void add_nearest(const PredictionKind& kind, std::string_view without, Band& out) {
   const KnownErrors* nearest = nullptr;
   for (const KnownErrors& known : known_errors()) {
@@ -181,7 +181,7 @@ double quantile_of(std::vector<double> sorted, double share) {
   return sorted[low] + (at - static_cast<double>(low)) * (sorted[high] - sorted[low]);
 }
 
-/// Signed errors of groups, each as found / predicted - 1, ascending.
+/// Returns the signed errors of the chosen groups, found / predicted - 1, ascending.
 template <class Chosen>
 std::vector<double> errors_where(const Chosen& chosen) {
   std::vector<double> out;
@@ -218,8 +218,8 @@ const std::vector<KnownErrors>& known_errors() {
   return all;
 }
 
-/// The tenth parts of the weighted rows that lie lowest and highest are cut off (eq. 21.1), and the rest is
-/// widened around the median for the error of the next source, which is none of these (eq. 21.2).
+/// Computes the band: cuts off a tenth of the weight at each end (eq. 21.1), then widens the rest around the median for
+/// a source that was not seen yet (eq. 21.2).
 Band band_of(const PredictionKind& kind, std::string_view without) {
   const band::Weights weighed = band::weights(kind, without);
   const double median = band::quantile(weighed, 0.5);

@@ -16,7 +16,7 @@ CountsAnswer counted(const Counts& counts) {
           counts.combine.stored().get()};
 }
 
-/// The same partition on the abstract machine, by place() and the two rules.
+/// Returns the same partition on the abstract machine, by place() and the two rules.
 CountsAnswer predicted(const Streamed& streamed, const Problem& problem, const Partition& partition) {
   const Machine machine = abstract_machine(no_limit);
   const Mapping mapping = ideal_mapping(streamed, machine);

@@ -1,6 +1,6 @@
 #pragma once
-// check_of runs the streamed program on the CPU, at a shape of some 64 queries and keys, and compares what it counts
-// with what the two rules predict. Internal to apps/.
+// check_of runs the streamed program on the CPU, at a shape of some 64 queries and keys, and compares the counted
+// transfers and memory with those that the two rules predict. Internal to apps/.
 
 #include "apps/library/question/request.hpp"
 #include "model/fusion/partition.hpp"
@@ -9,7 +9,7 @@
 
 namespace napkin {
 
-/// The block's sizes as the streamed program knows them: groups no larger than their axis.
+/// Returns the block's sizes as the streamed program knows them: groups no larger than their axis.
 [[nodiscard]] Partition partition_of(const PlacedDiagram& placed);
 
 /// Runs the request's diagram at a scaled-down shape with the request's tile and mask, all arrays at one level, and

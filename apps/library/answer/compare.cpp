@@ -6,7 +6,7 @@
 namespace napkin {
 namespace {
 
-/// The kernels to compare; "all": those that run there, the fastest first, and the bound below them all.
+/// Returns the kernels to compare; "all": those that run there, the fastest first, and the bound below them all.
 std::vector<std::string> named(const Session& session, const Ask& ask, const std::vector<std::string>& kernels) {
   if (kernels != std::vector<std::string>{"all"}) return kernels;
   std::vector<std::string> names;
@@ -15,7 +15,8 @@ std::vector<std::string> named(const Session& session, const Ask& ask, const std
   return names;
 }
 
-/// The selection, or why this machine cannot have one; names and sizes that are wrong anywhere are still thrown.
+/// Returns the selection, or why this machine cannot have one; names and sizes that are wrong anywhere are still
+/// thrown.
 ComparedMachine compared(const Session& session, const Request& problem) {
   try {
     return {*session.select(problem.ask, 1), std::nullopt, ""};

@@ -10,7 +10,7 @@
 namespace napkin {
 namespace {
 
-/// The mapping whose own form is asked for: the peer's that computes the algorithm there.
+/// Returns the mapping whose own form is asked for: the peer's that computes the algorithm there.
 std::string peer_of(const Request& request, const std::string& form) {
   // FlashAttention-4's kernel for Hopper is FlashAttention-3's algorithm, and so is its mapping.
   const auto has_form = [&](const Mapping& m) { return m.emit == form || (form == "fa4" && m.emit == "fa3"); };
@@ -26,7 +26,7 @@ std::string peer_of(const Request& request, const std::string& form) {
               peers.empty() ? "json or cpp" : "json or cpp, or another GPU or type for " + joined(peers));
 }
 
-/// Whether the form takes the runners-up too: what an autotuner tries.
+/// Returns whether the form takes the runners-up too: what an autotuner tries.
 bool lists_tiles(const std::string& form) { return form == "triton" || form == "fa4"; }
 
 std::string text_in(const std::string& form, const Request& request, const Ranking& ranking) {

@@ -26,7 +26,7 @@ struct Candidate {
   bool operator==(const Candidate&) const = default;
 };
 
-/// One size: its question, and what is best there.
+/// A size of the family: its question and the best answer there.
 struct Point {
   std::int64_t size = 0;
   std::unique_ptr<Request> request;  // rankings and candidates point into it
@@ -52,7 +52,7 @@ class Grid {
     if (points_[i].best) points_[i].time = time_of(i, *points_[i].best);
   }
 
-  /// As few as tiles within `most` of the best allow.
+  /// Picks a tile for each piece of the range: as few pieces as tiles within `most` of the best allow.
   [[nodiscard]] std::vector<FamilyPick> picks(double most) {
     std::vector<FamilyPick> out;
     for (std::size_t first = 0; first < points_.size();) {
@@ -72,7 +72,7 @@ class Grid {
     return out;
   }
 
-  /// Of the picks' tiles the one that loses the least where it loses the most; nothing where each fails somewhere.
+  /// Returns the pick with the least worst loss over the whole range; nothing if each fails at some size.
   [[nodiscard]] std::optional<FamilyDefault> whole(const std::vector<FamilyPick>& picks) {
     std::optional<FamilyDefault> least;
     for (const Candidate& candidate : candidates_) {
@@ -103,7 +103,7 @@ class Grid {
     if (layout->ideal) return bound_of(placement.placed);
     return answer_of(napkin::predicted(*points_[i].request, *layout, placement));
   }
-  /// Seconds; infinite where the tile does not fit.
+  /// Returns seconds; infinite where the tile does not fit.
   [[nodiscard]] double time_of(std::size_t i, const Candidate& candidate) {
     const auto at = std::find(candidates_.begin(), candidates_.end(), candidate) - candidates_.begin();
     const auto [known, is_new] = times_.try_emplace({i, at}, infinity);
@@ -111,7 +111,7 @@ class Grid {
     const auto answer = predicted(i, candidate);
     return known->second = answer ? answer->time : infinity;
   }
-  /// How much longer it takes than the best, as a fraction.
+  /// Returns how much longer it takes than the best, as a fraction.
   [[nodiscard]] double loss(std::size_t i, const Candidate& candidate) {
     return points_[i].best ? time_of(i, candidate) / points_[i].time - 1 : infinity;
   }

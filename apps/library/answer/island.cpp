@@ -16,8 +16,8 @@ namespace {
 
 constexpr double tenth = 1.1, matters = 0.005;  // as of a prediction on one GPU: a tenth more changes so much of it
 
-/// Numbers of the island of which a tenth more changes the time by half a percent or more, added to the standing of the
-/// launches that take most.
+/// Returns the standing of the launches that take most, with the island's numbers of which a tenth more changes the
+/// time by half a percent or more.
 StandingAnswer standing_of(const Way& way, const Island& island, const Machine& machine, const StandingAnswer* launch) {
   StandingAnswer out;
   if (launch != nullptr) out = *launch;
@@ -103,7 +103,7 @@ DividedAnswer answer_of(const Way& way, const Island& island, const Machine& mac
   return out;
 }
 
-/// "b=1 h=8 q=8192 x=8192 d=128, causal"
+/// Writes a launch in short: "b=1 h=8 q=8192 x=8192 d=128, causal".
 std::string text_of(const DeviceLaunch& launch, const Diagram& diagram) {
   std::string text;
   for (const auto& [axis, size] : sizes_by_name(diagram, launch.problem.sizes))
@@ -157,7 +157,7 @@ IslandAnswer answer_of(const IslandQuestion& question, const IslandWays& ways) {
   return out;
 }
 
-/// A few elements of every axis, each cut into as many parts as in the question.
+/// Simulates the GPUs at a few elements of every axis, each axis cut into as many parts as in the question.
 DevicesCheck check_of(const Way& way) {
   Division small = way.division;
   const std::int64_t cuts = small.cuts();

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t longest_sequence = std::int64_t{1} << 22, rows_of_a_part = 64;
 
-/// "ring_attention,order=zigzag,gpus=8"
+/// A parsed --split: "ring_attention,order=zigzag,gpus=8".
 struct SplitText {
   std::string name;
   std::optional<PartOrder> order;
@@ -44,7 +44,7 @@ SplitText parse_split_text(const std::string& text) {
   return out;
 }
 
-/// As many as the island has, or fewer: whole islands of a network.
+/// Returns the number of GPUs: the island's, or the user's, which must be whole islands of a network.
 std::int64_t gpus_of(const Island& island, const std::optional<std::int64_t>& asked) {
   const std::int64_t all = island.gpus().get();
   if (!asked) return all;
@@ -102,7 +102,7 @@ class Asking {
         bandwidth_(device_pipe(*question.machine).rate),
         launch_(launch_overhead(*question.machine).value) {}
 
-  /// "": all launches fit; else why one does not.
+  /// Asks for every launch of the way. Returns "" if all fit, else the reason why a launch does not.
   std::string ask_all() {
     const Division& division = way_.division;
     double all = 0, most = 0;
@@ -132,7 +132,7 @@ class Asking {
   }
 
  private:
-  /// Of a launch that moves so many bytes through device memory; none where there is nothing to move.
+  /// Returns the time of a launch that moves `bytes` through device memory; 0 for no bytes.
   [[nodiscard]] double seconds(Bytes bytes) const {
     return bytes.value > Count(0) ? launch_ + real(bytes.value) / bandwidth_ : 0;
   }
@@ -157,7 +157,7 @@ class Asking {
   double bandwidth_, launch_;
 };
 
-/// The way with its time; why it cannot be, else.
+/// Computes the way's time. Returns "", or the reason why the way is impossible.
 std::string make(const Session& session, const IslandQuestion& question, Way& way) {
   check(way.division, "--shape");
   const Stated& memory = question.machine->levels.front().capacity;
@@ -263,7 +263,7 @@ IslandWays ways_of(const Session& session, const IslandQuestion& question) {
 
 namespace {
 
-/// The least number from 1 to `most` for which it holds, of what holds for all larger ones; looked for around `near`.
+/// Finds the least number from 1 to `most` for which `holds` is true; it must stay true above. Searches around `near`.
 template <class Holds>
 std::optional<std::int64_t> least(const Holds& holds, std::int64_t near, std::int64_t most) {
   std::int64_t below = near - 1, above = near;
@@ -281,7 +281,7 @@ std::optional<std::int64_t> least(const Holds& holds, std::int64_t near, std::in
   return above;
 }
 
-/// The question with one kernel and tile for all launches.
+/// Returns the question with one kernel and tile for all launches.
 IslandQuestion with_tile_of(IslandQuestion question, const Head& head) {
   question.ask.kernel = head.kernel.value_or("ideal");
   question.ask.tile.clear();
@@ -292,7 +292,8 @@ IslandQuestion with_tile_of(IslandQuestion question, const Head& head) {
 
 }  // namespace
 
-/// Picking a tile for every length that is tried takes long: the length is first looked for with the tile of this one.
+/// Finds the length in two searches, since a selection at each length takes long: first with this way's tile, then near
+/// that length with a tile selected for each.
 std::optional<std::int64_t> hidden_from(const Session& session, const IslandQuestion& question, const Way& from) {
   const Division& division = from.division;
   const AxisId rows = division.split.group, columns = *division.split.stream;

@@ -1,5 +1,5 @@
 #pragma once
-// ways_of lists the ways in which an island can divide a question, each with its launches asked and its time known.
+// ways_of lists the ways in which an island can divide a question, each with its launches' predictions and its time.
 // Internal to apps/.
 
 #include <memory>
@@ -17,38 +17,38 @@ namespace napkin {
 struct IslandQuestion {
   Ask ask;
   Island island;
-  std::shared_ptr<const Machine> machine;  ///< one of its GPUs
-  std::vector<Split> splits;               ///< those to try
-  std::vector<PartOrder> orders;           ///< those asked for
-  std::int64_t gpus = 1;                   ///< that take part
+  std::shared_ptr<const Machine> machine;  ///< a GPU of the island
+  std::vector<Split> splits;               ///< candidate splits
+  std::vector<PartOrder> orders;           ///< orders that the user asked for
+  std::int64_t gpus = 1;                   ///< GPUs that take part
   Problem problem;
   NamedSizes shape;  ///< every axis
 };
-/// Throws Error for every mistake in the question.
+/// Resolves the names of a question. Throws Error for every mistake in it.
 [[nodiscard]] IslandQuestion island_question(const Session& session, const Ask& ask);
 
-/// Launches of one shape, by all GPUs, and what the Session says of one.
+/// The launches of one shape, by all GPUs, with the Session's answer for one.
 struct AskedLaunch {
   DeviceLaunch launch;
   std::int64_t count = 0;
   std::shared_ptr<const QueryAnswer> answer;
-  double adding = 0;  ///< seconds
+  double adding = 0;  ///< seconds to add a launch's part to the running results
 };
 
 struct Way {
   Division division;
   std::vector<Transport> transports;
   std::vector<AskedLaunch> launches;
-  std::vector<std::vector<StepTime>> steps;  ///< by GPU, by step
-  double finishing = 0;                      ///< seconds
+  std::vector<std::vector<StepTime>> steps;  ///< times by GPU, then by step
+  double finishing = 0;                      ///< seconds after the last step
   IslandTime time;
-  double flops = 0;      ///< of all GPUs
-  double imbalance = 1;  ///< work of the GPU with most over the mean
+  double flops = 0;      ///< FLOP of all GPUs together
+  double imbalance = 1;  ///< work of the busiest GPU over the mean
   std::optional<std::int64_t> memory_limit;
 
-  /// The launch that takes most.
+  /// Returns the launch that takes most.
   [[nodiscard]] const AskedLaunch& heaviest() const;
-  /// Seconds, were the links these.
+  /// Returns the seconds that the way takes over the links of another island.
   [[nodiscard]] double time_on(const Island& island) const;
 };
 
@@ -56,11 +56,11 @@ struct IslandWays {
   std::vector<Way> ways;  ///< the fastest first
   std::vector<std::pair<std::string, std::string>> refused;
 };
-/// Throws Error where the question names a split that cannot be.
+/// Predicts every way. Throws Error if the question names a split that is impossible.
 [[nodiscard]] IslandWays ways_of(const Session& session, const IslandQuestion& question);
 
-/// The least length of the sequence, in steps of 64 for each part, from which on the way's ring is hidden; nothing:
-/// none up to 4 M, or rows and columns of different lengths.
+/// Returns the least length of the sequence, in steps of 64 for each part, from which on the way's ring is hidden;
+/// nothing: none up to 4 M, or rows and columns of different lengths.
 [[nodiscard]] std::optional<std::int64_t> hidden_from(const Session& session, const IslandQuestion& question,
                                                       const Way& from);
 

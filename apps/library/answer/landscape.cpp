@@ -25,7 +25,7 @@ class Tiles {
   [[nodiscard]] std::size_t knobs() const { return layout_.mapping->knobs.size(); }
   [[nodiscard]] std::int64_t chosen(std::size_t k) const { return chosen_.values[k]; }
 
-  /// Values to show, by size (words by preference), the chosen one among them.
+  /// Returns values to show, by size (words by preference), the chosen one among them.
   [[nodiscard]] std::vector<std::int64_t> values(std::size_t k) const {
     std::vector<std::int64_t> all = knob(k).domain;
     if (std::find(all.begin(), all.end(), chosen(k)) == all.end()) all.push_back(chosen(k));
@@ -60,7 +60,8 @@ class Tiles {
   const Tile& chosen_;
 };
 
-/// How far apart the best times with each of the knob's values are, as a fraction; below 0 where it has no choice.
+/// Returns how far apart the best times with each of the knob's values are, as a fraction; below 0 where it has no
+/// choice.
 double spread_of(const Tiles& tiles, std::size_t knob) {
   if (!tiles.knob(knob).searched) return -1;
   double least = 0, longest = 0;
@@ -75,7 +76,7 @@ double spread_of(const Tiles& tiles, std::size_t knob) {
   return legal < 2 ? -1 : longest / least - 1;
 }
 
-/// The knobs that have a choice, those that change the time the most first.
+/// Returns the knobs that have a choice, those that change the time the most first.
 std::vector<std::size_t> by_effect(const Tiles& tiles) {
   std::vector<double> spread(tiles.knobs());
   std::vector<std::size_t> order;

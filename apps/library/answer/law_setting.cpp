@@ -7,7 +7,7 @@ namespace {
 
 constexpr const char* f32_accumulators = "f32 accumulator bytes";
 
-/// Seconds of the contractions, two operations a multiply-add, at the tensor units' peak.
+/// Returns seconds of the contractions, two operations a multiply-add, at the tensor units' peak.
 double computing(const LawSetting& setting) {
   const Machine& machine = *setting.request.machine;
   const TensorInstruction* instruction = machine.tensor_for(setting.request.problem.dtype);
@@ -36,7 +36,7 @@ void add_levels(const LawSetting& setting, Laws& laws) {
   laws.weighted = cost.sum;
 }
 
-/// Cluster sizes whose rate the profile states, else the powers of two up to the largest cluster.
+/// Returns cluster sizes whose rate the profile states, else the powers of two up to the largest cluster.
 std::vector<Count> cluster_sizes(const Machine& machine) {
   std::vector<Count> sizes;
   for (const Level& level : machine.levels) {
@@ -62,7 +62,7 @@ void add_crossings(const LawSetting& setting, Laws& laws) {
   }
 }
 
-/// Rates of the pipe into a level as the profile states them, bytes a second of the whole machine.
+/// Returns rates of the pipe into a level as the profile states them, bytes a second of the whole machine.
 std::vector<std::pair<double, bool>> stated_rates(const LawSetting& setting, const Pipe& pipe) {
   std::vector<std::pair<double, bool>> rates;
   if (pipe.aggregate.datasheet) rates.emplace_back(pipe.aggregate.datasheet->value, false);

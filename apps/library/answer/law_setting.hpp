@@ -14,7 +14,7 @@
 
 namespace napkin {
 
-/// The optimum of one algorithm on one machine in one type, in bytes and seconds a byte: arrays that have a type of
+/// The inputs of the laws of an algorithm on a machine in one type, in bytes and seconds a byte. Arrays with a type of
 /// their own count in it.
 struct LawSetting {
   Request request;
@@ -22,7 +22,7 @@ struct LawSetting {
   Hertz clock;
   GeometricProgram program;
   std::vector<MemoryLevel> levels;
-  std::vector<PowerTerm> terms;  ///< at the memory of a compute node
+  std::vector<PowerTerm> terms;  ///< terms of the closed form at the memory of a compute node
 
   explicit LawSetting(Request of)
       : request(std::move(of)),
@@ -36,12 +36,12 @@ struct LawSetting {
   [[nodiscard]] double memory() const { return levels.back().memory; }
 };
 
-/// Nothing of packed sequences (the laws are of one length), and where the profile lacks a bandwidth or a memory.
+/// Collects the laws' inputs; nothing for packed sequences, and if the profile lacks a bandwidth or a memory.
 [[nodiscard]] std::optional<LawSetting> law_setting(const Request& request);
 
 [[nodiscard]] Laws laws_of(const LawSetting& setting);
 
-/// What the other one's element type is worth: H* in bytes and seconds.
+/// Compares two element types by the quantisation law: H* in bytes and seconds.
 [[nodiscard]] QuantisationAnswer quantisation_of(const LawSetting& first, const LawSetting& other);
 
 }  // namespace napkin

@@ -32,12 +32,13 @@ constexpr int most_choices = 12;     // of tiles anew for one answer
 constexpr int steps_a_side = 16;     // of values between today's and the farthest
 constexpr int first_tiles = 8;       // of today's ranking
 
-/// Numbers that are one thing and change together: a level's bytes; the highest clock, and what SMs count of it.
+/// The numbers that change together because they are one quantity: a level's bytes; the highest clock, and the SMs'
+/// share of it.
 struct Varied {
   std::string name, unit;
   double value = 0;
   bool whole = false;
-  std::vector<std::size_t> places;  ///< in numbers_of()
+  std::vector<std::size_t> places;  ///< indices into numbers_of()
 };
 
 std::string level_of(const std::string& name) { return name.substr(0, name.rfind('.')); }
@@ -75,7 +76,7 @@ Machine scaled(Machine machine, const Varied& number, double factor) {
   return machine;
 }
 
-/// Returns true where the card's idle power is below its limit.
+/// Returns true if the card's idle power is below its limit.
 bool can_run(const Machine& machine) {
   return !machine.power.limit || !machine.power.idle || machine.power.idle->value < machine.power.limit->value;
 }
@@ -103,13 +104,13 @@ Goal goal_of(const NeedAsk& ask) {
   return ask.flops ? Goal{"flops", *ask.flops} : Goal{"joules", *ask.joules};
 }
 
-/// The kernel that is the fastest today, on other machines. Keeps the tiles that were the fastest on one of them.
+/// Today's fastest kernel, timed on other machines. Keeps the tiles that were fastest on one of them.
 class Kernel {
  public:
   Kernel(const Request& request, const Layout& layout, const Goal& goal)
       : request_(request), layout_(layout), goal_(goal) {}
 
-  /// The fastest of the tiles known so far; nothing where none is legal there.
+  /// Returns the fastest of the tiles known so far; nothing where none is legal there.
   [[nodiscard]] std::optional<Prediction> on(const Machine& machine) {
     std::optional<Prediction> best;
     if (!can_run(machine)) return best;
@@ -124,7 +125,7 @@ class Kernel {
     }
     return best;
   }
-  /// Adds the tiles that rank first there, out of all.
+  /// Adds the tiles, out of all, that rank first on that machine.
   void choose_on(const Machine& machine, int top = 1) {
     if (layout_.ideal) return;
     const Request other = with(machine);
@@ -152,13 +153,13 @@ class Kernel {
   Periods periods_;
 };
 
-/// The search along one number, from a machine on.
+/// The search along a number, from a machine.
 class Along {
  public:
   Along(Kernel& kernel, const Machine& machine, const Varied& number)
       : kernel_(kernel), machine_(machine), number_(number) {}
 
-  /// Nothing where the number changes nothing.
+  /// Searches along the number; nothing if the number has no effect.
   std::optional<NeedRow> row() {
     NeedRow out;
     out.name = number_.name;
@@ -186,12 +187,12 @@ class Along {
   }
 
  private:
-  /// Returns true where more of it is better, by the tiles known so far; also where these do not tell.
+  /// Returns true if more of the number is better, by the tiles known so far; also if these do not tell.
   [[nodiscard]] bool rises(double low, double high) const {
     const auto least = at(low), most = at(high);
     return !least || (most && !kernel_.goal().better(kernel_.goal().of(*least), kernel_.goal().of(*most)));
   }
-  /// The factor of a whole number's nearest value.
+  /// Rounds a factor to that of the nearest whole value, if the number is whole.
   [[nodiscard]] double grid(double factor) const {
     return number_.whole ? std::max(std::round(number_.value * factor), 1.0) / number_.value : factor;
   }
@@ -202,7 +203,8 @@ class Along {
     const auto found = at(factor);
     return found && kernel_.goal().met(kernel_.goal().of(*found));
   }
-  /// Bytes may let in other tiles, and nodes give each other work; else today's tiles say.
+  /// Returns true if the number matters: bytes and counts may admit other tiles, all others are judged by today's
+  /// tiles.
   [[nodiscard]] bool has_effect(double low, double high) const {
     if (number_.whole || profile::dimension_of(number_.unit) == profile::Dimension::bytes) return true;
     const auto today = at(1);
@@ -213,12 +215,12 @@ class Along {
     }
     return false;
   }
-  /// A hundredth, of a count one, to the far side.
+  /// Returns the next factor outwards: a hundredth farther, for a count one farther.
   [[nodiscard]] double next_beyond(double factor, bool upward) const {
     if (number_.whole) return factor + (upward ? -1 : 1) / number_.value;
     return upward ? factor / beyond : factor * beyond;
   }
-  /// The factor next to `out` of those that reach the target, which `in` does; `out` does not.
+  /// Finds, by bisection, the factor nearest to `out` that reaches the target. `in` reaches it, `out` does not.
   [[nodiscard]] double between(double out, double in) const {
     const double least = number_.whole ? 1.5 / number_.value : 0;
     while (number_.whole ? std::abs(in - out) > least : std::abs(std::log(in / out)) > resolution) {
@@ -242,7 +244,7 @@ class Along {
     out.got = kernel_.goal().of(*found);
     out.bound = found->bound;
   }
-  /// Both ends reach the target, or neither does: a value between them may.
+  /// Fills the row if both ends reach the target or neither does: a value between them may behave otherwise.
   std::optional<NeedRow> level_row(NeedRow out, double low, bool both, bool here) {
     const Goal& goal = kernel_.goal();
     const auto today = at(1);
@@ -313,7 +315,7 @@ const Varied& number_of(const std::vector<Varied>& all, const std::string& name,
   throw Error("--line", in_quotes(name) + " is no number of " + machine.name, one_of(name, names));
 }
 
-/// Half to twice as much of the second number, in steps of the root of two.
+/// Tabulates the need for half to twice the second number, in steps of the root of two.
 NeedLine line_of(const Request& request, const Layout& layout, const Goal& goal, const NeedAsk& ask,
                  const std::vector<Tile>& tiles) {
   const Machine& machine = *request.machine;
@@ -342,7 +344,7 @@ NeedLine line_of(const Request& request, const Layout& layout, const Goal& goal,
   return out;
 }
 
-/// The least change first.
+/// Sorts rows by the size of the change, least first.
 void sort_rows(std::vector<NeedRow>& rows) {
   const auto change = [](const NeedRow& row) { return row.reached ? std::abs(std::log(row.needed / row.value)) : 1e9; };
   std::stable_sort(rows.begin(), rows.end(), [&](const NeedRow& a, const NeedRow& b) { return change(a) < change(b); });

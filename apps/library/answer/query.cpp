@@ -20,7 +20,7 @@ WorkAnswer work_answer(const PlacedDiagram& placed) {
   return {done.flops.value.get(), done.executed_flops.value.get(), done.exponentials.get()};
 }
 
-/// The abstract machine holds what the paper's rule counts, and that is all that limits it.
+/// Judges a tile on the abstract machine, whose only limit is the memory that the paper's rule counts.
 void judge_abstract(const Request& request, const Layout& layout, QueryAnswer& answer) {
   answer.violations.clear();
   for (const LevelAnswer& level : answer.levels) {
@@ -33,7 +33,8 @@ void judge_abstract(const Request& request, const Layout& layout, QueryAnswer& a
   answer.legal = answer.violations.empty();
 }
 
-/// A level's time is at its pipe's bandwidth for bytes that one node reads alone, and counts every block's copy.
+/// Explains levels whose time exceeds the call's: they count every block's copy, at the bandwidth of bytes that a
+/// single node reads.
 void explain_levels(QueryAnswer& answer) {
   if (!answer.predicted || answer.predicted->at_least) return;
   for (const LevelAnswer& level : answer.levels) {
@@ -81,7 +82,7 @@ QueryAnswer answer_of(const Request& request, const Layout& layout, const Tile& 
   return answer;
 }
 
-/// Nothing fits one launch: the answer about the launches that it is cut into. `answer` is of a tile that is not legal.
+/// Fills `answer`, whose tile is not legal, with the launches that the algorithm is cut into.
 void make_cut(const Request& request, QueryAnswer& answer) {
   answer.launches = cut_of(request);
   if (answer.launches.empty()) return;
@@ -95,8 +96,8 @@ void make_cut(const Request& request, QueryAnswer& answer) {
   answer.occupancy.reset();
 }
 
-/// "with q_in=shared: needs 131,072 B of shared memory a block, there are 101,376": what keeps out the values of knobs
-/// that the user has not named.
+/// Adds notes on values that the unnamed knobs cannot take: "with q_in=shared: needs 131,072 B of shared memory a
+/// block, there are 101,376".
 void add_other_settings(const Request& request, const SelectedTile& selected, QueryAnswer& answer) {
   const Mapping& mapping = *selected.layout->mapping;
   for (const OtherSetting& other : other_settings(request, *selected.layout, selected.tile)) {

@@ -14,7 +14,7 @@
 namespace napkin {
 namespace {
 
-/// What the best tile moves and holds.
+/// Adds the bytes that the best tile moves and holds.
 void add_best(const Request& request, const Ranking& ranking, SelectAnswer& answer) {
   const KeptPlacer placer = kept_placer_of(request, ranking.layout());
   const PlacedDiagram placed = placer->place(ranking.best().tile);
@@ -28,7 +28,7 @@ void add_best(const Request& request, const Ranking& ranking, SelectAnswer& answ
   answer.occupancy = answer_of(plan(placed));
 }
 
-/// The ideal mapping's tiles have one bound, of the algorithm.
+/// Words the answer for the ideal mapping, whose tiles share a single bound.
 std::string about_bound(const Request& request, const SelectAnswer& answer) {
   const bool asked_for = !request.ask.kernel.empty();  // the ideal mapping by its name, not for want of a kernel
   const std::string what =
@@ -38,13 +38,14 @@ std::string about_bound(const Request& request, const SelectAnswer& answer) {
          " takes, at the fastest rates that the profile states";
 }
 
-/// A request and its ranking, for what is worked out when it is asked for.
+/// A request and its ranking, kept for the parts of an answer that are computed at first read.
 struct Kept {
   Request request;
   std::optional<Ranking> ranking;  // points into the request
 };
 
-/// What the L2 forgets of each is counted when its prediction is asked for: it takes as long as the ranking.
+/// Adds the runners-up. Their predictions are made at first read: counting the bytes that the L2 evicts takes as long
+/// as the ranking.
 void add_alternatives(const std::shared_ptr<const Kept>& kept, SelectAnswer& answer) {
   const Ranking& ranking = *kept->ranking;
   const std::vector<Ranked>& ranked = ranking.selection().ranked;
@@ -61,7 +62,7 @@ void add_alternatives(const std::shared_ptr<const Kept>& kept, SelectAnswer& ans
 
 using Rejected = std::vector<std::pair<std::string, std::int64_t>>;
 
-/// How many tiles each rule keeps out, and why the best one is the best: what takes longer than to find it.
+/// Answers that take longer than finding the best tile: tiles rejected by each rule, and why the best one is best.
 struct Reasons {
   std::int64_t legal = 0;
   Rejected rejected;
@@ -84,8 +85,8 @@ Reasons reasons_of(const Ranking& ranking) {
   return {counted.legal.get(), rejected_of(counted), ranking.explain()};
 }
 
-/// One thread at a time asks the ranking for them. The ideal mapping's table serves one shape and may take megabytes:
-/// it is asked at once, so that no answer keeps it.
+/// Adds the reasons, guarded so that a single thread uses the ranking. The ideal mapping's are computed at once, since
+/// its table may take megabytes.
 void add_reasons(const std::shared_ptr<const Kept>& kept, SelectAnswer& answer) {
   if (kept->ranking->layout().ideal) {
     add_counts(kept->ranking->count_rejections(), answer);
@@ -98,7 +99,7 @@ void add_reasons(const std::shared_ptr<const Kept>& kept, SelectAnswer& answer) 
   answer.because = Later<std::string>([all] { return all->get().because; });
 }
 
-/// "Nothing fits" is no answer to sizes whose products do not fit 64 bits: those are refused, as by query.
+/// Refuses sizes whose products exceed 64 bits, as query does, in place of answering "nothing fits".
 void refuse_overflow(const Request& request, const Layout& layout) {
   Tile any;
   for (const Knob& knob : layout.mapping->knobs) any.values.push_back(knob.domain.front());
@@ -107,7 +108,7 @@ void refuse_overflow(const Request& request, const Layout& layout) {
   (void)levels_of(placed, clock_of(*request.machine));
 }
 
-/// Nothing fits one launch: the launches that the algorithm is cut into.
+/// Fills the answer with the launches that the algorithm is cut into, as no tile fits a single launch.
 void make_cut(const Request& request, SelectAnswer& answer) {
   answer.launches = cut_of(request);
   if (answer.launches.empty()) return;
@@ -116,7 +117,7 @@ void make_cut(const Request& request, SelectAnswer& answer) {
   answer.levels = levels_of(answer.launches);
 }
 
-/// Nothing fits.
+/// Adds the reason why nothing fits.
 void add_refusal(const Request& request, const Ranking& ranking, SelectAnswer& answer) {
   const Rejections counted = ranking.count_rejections();
   refuse_overflow(request, ranking.layout());

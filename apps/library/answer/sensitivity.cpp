@@ -23,7 +23,7 @@ constexpr int halvings = 12;           // of the search for the factor at which 
 /// The prediction of one tile with a number of its machine or its mapping changed by a factor.
 using Changed = std::function<Prediction(double factor)>;
 
-/// One tile of one request, to be predicted on other machines and by other mappings.
+/// A tile of a request that can be predicted on other machines and by other mappings.
 class Subject {
  public:
   Subject(const Request& request, const SelectedTile& selected) : request_(request), selected_(selected) {}
@@ -52,14 +52,15 @@ class Subject {
   const SelectedTile& selected_;
 };
 
-/// d ln time / d ln number by a central difference. A count of things goes one down and one up.
+/// Computes d ln time / d ln number by a central difference; a whole number moves by 1 each way.
 double elasticity_of(const Changed& changed, double value, bool whole, double most) {
   const double down = whole ? std::max(value - 1, 1.0) / value : 1 - step;
   const double up = std::min(whole ? (value + 1) / value : 1 + step, most / value);
   return std::log(changed(up).time.value / changed(down).time.value) / std::log(up / down);
 }
 
-/// From which factor on something else limits: `better` turns a factor of improvement into a factor of the number.
+/// Finds the smallest factor at which another resource limits. `better` turns a factor of improvement into a factor of
+/// the number.
 void add_next(const Changed& changed, const std::function<double(double)>& better, const std::string& bound,
               SensitivityRow& row) {
   if (changed(better(most_factor)).bound == bound) return;
@@ -72,7 +73,7 @@ void add_next(const Changed& changed, const std::function<double(double)>& bette
   row.next_bound = changed(better(*row.next_factor)).bound;
 }
 
-/// Nothing where the number has no effect. `most`: that it may be.
+/// Completes a row; nothing if the number has no effect. `most` is the number's upper limit.
 std::optional<SensitivityRow> judged(SensitivityRow row, const Prediction& today, bool whole, const Changed& changed,
                                      double most = std::numeric_limits<double>::infinity()) {
   row.elasticity = elasticity_of(changed, row.value, whole, most);

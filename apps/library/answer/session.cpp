@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::size_t most_sequences = 4096;  // of a packed batch whose answer is kept
 
-/// What an answer depends on. Names are compared as they were given: two names of one thing are two questions.
+/// Lists the fields that an answer depends on. Names are compared as given: two names of the same thing are two
+/// questions.
 auto fields_of(const Ask& ask) {
   return std::tie(ask.algorithm, ask.gpu, ask.memory, ask.shape, ask.lengths, ask.dtype, ask.mask, ask.kernel, ask.tile,
                   ask.split, ask.bundled, ask.conditions);
@@ -29,10 +30,10 @@ class Hash {
   std::uint64_t value_ = 0;
 };
 
-/// What is run or compiled beside the question depends on more than the question.
+/// Returns true if the answer may be kept. Answers that need a run or a compilation depend on more than the question.
 bool is_kept(const Ask& ask) { return !ask.check && !ask.compile && ask.lengths.size() <= most_sequences; }
 
-/// The answer that is kept, else a new one.
+/// Returns the answer that is kept, else a new one.
 template <class Answer, class Make>
 std::shared_ptr<const Answer> answer_of(Answers<Answer>& answers, const AskedAs& asked, const Make& make) {
   if (!is_kept(asked.ask)) return std::make_shared<const Answer>(make());

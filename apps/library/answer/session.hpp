@@ -13,18 +13,18 @@
 
 namespace napkin {
 
-/// What an answer is known by.
+/// The key of a kept answer.
 struct Asked {
   Ask ask;
-  int top = 0;  ///< of a query: 0
+  int top = 0;  ///< runners-up asked for; 0 for a query
 };
-/// An AskedAs is an Asked whose question is only looked up.
+/// A reference to a question, by which a kept answer is looked up without a copy.
 struct AskedAs {
   const Ask& ask;
   int top = 0;
 };
 
-/// Of every field that an answer depends on; `progress` is none.
+/// The hash over all fields that an answer depends on, without `progress`.
 struct AskedHash {
   std::size_t operator()(const AskedAs& asked) const;
   std::size_t operator()(const Asked& asked) const { return (*this)(AskedAs{asked.ask, asked.top}); }
@@ -38,32 +38,32 @@ struct AskedEqual {
 template <class Answer>
 class Answers {
  public:
-  /// nullptr where the question is new, or a file that it names has changed.
+  /// Finds the kept answer; nullptr if the question is new, or a file that it names has changed.
   [[nodiscard]] std::shared_ptr<const Answer> find(const AskedAs& asked);
-  /// Returns what is kept for the question from now on: the answer of whichever thread came first.
+  /// Keeps an answer and returns the one that is kept for the question: that of the thread that came first.
   std::shared_ptr<const Answer> keep(const AskedAs& asked, std::vector<FileStamp> files,
                                      std::shared_ptr<const Answer> answer);
 
  private:
   struct Kept {
     std::shared_ptr<const Answer> answer;
-    std::vector<FileStamp> files;  ///< as they were before the first of them was read
+    std::vector<FileStamp> files;  ///< files as they were before the first was read
   };
   std::mutex mutex_;
   Latest<Asked, Kept, AskedHash, AskedEqual> kept_{256};
 };
 
 struct Session::State {
-  /// The question resolved; without layouts: problem().
+  /// Resolves the question with its layouts; problem() resolves it without.
   [[nodiscard]] Request request(const Ask& ask);
   [[nodiscard]] Request problem(const Ask& ask);
-  /// With the layouts of all kernels, bundled and peers', that have the user's knobs; maybe none.
+  /// Resolves the question with the layouts of all kernels, bundled and peers', that have the user's knobs; maybe none.
   [[nodiscard]] Request kernels(const Ask& ask);
 
-  /// The profile of that name or path, or of the GPU here, under the conditions.
+  /// Returns the profile of that name or path, or of the GPU here, under the conditions.
   [[nodiscard]] std::shared_ptr<const Machine> machine(const std::string& gpu, const CardConditions& conditions);
 
-  std::mutex mutex;  ///< of the catalog
+  std::mutex mutex;  ///< guards the catalog
   Catalog catalog;
   Answers<QueryAnswer> queries;
   Answers<SelectAnswer> selections;

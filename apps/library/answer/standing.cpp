@@ -47,7 +47,7 @@ struct TimedTile {
   }
 };
 
-/// Whether a number of that name can matter to the tile: those of other instructions and units cannot.
+/// Returns whether a number of that name can matter to the tile: those of other instructions and units cannot.
 bool may_matter(const PlacedDiagram& placed, const std::vector<Need>& needs, const std::string& name) {
   const auto begins = [&](std::string_view word) { return name.starts_with(word); };
   if (begins("constants.") || begins("fitted."))
@@ -64,7 +64,7 @@ struct Weight {
   double effect = 0;
 };
 
-/// The weakest basis among the numbers that matter, and which of them have it.
+/// Adds the weakest basis among the numbers that matter, and the numbers of that basis.
 void add_basis(const TimedTile& subject, const PlacedDiagram& placed, const std::vector<Need>& needs,
                StandingAnswer& out) {
   const Machine& machine = *subject.request.machine;
@@ -105,7 +105,8 @@ std::string why_no_graph(const TimedTile& subject, const PlacedDiagram& placed) 
   return placed.packed.empty() ? "" : "sequences of several lengths that blocks do not take one by one";
 }
 
-/// The band of a kernel's prediction. No measurement says how much longer than a bound a kernel takes.
+/// Adds the error band of a kernel's prediction; none for a bound, since no measurement says how far kernels stay from
+/// bounds.
 void add_band(const TimedTile& subject, const PlacedDiagram& placed, const Plan& plan, StandingAnswer& out) {
   if (subject.layout.ideal) return;
   if (!out.by_graph) {

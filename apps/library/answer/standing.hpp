@@ -8,7 +8,7 @@
 
 namespace napkin {
 
-/// Of a tile of one of the request's layouts, found when it is read. Keeps the request's parts alive.
+/// Makes the standing of a tile of a layout of the request, found at first read. Keeps the request's parts alive.
 [[nodiscard]] Later<std::optional<StandingAnswer>> standing_of(const Request& request, const Layout& layout,
                                                                const Tile& tile);
 

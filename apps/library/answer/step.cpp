@@ -31,7 +31,7 @@ using EntryKind = StepEntryAnswer::Kind;
 constexpr std::string_view launch_bound = "launch";
 constexpr double mostly = 0.5;  // of a launch's time: the gap behind it is what binds
 
-/// A question's tile on its machine, ready to be timed at any clock. Stays where it is: its parts point to one another.
+/// A question's tile on its machine, ready to be timed at any clock. Not movable: its parts point to one another.
 struct PlacedQuestion {
   Request request;
   SelectedTile selected;
@@ -44,13 +44,13 @@ struct PlacedQuestion {
         launch(placement.placed, placement.plan) {}
 };
 
-/// An entry of a step, timed but for the step's clock.
+/// An entry of a step, timed except for the step's clock.
 struct StepLaunch {
   StepEntryAnswer answer;
-  std::unique_ptr<PlacedQuestion> question;  ///< of an entry that the event graph predicts
+  std::unique_ptr<PlacedQuestion> question;  ///< the question of an entry that the event graph predicts
   std::optional<Energy> energy;
-  std::function<Seconds(Hertz)> time;  ///< of one launch, with the gap behind it
-  std::string why;                     ///< it cannot run: why
+  std::function<Seconds(Hertz)> time;  ///< seconds of a launch and the gap after it, at a clock
+  std::string why;                     ///< the reason why the entry cannot run; empty: it can
 };
 
 /// The facts that all launches of a step share.
@@ -61,8 +61,8 @@ struct StepSetting {
   std::string gpu;  ///< name or path
   const ModelStep& step;
   SharedPipe device;
-  Seconds gap;    ///< behind every launch
-  Seconds floor;  ///< from one launch's start to the next one's at least
+  Seconds gap;    ///< gap after every launch
+  Seconds floor;  ///< least time from a launch's start to the next launch's
 };
 
 StepSetting setting_of(const Session& session, const StepAsk& ask, const Machine& machine, const Island* island,
@@ -78,7 +78,7 @@ StepSetting setting_of(const Session& session, const StepAsk& ask, const Machine
           floor};
 }
 
-/// Returns true where the question's tile can be timed at any clock.
+/// Returns true if the question's tile can be timed at any clock.
 bool may_be_timed(const Request& request, const SelectedTile& selected) {
   if (!selected.fits || selected.layout->ideal) return false;
   const Placement placement = place(placer_of(request, *selected.layout), selected.tile);
@@ -93,8 +93,8 @@ void add_head(const Head& head, StepEntryAnswer& out) {
   out.tile = head.tile;
 }
 
-/// A bound, whatever the clock: what query says where no event graph predicts. Where no tile of any kernel fits, what
-/// no mapping goes below.
+/// Adds a bound that holds at any clock: query's if no event graph predicts; the ideal mapping's if no kernel's tile
+/// fits.
 void add_bound(const StepSetting& setting, Ask ask, StepLaunch& out) {
   auto answer = setting.session.query(ask);
   const auto fits = [&] { return answer->legal || !answer->launches.empty(); };
@@ -143,7 +143,7 @@ void add_question(const StepSetting& setting, const StepEntry& entry, StepLaunch
   });
 }
 
-/// Bytes through device memory at its rate, behind its latency.
+/// Adds a pass: its bytes at device memory's rate, after its latency.
 void add_pass(const StepSetting& setting, const StepEntry& entry, StepLaunch& out) {
   const double bytes = static_cast<double>(entry.bytes), latency = setting.device.latency();
   const Seconds copying(setting.device.seconds(bytes));
@@ -188,7 +188,7 @@ StepLaunch launch_of(const StepSetting& setting, const StepEntry& entry) {
   return out;
 }
 
-/// The clock of all launches whose energy is known; the assumed one where no question's is.
+/// Finds the clock of all launches with a known energy; the assumed clock if no question has one.
 void hold_one_clock(const StepSetting& setting, const std::vector<StepLaunch>& launches, StepAnswer& out) {
   std::vector<MixPart> parts;
   bool known = false;
@@ -209,7 +209,7 @@ void hold_one_clock(const StepSetting& setting, const std::vector<StepLaunch>& l
   out.clock_source = held.clock.value < law.highest ? "held at the power limit" : "the highest clock";
 }
 
-/// The entry at the step's clock.
+/// Completes the entry at the step's clock.
 void finish_entry(const StepSetting& setting, StepLaunch& launch, StepAnswer& out) {
   StepEntryAnswer& entry = launch.answer;
   const Hertz clock(out.clock);
@@ -253,7 +253,7 @@ void add_left_out(const StepSetting& setting, StepAnswer& out) {
                               " has no energies, so that each launch has the clock " + out.clock_source);
 }
 
-/// "layer.gate_up takes 41 %, bound by tensor; layer.down 20 %; launch gaps 3 %"
+/// Summarises the step: "layer.gate_up takes 41 %, bound by tensor; layer.down 20 %; launch gaps 3 %".
 std::string what_takes_most(const StepAnswer& out) {
   std::vector<const StepEntryAnswer*> order;
   for (const StepEntryAnswer& entry : out.entries) order.push_back(&entry);

@@ -1,6 +1,6 @@
 #pragma once
-// A TimelineAnswer shows who runs when in one block: that on an H200 the tensor unit works on S of one warpgroup while
-// the other one takes exponentials. Internal to apps/.
+// A TimelineAnswer shows when each unit and group of threads of one block works: that on an H200 the tensor unit works
+// on S of one warpgroup while the other one takes exponentials. Internal to apps/.
 
 #include <string>
 #include <utility>
@@ -16,27 +16,30 @@
 
 namespace napkin {
 
-/// What is drawn. Lanes are the pipes that serve one request at a time, then one for each agent instance's threads.
+/// A drawing of a run. Lanes are the pipes that serve one request at a time, then the threads of each agent instance.
 struct TimelineAnswer {
   Head head;
   Vocabulary words;
   std::vector<std::string> agents;  ///< names, by PlacedDiagram::agents
   EventGraph graph;
-  Timeline run;        ///< with spans
-  int iterations = 0;  ///< of the run
+  Timeline run;        ///< the run with its spans
+  int iterations = 0;  ///< iterations of the run
   Period period;
-  BlockClocks block;                                          ///< of mean length
-  BlockClocks ends;                                           ///< of it, beyond its iterations at the period
-  double block_iterations = 0;                                ///< of the mean block
-  double nodes = 1, node_iterations = 0, all_iterations = 0;  ///< of the launch: of the busiest node, of all
+  BlockClocks block;                                          ///< clocks of a block of mean length
+  BlockClocks ends;                                           ///< clocks of that block beyond its iterations at the
+                                                              ///< period
+  double block_iterations = 0;                                ///< iterations of the mean block
+  double nodes = 1, node_iterations = 0, all_iterations = 0;  ///< nodes with work; iterations of the busiest node, and
+                                                              ///< of all nodes
   GraphPrediction predicted;
-  bool timed = true;  ///< somebody has timed this GPU's instructions; else the graph has the datasheet's rates
-  /// By operation, as fractions: vector work taken longer than counted, and how much longer it may take beside that.
+  bool timed = true;  ///< true if this GPU's instructions were timed; else the graph uses the datasheet's rates
+  /// Fractions by operation: the supposed excess of vector work over its count, and the further excess that costs no
+  /// time.
   std::vector<std::pair<std::string, double>> overhead, budgets;
 };
 
-/// The first iterations of a block of that tile, as many as its longest block has. `overhead`: what a user supposes
-/// that vector work takes beyond its counts.
+/// Runs the first iterations of a block, at most as many as the longest block has. `overhead` is the excess of vector
+/// work over its counts that the user supposes.
 [[nodiscard]] TimelineAnswer timeline_answer(const Request& request, const Layout& layout, const Tile& tile,
                                              int iterations, std::vector<std::pair<std::string, double>> overhead = {});
 

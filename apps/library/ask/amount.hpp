@@ -1,5 +1,5 @@
 #pragma once
-// amount_of works out what a step's file writes for a size or a number of bytes: with b=64 and q=1, "b*q" is 64.
+// amount_of evaluates an expression of a step's file for a size or a number of bytes: with b=64 and q=1, "b*q" is 64.
 // Internal to apps/.
 //
 //   amount := product {("+" | "-") product}      product := factor {("*" | "/") factor}

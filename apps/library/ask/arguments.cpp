@@ -23,7 +23,7 @@ bool is_name(std::string_view text) {
   return !text.empty() && letter(text.front()) && text.back() != '.' && std::all_of(text.begin(), text.end(), inner);
 }
 
-/// The pairs of "name=value,...", names single.
+/// Returns the pairs of "name=value,...", names single.
 std::vector<std::pair<std::string, std::string>> parse_pairs(std::string_view text, const std::string& where,
                                                              const std::string& example) {
   const std::string right = "write name=value pairs with commas between them, such as " + example;

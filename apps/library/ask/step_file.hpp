@@ -1,6 +1,6 @@
 #pragma once
-// A ModelStep is what a step's file says at given symbols: the launches of one pass through a model, each a question, a
-// pass over bytes or a call between GPUs. (grammar: docs/steps.md) Internal to apps/.
+// A ModelStep holds the contents of a step's file at given symbols: the launches of one pass through a model, each a
+// question, a pass over bytes or a call between GPUs. (grammar: docs/steps.md) Internal to apps/.
 
 #include <cstdint>
 #include <optional>
@@ -18,10 +18,10 @@ struct StepEntry {
   std::string name;  ///< "layer.qkv"
   StepEntryAnswer::Kind kind = StepEntryAnswer::Kind::question;
   std::int64_t times = 1;
-  Ask ask;                 ///< of a question: without the machine
-  std::int64_t bytes = 0;  ///< of a pass, to and from device memory; of a collective the array
+  Ask ask;                 ///< the question, without its machine
+  std::int64_t bytes = 0;  ///< bytes to and from device memory (pass), or of the array (collective)
   std::string collective;  ///< "all_reduce"
-  Location at;             ///< where the file has it
+  Location at;             ///< place in the file
 };
 
 struct ModelStep {
@@ -29,17 +29,17 @@ struct ModelStep {
   NamedSizes shape;  ///< every symbol
   std::string dtype;
   Issue issue = Issue::stream;
-  std::int64_t gpus = 1;  ///< that share it
+  std::int64_t gpus = 1;  ///< GPUs that share the step
   std::int64_t tokens = 1;
   std::optional<std::int64_t> holds;  ///< bytes of a GPU
   std::vector<StepEntry> entries;
 };
 
-/// A bundled step by name, or a file by path, at the symbols of the question. `gpus`: that the machine has; the step's
-/// symbol for them has that default. Throws Error.
+/// Loads a bundled step by name, or a file by path, with the question's values for its symbols. `gpus`, the machine's
+/// number, is the default of the step's symbol for it. Throws Error.
 [[nodiscard]] ModelStep load_step(const StepAsk& ask, std::int64_t gpus);
 
-/// Names of the bundled steps, sorted.
+/// Lists the bundled steps by name, sorted.
 [[nodiscard]] std::vector<std::string> builtin_steps();
 
 /// The description of a bundled step, and its symbols with their defaults: "b=1 q x=q".

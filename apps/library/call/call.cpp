@@ -27,15 +27,15 @@ constexpr std::size_t selections_kept = 64;  // of questions without a known pla
 constexpr std::int64_t ticket_numbers = 2;                  // i32 of a ticket
 constexpr std::int64_t zeros_made = std::int64_t{1} << 18;  // i32 at a time
 
-/// What the launches of one stream, or one node of a graph, have to themselves. Launches of one stream follow each
-/// other and leave what is zero so; those of another must not draw from it.
+/// Memory that only the launches of one stream, or of one graph node, use. Launches of a stream run in order and leave
+/// counters at zero; other streams must not share them.
 struct Held {
   OwnMemory own;
   Count counted;                      // of own.counters
   std::vector<DeviceMemory> scratch;  // the last is the largest: what earlier launches are bound to stays
 };
 
-/// The question resolved, with the knobs that the call sets.
+/// Returns the question resolved, with the knobs that the call sets.
 Request request_for(const Ask& ask, const TileText& knobs) {
   Request request = default_session().request(ask);
   for (Layout& layout : request.layouts) {
@@ -49,9 +49,8 @@ Request request_for(const Ask& ask, const TileText& knobs) {
   return request;
 }
 
-/// Says what keeps a kernel from a question: the rules that the nearest tile breaks, which is the one that breaks the
-/// fewest, then the one with the fewest registers. "takes d of 64, 96 or 128 only, not 256; needs 448 registers a
-/// thread, there are 240"
+/// Explains why no tile of a question fits, by the nearest tile, which breaks the fewest rules, then needs the fewest
+/// registers: "takes d of 64, 96 or 128 only, not 256; needs 448 registers a thread, there are 240".
 std::string refusal_of(const Ask& ask) {
   constexpr std::int64_t most_tiles = 4096;  // looked at
   const Request request = default_session().request(ask);
@@ -77,7 +76,7 @@ std::string refusal_of(const Ask& ask) {
   return joined(reasons, "; ");
 }
 
-/// Of every bundled kernel of the algorithm.
+/// Words the reasons why no bundled kernel takes the call.
 std::string no_kernel(const Ask& asked) {
   std::vector<std::string> reasons;
   for (const std::string& name : bundled_mappings(asked.algorithm)) {
@@ -92,7 +91,7 @@ std::string no_kernel(const Ask& asked) {
   return reasons.empty() ? "no bundled kernel computes it" : joined(reasons, ". ");
 }
 
-/// A question with its ranking, and the tile that is launched.
+/// A question with its ranking and the tile to launch.
 class Selected {
  public:
   Selected(const Ask& ask, const TileText& knobs)
@@ -109,7 +108,7 @@ class Selected {
   Selected& operator=(Selected&&) = delete;
 
   [[nodiscard]] const PlacedDiagram& placed() const { return placed_; }
-  /// The next best. False where there is none.
+  /// Advances to the next best tile. Returns false if there is none.
   [[nodiscard]] bool advance() {
     const std::vector<Ranked>& ranked = ranking_.selection().ranked;
     if (at_ + 1 >= ranked.size()) return false;
@@ -125,7 +124,7 @@ class Selected {
   std::size_t at_ = 0;
 };
 
-/// What was selected, compiled and prepared on one GPU.
+/// The calls of one GPU: selected tiles, compiled kernels and prepared launches.
 class Calls {
  public:
   explicit Calls(int ordinal) : runtime_(Device(ordinal), process_environment()), known_(process_environment().cache) {}
@@ -149,7 +148,7 @@ class Calls {
     kept_.front().launch(stream);
   }
 
-  /// Bytes, of a call whose own are not there yet.
+  /// Returns the bytes of workspace that the call needs, before it has any.
   template <class Args>
   std::uint64_t workspace(const Args& args) {
     runtime_.device().make_current();
@@ -176,7 +175,8 @@ class Calls {
     }
   };
 
-  /// Graphs run on any stream and beside each other: what a node holds is its own, for good.
+  /// Captures a call into a graph. Its memory is the node's own and kept for good, as graphs run on any stream, in
+  /// parallel.
   template <class Args>
   void capture(const Args& args, Stream stream) {
     check(args);
@@ -189,7 +189,7 @@ class Calls {
     once.launch(stream);
   }
 
-  /// As long as it lives.
+  /// A guard that sets `now` to true while it lives.
   struct Capturing {
     explicit Capturing(bool& now) : now_(now) { now_ = true; }
     ~Capturing() { now_ = false; }
@@ -239,7 +239,7 @@ class Calls {
     return *selected_.put(key, at_shape([&] { return std::make_unique<Selected>(ask, knobs); }));
   }
 
-  /// At least so much, for a launch that is about to be prepared.
+  /// Makes sure that `held` has at least that many counters and bytes of scratch for the next launch.
   void hold(Held& held, Count counters, Bytes scratch) {
     if (counters > held.counted) {
       held.own.counters = take_zeros(counters.get());
@@ -252,7 +252,7 @@ class Calls {
     }
   }
 
-  /// So many i32 that are zero, for good.
+  /// Takes `count` i32 that are zero and never given back.
   std::uint64_t take_zeros(std::int64_t count) {
     if (count > zeros_left_ && capturing_)
       throw CudaFailure("a call is captured into a graph before any ran here: call once before the capture");
@@ -273,8 +273,8 @@ class Calls {
   std::string profile_;  // "" until it is first asked for
   Latest<std::string, std::unique_ptr<Selected>> selected_{selections_kept};
   std::vector<DeviceMemory> zeros_;
-  std::int64_t zeros_left_ = 0;  ///< of the last of `zeros_`, nobody's yet
-  bool capturing_ = false;       ///< nothing can be set to zero now
+  std::int64_t zeros_left_ = 0;  ///< unused i32 of the last of `zeros_`
+  bool capturing_ = false;       ///< true during a capture, when no memory can be set to zero
   std::map<Stream, Held> streams_;
   std::deque<Held> nodes_;
   std::deque<Kept> kept_;
@@ -290,7 +290,7 @@ State& state() {
   return one;
 }
 
-/// Whatever `work` asks of that GPU's calls.
+/// Calls `work` with the GPU's Calls, under the lock.
 template <class Work>
 auto on_gpu(int device, const Work& work) {
   const std::lock_guard lock(state().mutex);

@@ -18,7 +18,7 @@ TensorView view_of(const DeviceRows& rows) { return {address_of(rows.data), rows
 MatrixView view_of(const DeviceMatrix& matrix) { return {address_of(matrix.data), matrix.row}; }
 ScaleView view_of(const DeviceScales& of) { return {address_of(of.data), of.batch, of.head, of.block}; }
 
-/// What a call of the backward pass has in common with one of the forward.
+/// Makes a backward call's fields that it shares with the forward call.
 template <class Call>
 Call call_beside(const AttentionArgs& forward) {
   Call call;
@@ -127,7 +127,7 @@ Ask ask_of(const MatmulArgs& args, const std::string& gpu) {
   return ask;
 }
 
-/// Blocks of a cluster share one sequence's keys, so they cannot where sequences have lengths of their own.
+/// Returns the knobs that the call sets: packed sequences allow no cluster, since its blocks share one sequence's keys.
 TileText knobs_of(const AttentionArgs& args) {
   TileText knobs;
   if (args.q_starts != nullptr) knobs.emplace_back("cluster", "1");

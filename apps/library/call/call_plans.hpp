@@ -1,7 +1,6 @@
 #pragma once
-// These functions say what a call is beside its memory: the question that selects its tile, the knobs that it sets
-// itself, its launches, and how those get the call's memory. The same functions for each kind of arguments. Internal to
-// apps/.
+// These functions derive from a call all but its addresses: the question that selects its tile, the knobs that it sets
+// itself, its launches, and how addresses enter them. Each kind of arguments has the same functions. Internal to apps/.
 
 #include <cstdint>
 #include <string>
@@ -15,10 +14,10 @@
 
 namespace napkin {
 
-/// Of one call, in the order in which they go into its stream.
+/// The launches of a call, in stream order.
 using Launches = std::vector<LaunchPlan>;
 
-/// Throw Error where memory is missing, or arguments contradict each other.
+/// Throws Error if memory is missing or arguments contradict each other.
 void check(const AttentionArgs& args);
 void check(const AttentionBackwardArgs& args);
 void check(const MatmulArgs& args);
@@ -27,24 +26,24 @@ void check(const MatmulArgs& args);
 [[nodiscard]] Ask ask_of(const AttentionBackwardArgs& args, const std::string& gpu);
 [[nodiscard]] Ask ask_of(const MatmulArgs& args, const std::string& gpu);
 
-/// Knobs that the call sets, where a kernel has them.
+/// Returns the knobs that the call sets, if the kernel has them.
 [[nodiscard]] TileText knobs_of(const AttentionArgs& args);
 [[nodiscard]] TileText knobs_of(const AttentionBackwardArgs& args);
 [[nodiscard]] inline TileText knobs_of(const MatmulArgs&) { return {}; }
 
 /// Two zeroed i32 that tiles are drawn from; 0: the call has none.
 using Ticket = std::uint64_t;
-/// What launches that follow each other have to themselves, from call to call.
+/// Memory that launches of one stream keep from call to call.
 struct OwnMemory {
   Ticket ticket = 0;
-  std::uint64_t counters = 0, scratch = 0;  ///< as much as LaunchPlan::counters and scratch say
+  std::uint64_t counters = 0, scratch = 0;  ///< addresses of as much as LaunchPlan::counters and scratch say
 };
 template <class Args>
 constexpr bool draws_tickets = false;
 template <>
 inline constexpr bool draws_tickets<AttentionArgs> = true;
 
-/// What the launches of that tile need of it.
+/// Returns the scratch memory that the launches of that tile need.
 template <class Args>
 [[nodiscard]] MatmulScratch scratch_of(const PlacedDiagram&, const Args&) {
   return {};
@@ -53,7 +52,8 @@ template <class Args>
   return matmul_scratch(placed);
 }
 
-/// Throw Error where the tile or an array is none that the kernel takes, Overflow for sizes beyond its integers.
+/// Makes the launches. Throws Error if the kernel does not take the tile or an array, Overflow for sizes beyond its
+/// integers.
 [[nodiscard]] Launches launches_of(const PlacedDiagram& placed, const AttentionArgs& args, const OwnMemory& own,
                                    const LaunchDevice& device);
 [[nodiscard]] Launches launches_of(const PlacedDiagram& placed, const AttentionBackwardArgs& args, const OwnMemory& own,
@@ -61,12 +61,12 @@ template <class Args>
 [[nodiscard]] Launches launches_of(const PlacedDiagram& placed, const MatmulArgs& args, const OwnMemory& own,
                                    const LaunchDevice& device);
 
-/// Gives launches of a call that is the same in all but its memory the memory of this one.
+/// Binds the launches of another call, equal in all but its memory, to this call's memory.
 void give_memory(Launches& launches, const AttentionArgs& args, const OwnMemory& own);
 void give_memory(Launches& launches, const AttentionBackwardArgs& args, const OwnMemory& own);
 void give_memory(Launches& launches, const MatmulArgs& args, const OwnMemory& own);
 
-/// Throws Error where the call's workspace is too small for its launches.
+/// Throws Error if the call's workspace is too small for its launches.
 template <class Args>
 void check_workspace(const Args&, std::uint64_t) {}
 void check_workspace(const AttentionBackwardArgs& args, std::uint64_t needed);

@@ -43,7 +43,7 @@ Key& Key::add(const AttentionArgs& args) {
   return add({args.q_starts != nullptr, args.x_starts != nullptr, args.q_rows, args.x_rows});
 }
 
-/// The launches as bytes, a field each, and back: nothing where one of them is none.
+/// Serialises the launches, field by field.
 std::string content_of(const Launches& launches) {
   std::string out;
   for (const LaunchPlan& plan : launches) add_field(out, content_of(plan));
@@ -61,7 +61,7 @@ std::optional<Launches> read_launches(std::string_view content) {
   return out.empty() ? std::nullopt : std::optional(std::move(out));
 }
 
-/// 64 hex digits: what an entry's file is called.
+/// Returns the name of an entry's file: 64 hex digits.
 std::string digits_of(const std::string& key) { return hex(Sha256().add(key).digest()); }
 
 }  // namespace

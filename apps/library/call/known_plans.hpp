@@ -14,17 +14,18 @@
 
 namespace napkin {
 
-/// All that a call's plan depends on but the memory, as bytes: a digest of this program's sources and YAML files, the
-/// GPU, sizes, type, mask, strides, scale, and which optional arrays there are.
+/// Returns a key of all that a call's plan depends on except memory: a digest of this program's sources and YAML files,
+/// the GPU, sizes, type, mask, strides, scale, and which optional arrays are given.
 [[nodiscard]] std::string plan_key(const AttentionArgs& args, const DeviceProperties& gpu, const LaunchDevice& device);
 [[nodiscard]] std::string plan_key(const AttentionBackwardArgs& args, const DeviceProperties& gpu,
                                    const LaunchDevice& device);
 [[nodiscard]] std::string plan_key(const MatmulArgs& args, const DeviceProperties& gpu, const LaunchDevice& device);
 
-/// Bound to the memory of whichever call made them: bind() gives them another one's.
+/// A cache of launch plans in memory and on disk. A plan is bound to the memory of the call that made it; give_memory()
+/// binds it to another's.
 class KnownPlans {
  public:
-  /// An empty path: in this process alone. This process keeps so many of the plans that it has met, the latest used.
+  /// Opens the plans of a directory; an empty path keeps them in this process alone. Keeps the `most_met` latest used.
   explicit KnownPlans(std::filesystem::path directory, std::size_t most_met = 1024)
       : entries_(std::move(directory), "plan", 2), met_(most_met) {}
 
@@ -34,7 +35,7 @@ class KnownPlans {
 
  private:
   DiskCache entries_;
-  Latest<std::string, Launches> met_;  ///< by the bytes themselves: a digest of them takes longer than all else
+  Latest<std::string, Launches> met_;  ///< keyed by the bytes themselves, since hashing them takes longer than all else
 };
 
 }  // namespace napkin

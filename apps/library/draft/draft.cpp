@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::size_t most_bytes = 1U << 28U;
 
-/// "napkin::attention_sm90" of "_ZN6napkin14attention_sm90IXtl...": the first words that are no namespace of others.
+/// Returns a kernel's plain name: "napkin::attention_sm90" for "_ZN6napkin14attention_sm90IXtl...", without foreign
+/// namespaces.
 std::string plain_name(const std::string& mangled) {
   std::string name = mangled;
   if (mangled.starts_with("_ZN") || mangled.starts_with("_Z")) {
@@ -68,7 +69,7 @@ SassFunction read_function(const DraftAsk& ask) {
   return function;
 }
 
-/// The algorithm's axes and arrays as a draft calls them.
+/// Returns the algorithm's axes and arrays under the draft's names.
 DraftParts parts_of(const Streamed& streamed, const std::string& algorithm) {
   const Diagram& diagram = streamed.diagram;
   DraftParts out;

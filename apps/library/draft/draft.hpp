@@ -1,6 +1,6 @@
 #pragma once
-// draft_mapping writes a mapping to start from for a compiled kernel: what its machine code says is counted, and what
-// it cannot say stands behind a "# TODO".
+// draft_mapping writes a mapping to start from for a compiled kernel: it counts instructions in the machine code, and
+// marks what machine code cannot tell by "# TODO".
 
 #include <string>
 
@@ -13,7 +13,7 @@ struct DraftAsk {
   std::string cubin;        ///< path of a compiled file; empty: `disassembly` is given
   std::string disassembly;  ///< path of what nvdisasm -c or cuobjdump -sass printed
   std::string function;     ///< the kernel's name or a part of it that no other has; empty: the only one
-  std::string name;         ///< of the mapping; empty: the function's
+  std::string name;         ///< name of the mapping; empty: the function's
   TileText tile;            ///< sizes that the machine code leaves open
 };
 

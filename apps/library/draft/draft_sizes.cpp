@@ -20,7 +20,7 @@ void find_agents(const SassCensus& census, DraftSizes& out) {
     out.open_agents = "one warpgroup is taken to copy, since it gives registers back";
 }
 
-/// Two products, S and then O over what S made: the depth of the second is the chunk that the loop walks.
+/// Finds the sizes of two chained products, S and then O = f(S) V: the depth of the second is the loop's chunk.
 void find_two(const DraftParts& parts, const SassCensus& census, DraftSizes& out) {
   const SassOperation &s = census.operations[0], &o = census.operations[1];
   const std::int64_t x = o.depth(), area = std::int64_t{s.shape.m} * s.shape.n * s.chains;
@@ -35,7 +35,7 @@ void find_two(const DraftParts& parts, const SassCensus& census, DraftSizes& out
   }
 }
 
-/// One product: how its accumulators lie, rows beside columns, its instructions do not say.
+/// Finds the sizes of a single product. Instructions do not say how accumulators are arranged, rows beside columns.
 void find_one(const DraftParts& parts, const SassCensus& census, DraftSizes& out) {
   const SassOperation& c = census.operations.front();
   out.of[parts.stream] = {c.depth(), ""};

@@ -1,6 +1,6 @@
 #pragma once
-// draft_sizes works out a block's tile from the shapes and accumulators of its products: an iteration of O = P V as
-// deep as 8 x 16 elements walks 128 keys.
+// draft_sizes works out a block's tile from the shapes and accumulators of its products: if an iteration's products of
+// O = P V contract 8 x 16 elements, a chunk has 128 keys.
 
 #include <map>
 #include <string>
@@ -12,9 +12,9 @@ namespace napkin {
 struct DraftSizes {
   struct Size {
     std::int64_t value = 0;
-    std::string open;  ///< why it has to be checked; empty: it follows from the code
+    std::string open;  ///< the reason why the size has to be checked; empty: it follows from the code
   };
-  std::map<std::string, Size> of;  ///< by axis
+  std::map<std::string, Size> of;  ///< sizes by axis
   int agents = 1, copy_threads = 0;
   std::string open_agents;
 };

@@ -58,7 +58,7 @@ class Writer {
     }
     return parts_.operations.back();
   }
-  /// What computes between the two products, or nothing.
+  /// Returns the operation between the two products, or nullptr.
   [[nodiscard]] const DraftOperation* between() const {
     for (std::size_t i = 0; parts_.products == 2 && i + 1 < parts_.operations.size(); ++i) {
       if (parts_.operations[i].product) return parts_.operations[i + 1].product ? nullptr : &parts_.operations[i + 1];
@@ -87,7 +87,7 @@ class Writer {
   const SassCensus& census_;
   const DraftSizes sizes_;
   Draft out_;
-  std::string first_piece_, last_piece_;  ///< of what computes between the products
+  std::string first_piece_, last_piece_;  ///< first and last piece of the operation between the products
 };
 
 void Writer::head() {
@@ -143,7 +143,7 @@ void Writer::knobs() {
   todo("  stages: {unit: copies, domain: [2], about: buffers of what streams}", "how many buffers the kernel has");
 }
 
-/// Registers of a thread beyond its accumulators, as far as the compiler says how many it has.
+/// Returns a thread's registers beyond its accumulators, if the compiler reports them.
 int Writer::overhead(int threads) const {
   constexpr int usual = 32;
   double arrays = 0;

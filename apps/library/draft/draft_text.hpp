@@ -1,5 +1,5 @@
 #pragma once
-// draft_text turns what was counted in a kernel's machine code into the text of a mapping.
+// draft_text turns the counts of a kernel's machine code into the text of a mapping.
 
 #include <string>
 #include <vector>

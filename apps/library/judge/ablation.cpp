@@ -11,7 +11,7 @@
 namespace napkin {
 namespace {
 
-/// Where leaving a constant out would mean something else than that what it stands for does not exist.
+/// The neutral values of constants whose absence is not a plain zero.
 const std::map<std::string, double, std::less<>> neutral_values = {
     {"l2_working_set", 1e18},  // everything stays in the L2
     {"multicast_delivered_bandwidth", 1e18},

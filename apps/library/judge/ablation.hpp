@@ -1,6 +1,6 @@
 #pragma once
 // An ablation switches one term of the clock off, such as the latency of a fence, and replays recorded runs without it:
-// what the term earns is by how much the errors grow. Needs no GPU. Internal to apps/.
+// the term is worth the growth of the errors. Needs no GPU. Internal to apps/.
 
 #include <string>
 #include <vector>
@@ -9,15 +9,15 @@
 
 namespace napkin {
 
-/// Something that a prediction can be made without.
+/// A term that a prediction can be made without.
 struct AblationTerm {
   std::string name;   ///< "constants.tma_ask", "fitted.issue.serial", "units.issue.co_use.beside", "pipes.l2.latency"
-  std::string value;  ///< with its unit
-  std::string off;    ///< what stands in its place: "0 clk", "the measured 143 clk", "the rate alone"
+  std::string value;  ///< value with its unit
+  std::string off;    ///< replacement: "0 clk", "the measured 143 clk", "the rate alone"
   Edit edit;
 };
 
-/// Every constant, co-use rate and latency that a prediction on this machine may read.
+/// Returns every constant, co-use rate and latency that a prediction on this machine may read.
 [[nodiscard]] std::vector<AblationTerm> terms_of(const Machine& machine);
 
 }  // namespace napkin

@@ -57,7 +57,7 @@ double doublings(const NamedSizes& a, const NamedSizes& b) {
   return sum;
 }
 
-/// Indices of the nearest, the nearest first.
+/// Returns indices of the nearest, the nearest first.
 std::vector<std::size_t> nearest(const std::vector<double>& distances, std::size_t most) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < distances.size(); ++i) {
@@ -90,7 +90,7 @@ BesideAnswer answer_of(const RecordedBest& row, const Head& head) {
   return out;
 }
 
-/// What a published row speaks of, as far as it says so.
+/// Makes a published row's head, with `like`'s fields for what the row does not say.
 Head head_of(const PublishedRow& row, const Head& like) {
   Head out;
   out.algorithm = row.algorithms().back();

@@ -1,5 +1,5 @@
 #pragma once
-// recorded_beside finds what was measured near a question, to stand beside what the model says of it: "attention_sm90
+// recorded_beside finds measured calls near a question, to print beside the prediction: "attention_sm90
 // at q = x = 8192 on an H200 took 753 us; predicted are 781 us". Recorded rows are this project's own, published ones
 // other people's. Internal to apps/.
 
@@ -13,38 +13,38 @@
 
 namespace napkin {
 
-/// One measured call and its prediction today.
+/// A measured call and its prediction today.
 struct BesideAnswer {
-  Head head;              ///< of what was measured
-  bool recorded = false;  ///< by this project; else published by others
+  Head head;              ///< head of the measured call
+  bool recorded = false;  ///< true if measured by this project; else published by others
   bool same = false;      ///< the question of the report itself, though maybe with another tile
   double measured = 0;    ///< TFLOP/s, as the source counts FLOP
   double predicted = 0;   ///< TFLOP/s, counted in that way too
   std::string source;     ///< the file of the row, or the publication
-  std::string date;       ///< of a recorded one
+  std::string date;       ///< date of a recorded row
   bool held_out = true;   ///< no constant was fitted to it
-  std::string doubt;      ///< why a published source is doubtful; empty: it is not
+  std::string doubt;      ///< the reason why a published source is doubtful; empty: it is not
 
-  /// Predicted over measured time, minus one: +0.05 is 5 % too slow.
+  /// Returns predicted over measured time, minus one: +0.05 is 5 % too slow.
   [[nodiscard]] double error() const { return measured / predicted - 1; }
 };
 
-/// One line of fastest.json: of a question the fastest tile that was recorded.
+/// A line of fastest.json: the fastest recorded tile of a question.
 struct RecordedBest {
   Head head;
   double time = 0;
   std::string split, date, file;
 };
-/// Those that the program carries. (tests/measured/fastest.py)
+/// Returns the recorded bests that the program carries. (tests/measured/fastest.py)
 [[nodiscard]] const std::vector<RecordedBest>& recorded_bests();
 
-/// How far the question of one head is from another's in powers of two, all axes together; kernels, types and masks
-/// that differ count as some. Infinite between algorithms and GPUs.
+/// Returns the distance between two questions, in powers of two over all axes; kernels, types and masks that differ add
+/// to it. Infinite between algorithms or GPUs.
 [[nodiscard]] double distance_of(const Head& a, const Head& b);
 
-/// The nearest recorded ones on that GPU, nearest first, at most so many; none where nobody measured there.
+/// Returns the `most` nearest recorded calls on that GPU, nearest first; none if nobody measured there.
 [[nodiscard]] std::vector<BesideAnswer> recorded_beside(const Head& head, std::size_t most);
-/// The nearest published ones. `rows` are read by report::parse_published.
+/// Returns the `most` nearest published calls. `rows` come from report::parse_published.
 [[nodiscard]] std::vector<BesideAnswer> published_beside(const Head& head, const std::vector<PublishedRow>& rows,
                                                          std::size_t most);
 

@@ -74,8 +74,8 @@ bool applies(const Expert& expert, const Request& request, const Layout& layout)
   return d && request.problem.sizes[static_cast<std::size_t>(*d)].get() == expert.d;
 }
 
-/// The layout with the user's fixed knobs and the expert's; nothing where they disagree or a knob does not have the
-/// value.
+/// Returns the layout with the user's fixed knobs and the expert's; nothing where they disagree or a knob does not have
+/// the value.
 std::optional<Layout> layout_of(const Expert& expert, const Layout& layout) {
   Layout out = layout;
   for (const auto& [name, text] : expert.knobs) {

@@ -14,23 +14,23 @@
 
 namespace napkin {
 
-/// How much time a measurement takes.
+/// The time that a measurement may take.
 struct TimingPace {
   TimingOptions timing;
   int cycle_runs = 9;
-  Seconds cycle_lead = Seconds(0.004);  ///< of plain launches before each of them
+  Seconds cycle_lead = Seconds(0.004);  ///< seconds of plain launches before each cycle count
 };
-/// A single tile: until its median is known to half a percent.
+/// Returns the pace for a single tile: runs until the median is known to half a percent.
 [[nodiscard]] TimingPace patient_pace(L2State l2);
-/// One of a sweep's many: `seconds` for a launch of that length, a quarter of them to warm up and half of them timed,
-/// also where the median seems known before: the card holds its power limit by steps that are longer than a run.
+/// Returns the pace for a tile of a sweep: `seconds` in all, a quarter to warm up and half timed, however soon the
+/// median settles. A shorter run would see the card between two steps of its power control.
 [[nodiscard]] TimingPace brisk_pace(L2State l2, double seconds, double launch);
 
-/// The variants of a placed tile that a measurement runs: the plain one, and the one that counts its cycles.
+/// Returns the variants of a placed tile that a measurement runs: the plain one, and the one that counts its cycles.
 [[nodiscard]] std::vector<LaunchPlan> variants_of(const BundledKernel& kernel, const PlacedDiagram& placed, bool cycles,
                                                   const LaunchDevice& device);
 
-/// Compiles into the disk cache with several threads, each variant once; says by variant why one was refused.
+/// Compiles into the disk cache with several threads, each variant once. Returns the reason of each that was refused.
 [[nodiscard]] std::map<std::string, std::string> compile_ahead(const std::vector<LaunchPlan>& plans,
                                                                const Environment& environment, int threads,
                                                                const std::function<void(std::size_t done)>& progress);
@@ -44,16 +44,16 @@ struct MountedTile {
 
 class Workbench {
  public:
-  /// Inputs for that question. Throws CudaFailure.
+  /// Prepares inputs for the question. Throws CudaFailure.
   Workbench(Runtime& runtime, const Measurable& measurable, const BundledKernel& kernel, const Tile& any,
             const TrialOptions& options);
 
-  /// Compiled, loaded, run once and compared. Throws CudaFailure where the compiler refuses it.
+  /// Compiles, loads and runs the tile once, and compares its result. Throws CudaFailure if the compiler refuses it.
   [[nodiscard]] MountedTile mount(const Tile& tile, bool cycles, KernelTrial::Extent extent);
   [[nodiscard]] LaunchTiming time(const MountedTile& tile, const TimingPace& pace) const;
-  /// Time, clock, power, cycles, and what mounting found.
+  /// Measures time, clock, power and cycles, and copies what mounting found.
   [[nodiscard]] MeasuredAnswer measure(const MountedTile& tile, const TimingPace& pace) const;
-  /// Bytes, by the GPU's counters, from a cold L2. Returns "" or why they are not to be had.
+  /// Counts bytes from a cold L2 by the GPU's counters. Returns "", or the reason why they cannot be read.
   [[nodiscard]] std::string count_bytes(const MountedTile& tile, MeasuredAnswer& into) const;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// judge_intervals holds bands to what was found: each known row's band is made as if its own source were absent, and
-// the table says how many rows lie within it: of 365 rows of decoding 76 %. Internal to apps/.
+// judge_intervals compares bands with the known errors: each known row's band is computed without its own source, and
+// the table says how many rows lie within it: 76 % of 365 rows of decoding. Internal to apps/.
 
 #include <string>
 #include <vector>
@@ -20,11 +20,11 @@ struct IntervalJudgement {
   /// recorded: this project's rows; published: others'.
   IntervalGroup all, recorded, published;
   std::vector<IntervalGroup> regimes;  ///< the four, and bursts
-  std::vector<IntervalGroup> gpus;     ///< with ten rows or more
+  std::vector<IntervalGroup> gpus;     ///< GPUs with ten rows or more
 };
 [[nodiscard]] IntervalJudgement judge_intervals();
 
-/// As lines of tables in Markdown.
+/// Writes the judgement as tables in Markdown.
 [[nodiscard]] std::string table_of(const IntervalJudgement& judged);
 
 }  // namespace napkin

@@ -20,7 +20,7 @@ namespace {
 
 constexpr double tera = 1e12;
 
-/// A row cannot be asked: of what kind, and more of it.
+/// The reason why a row cannot be asked: its kind, and details.
 struct Refusal {
   std::string reason, detail;
 };
@@ -45,7 +45,7 @@ NamedSizes shape_of(const PublishedRow& row) {
           {"dv", row.d_v.value_or(*row.d)}};
 }
 
-/// The profiles and mappings that the rows of one call name, each read once. Not for several threads at once.
+/// The profiles and mappings that the rows of a call name, each read once. Not thread-safe.
 class Parts {
  public:
   /// Returns the profile, by an alias too; nullptr where there is none of that name.
@@ -73,7 +73,7 @@ std::string profile_of(const PublishedRow& row, Parts& parts) {
   return names_file(name) ? name : machine->name;
 }
 
-/// A kernel of the table; else one that the row calls by a mapping's name or path.
+/// Finds a kernel of the table, or one that the row calls by a mapping's name or path.
 PublishedKernel kernel_of(const PublishedRow& row, const std::string& algorithm, Parts& parts) {
   const PublishedNames& names = published_names();
   if (const auto* no = names.no_judge(row.kernel)) throw Refusal{"no judge: " + no->why, no->named};
@@ -91,7 +91,7 @@ PublishedKernel kernel_of(const PublishedRow& row, const std::string& algorithm,
   return direct;
 }
 
-/// Throws Refusal for a tile that no kernel could run: `query` would say so, and `select` would not answer it.
+/// Throws Refusal for a tile that no kernel can run.
 void check_legal(const std::vector<Violation>& violations, const PublishedRow& row) {
   for (const Violation& v : violations) {  // what no tile of the mapping changes
     if (v.constraint == "dtype") throw Refusal{"its mapping does not take the element type", row.dtype};
@@ -100,8 +100,8 @@ void check_legal(const std::vector<Violation>& violations, const PublishedRow& r
   if (!violations.empty()) throw Refusal{"its mapping has no legal tile for it", violations.front().constraint};
 }
 
-/// Returns what the source states of the card while it timed. A burst is asked as sustained where nobody knows what the
-/// card holds in one.
+/// Returns the card's conditions as the source states them. A burst counts as sustained if the card's burst limit is
+/// not known.
 CardConditions conditions_of(const PublishedQuestion& question, const Machine& machine) {
   CardConditions conditions;
   if (question.burst && machine.power.burst) conditions.load.kind = CardLoad::Kind::burst;
@@ -111,8 +111,8 @@ CardConditions conditions_of(const PublishedQuestion& question, const Machine& m
   return conditions;
 }
 
-/// What the source's timer saw of a call: the host's time too where calls begin on an idle stream, and never less than
-/// that where they stand behind one another.
+/// Returns the time that the source's timer saw: the host's time is added if each call begins on an idle stream, and is
+/// the least time if calls are queued.
 double timed(const PublishedQuestion& question, Seconds launch) {
   return question.one_by_one ? question.host + launch.value : std::max(question.host, launch.value);
 }
@@ -140,7 +140,7 @@ void ask_tile(TileText tile_text, const Machine& machine, PublishedAnswer& answe
   answer.roofline_seconds = timed(answer.question, predict_by_roofline(placement.placed, placement.plan).time);
 }
 
-/// Keeps the fastest of the answers that `ask` gives by turns, and the first refusal.
+/// The fastest of several answers, and the first refusal.
 class Fastest {
  public:
   template <class Asking>
@@ -178,7 +178,8 @@ void ask_mapping(const PublishedKernel& kernel, Parts& parts, PublishedAnswer& a
   answer = fastest.take({"its tile is not in the mapping's words", answer.row().tile});
 }
 
-/// The mappings in turn: until one runs there and takes the type, or all, of which the fastest counts.
+/// Asks the kernel's mappings in turn until one runs there and takes the type; a kernel that is the fastest of several
+/// asks them all.
 void ask_mappings(const PublishedKernel& kernel, Parts& parts, PublishedAnswer& answer) {
   Fastest fastest;
   const std::shared_ptr<const Machine> machine = parts.machine(answer.question.ask.gpu);
@@ -196,7 +197,7 @@ void ask_mappings(const PublishedKernel& kernel, Parts& parts, PublishedAnswer& 
   answer = fastest.take({"no mapping of the kernel", ""});
 }
 
-/// All passes of a row, one behind the other.
+/// Asks all passes of a row in order.
 void ask_passes(const std::vector<PublishedKernel>& passes, Parts& parts, PublishedAnswer& answer) {
   const double flops = counted_flops(answer.row());
   std::string kernels;

@@ -1,7 +1,7 @@
 #pragma once
-// A PublishedRow is what others published: "FlashAttention-2, forward, on an A100 SXM 80 GB at b = 16, h = 32, s =
-// 1024, d = 64 reached 160 TFLOP/s", and ask_published asks the model this row's question. data/published.json has
-// the rows, and data/names.yaml says what their words mean here. Nothing is ever fitted to them. Internal to apps/.
+// A PublishedRow is a speed that others published: "FlashAttention-2, forward, on an A100 SXM 80 GB at b = 16, h = 32,
+// s = 1024, d = 64 reached 160 TFLOP/s", and ask_published predicts the row's question. data/published.json has the
+// rows, and data/names.yaml says what their words mean here. Nothing is ever fitted to them. Internal to apps/.
 
 #include <cstdint>
 #include <functional>
@@ -16,11 +16,11 @@
 
 namespace napkin {
 
-/// One row, in the words of its source.
+/// A row in the words of its source.
 struct PublishedRow {
   std::string gpu, kernel, direction, dtype;             ///< direction: "fwd", "bwd", "fwd+bwd", "matmul"
-  std::optional<std::int64_t> b, h, h_kv, q, x, d, d_v;  ///< of attention; none: not stated
-  std::optional<std::int64_t> m, n, k;                   ///< of a product
+  std::optional<std::int64_t> b, h, h_kv, q, x, d, d_v;  ///< sizes of attention; none: not stated
+  std::optional<std::int64_t> m, n, k;                   ///< sizes of a product
   std::optional<bool> causal;
   std::string tile;  ///< "128x64,4w"; empty: not stated
   double tflops = 0;
@@ -28,49 +28,50 @@ struct PublishedRow {
   std::string where;  ///< file:line:column
 
   [[nodiscard]] bool product() const { return direction == "matmul"; }
-  /// The algorithms that are computed, one behind the other: of "fwd+bwd" attention and attention_backward.
+  /// Returns the algorithms that run, in order: attention and attention_backward for "fwd+bwd".
   [[nodiscard]] std::vector<std::string> algorithms() const;
   [[nodiscard]] bool backward() const { return direction == "bwd" || direction == "fwd+bwd"; }
 };
 
-/// Whether the row is of the half that nobody looks at while the model is worked on: the top bit of the 64-bit FNV-1a
-/// hash of its source's text. Chosen before any error was known.
+/// Returns true if the row is in the half that is set aside while the model is developed: the top bit of the 64-bit
+/// FNV-1a hash of its source's text. The split was made before any error was known.
 [[nodiscard]] bool kept_aside(const PublishedRow& row);
 
-/// Floating-point operations of a row as its TFLOP/s count them: forward 2 b h q x (d + d_v), backward 2 b h q x (3 d +
-/// 2 d_v), a causal square in half; 2 m n k.
+/// Returns floating-point operations of a row as its TFLOP/s count them: forward 2 b h q x (d + d_v), backward 2 b h q
+/// x (3 d + 2 d_v), a causal square in half; 2 m n k.
 [[nodiscard]] double counted_flops(const PublishedRow& row);
 
-/// A row as a question, or why it is none.
+/// A row as a question, or the reason why it cannot be asked.
 struct PublishedQuestion {
   const PublishedRow* row = nullptr;
-  std::string reason;  ///< why it cannot be asked, of few kinds: "no mapping of the kernel"; empty: it can
-  std::string detail;  ///< more of that
-  std::string doubt;   ///< why its source is doubtful; empty: it is not
+  std::string reason;  ///< the kind of reason why it cannot be asked: "no mapping of the kernel"; empty: it can
+  std::string detail;  ///< details of the reason
+  std::string doubt;   ///< the reason why its source is doubtful; empty: it is not
   Ask ask;
   std::optional<double> clock, power;  ///< the clock that the source locked (Hz), the limit that it set (W)
-  std::optional<double> held;          ///< the clock that it read while it timed (Hz), whatever the power
+  std::optional<double> held;          ///< clock that the source read during the timing (Hz), at any power
   double host = 0;                     ///< seconds that the host takes for a call; 0: the source times launches alone
-  bool burst = false;                  ///< whether a few launches were timed behind a rest
-  bool one_by_one = false;             ///< whether every call begins on an idle stream, behind the host's own time
+  bool burst = false;                  ///< true if a few launches were timed after a rest
+  bool one_by_one = false;             ///< true if every call begins on an idle stream, after the host's own time
 };
 
 struct PublishedAnswer {
-  PublishedQuestion question;  ///< with a reason: nothing below holds
-  /// As the model calls them; kernel: of both passes "A + B". Tile and what is predicted are the last pass's then.
+  PublishedQuestion question;  ///< the question; if it has a reason, nothing below holds
+  /// The model's names; kernel: "A + B" for two passes. Tile and prediction are then the last pass's.
   std::string gpu, architecture, kernel;
   TileValues tile;  ///< legal: a row without a legal tile is not asked
   PredictedAnswer predicted;
-  bool by_graph = false;  ///< else a bound by the fullest pipe
-  PredictionKind kind;    ///< of the last pass
-  double seconds = 0;     ///< of a call as the source timed it: all passes, and the host's time where its timer saw it
-  double roofline_seconds = 0;  ///< of that call by the fullest pipe alone
-  double tflops = 0;            ///< in the row's convention
-  double roofline = 0;          ///< TFLOP/s of the fullest pipe alone, of that tile
+  bool by_graph = false;  ///< true for the event graph; false for a bound by the fullest pipe
+  PredictionKind kind;    ///< kind of the last pass
+  double seconds = 0;     ///< seconds of a call as the source timed it: all passes, and the host's time if its timer
+                          ///< saw it
+  double roofline_seconds = 0;  ///< seconds of that call by the fullest pipe alone
+  double tflops = 0;            ///< TFLOP/s in the row's convention
+  double roofline = 0;          ///< TFLOP/s of that tile by the fullest pipe alone
 
   [[nodiscard]] const PublishedRow& row() const { return *question.row; }
   [[nodiscard]] bool asked() const { return question.reason.empty(); }
-  /// Predicted over published speed, minus one: +0.5 is half again too fast.
+  /// Returns predicted over published speed, minus one: +0.5 is half again too fast.
   [[nodiscard]] double error() const { return tflops / row().tflops - 1; }
   [[nodiscard]] double roofline_error() const { return roofline / row().tflops - 1; }
 };
@@ -85,11 +86,11 @@ inline constexpr std::string_view published_rows_path = "apps/library/judge/data
 
 struct PublishedErrors {
   std::size_t rows = 0, bounds = 0, doubtful = 0, gpus = 0;
-  double mean = 0;      ///< of the rows' absolute errors; of a set: the mean of its GPUs' means
-  double median = 0;    ///< of the rows
-  double worst = 0;     ///< of the rows; of a set: the worst GPU's mean
+  double mean = 0;      ///< mean of the rows' absolute errors; for a set: the mean of its GPUs' means
+  double median = 0;    ///< median of the rows' absolute errors
+  double worst = 0;     ///< worst row's error; for a set: the worst GPU's mean
   double bias = 0;      ///< the mean of the signed errors, taken as `mean` is
-  double ninety = 0;    ///< nine rows of ten are at most so far off
+  double ninety = 0;    ///< error that nine rows in ten do not exceed
   double roofline = 0;  ///< `mean` by the fullest pipe alone
   double roofline_median = 0;
   std::string worst_gpu;
@@ -100,7 +101,7 @@ struct PublishedGroup {
   PublishedErrors errors;
 };
 
-/// What a band is made of: the errors of all rows of one architecture, mapping and clock.
+/// The source of a band: the errors of all rows of one architecture, mapping and clock.
 struct PublishedClass {
   std::string architecture, kernel, clock;  ///< clock: "graph", "bound"
   PublishedErrors errors;
@@ -111,7 +112,7 @@ struct NotAsked {
   std::string reason;
   std::size_t rows = 0;
   struct Group {
-    std::string gpu, kernel;  ///< as published
+    std::string gpu, kernel;  ///< names as published
     std::size_t rows = 0;
   };
   std::vector<Group> of;
@@ -121,8 +122,8 @@ struct PublishedSummary {
   std::size_t rows = 0;
   /// Forward passes and products; certain: without the doubtful rows. Backward passes are a set of their own.
   PublishedErrors all, seen, aside, certain, backward;
-  std::vector<PublishedGroup> gpus;     ///< of forward passes and products
-  std::vector<PublishedGroup> kernels;  ///< of all rows
+  std::vector<PublishedGroup> gpus;     ///< errors of forward passes and products, by GPU
+  std::vector<PublishedGroup> kernels;  ///< errors of all rows, by kernel
   std::vector<PublishedClass> classes;
   std::vector<NotAsked> not_asked;
   std::vector<NotAsked> doubts;

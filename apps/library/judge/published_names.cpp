@@ -94,7 +94,8 @@ void put(TileText& tile, const std::string& knob, const std::string& value) {
     known->second = value;
 }
 
-/// "128x64" as the kernel's sizes; "4w", "2WG", "3 stages", "cluster 2", "8 warps" by their unit. False: none of them.
+/// Puts a word of a tile into knobs: "128x64" as the kernel's sizes; "4w", "2WG", "3 stages", "cluster 2", "8 warps" by
+/// unit. Returns false for any other word.
 bool put_word(const PublishedKernel& kernel, std::string_view word, TileText& tile) {
   std::vector<std::string> numbers, units;
   for (std::size_t at = 0; at < word.size();) {
@@ -226,7 +227,7 @@ std::string_view published_rows_text() { return embedded_file(published_rows_pat
 
 namespace {
 
-/// The part of a row's tile that is of the algorithm's pass.
+/// Returns the part of a row's tile that belongs to the algorithm's pass.
 std::string tile_of(const PublishedRow& row, const std::string& algorithm) {
   const std::string pass = algorithm == "attention_backward" ? "bwd " : "fwd ";
   for (std::size_t at = 0; at < row.tile.size();) {
@@ -238,7 +239,7 @@ std::string tile_of(const PublishedRow& row, const std::string& algorithm) {
   return row.tile.starts_with("fwd ") || row.tile.starts_with("bwd ") ? "" : row.tile;
 }
 
-/// Each tile once with each of the values.
+/// Returns each tile once with each of the values.
 std::vector<TileText> with_each(const std::vector<TileText>& tiles, const std::string& knob,
                                 const std::vector<std::string>& values) {
   std::vector<TileText> out;

@@ -12,10 +12,10 @@
 
 namespace napkin {
 
-/// True where `text` is `pattern`; * in it stands for any text.
+/// Returns true if `text` matches `pattern`, in which * stands for any text.
 [[nodiscard]] bool matches(std::string_view pattern, std::string_view text);
 
-/// Which rows a line speaks of. What is empty is not looked at.
+/// A condition on rows. Empty fields match any row.
 struct PublishedMatch {
   std::string gpu, kernel, source, note, dtype;
   std::vector<std::int64_t> d;
@@ -39,7 +39,7 @@ struct PublishedKernel {
 };
 
 struct PublishedNames {
-  std::vector<std::pair<std::string, std::string>> dtypes;             ///< theirs, ours
+  std::vector<std::pair<std::string, std::string>> dtypes;             ///< the source's word, then Napkin's
   std::vector<std::pair<std::vector<std::string>, std::string>> gpus;  ///< patterns, profile
   struct NoJudge {
     std::string named, why;  ///< a pattern
@@ -55,21 +55,22 @@ struct PublishedNames {
   std::vector<Condition> conditions;
   std::vector<std::pair<PublishedMatch, std::string>> doubts;
 
-  [[nodiscard]] const std::string* profile(const std::string& gpu) const;  ///< or nullptr
+  [[nodiscard]] const std::string* profile(const std::string& gpu) const;  ///< Returns the profile of a published GPU,
+                                                                           ///< or nullptr.
   [[nodiscard]] const NoJudge* no_judge(const std::string& kernel) const;
   [[nodiscard]] const PublishedKernel* kernel(const PublishedRow& row, std::string_view algorithm) const;
   [[nodiscard]] std::string doubt(const PublishedRow& row) const;
-  /// Napkin's word for a source's; the source's own where none is listed.
+  /// Returns Napkin's word for a source's type; the source's own if none is listed.
   [[nodiscard]] std::string dtype(const std::string& name) const;
 };
 
 [[nodiscard]] PublishedNames parse_published_names(std::string_view text, const std::string& file);
-/// Of the built-in names.yaml.
+/// Returns the built-in names.yaml.
 [[nodiscard]] const PublishedNames& published_names();
 
-/// The knobs of a kernel on that architecture for a row, its own tile last: one text, or one for each tile that the
-/// source's autotuner tried. None where the row's tile is not in words like "128x64,4w" or "128x176,2WG,cluster 2". Of
-/// "fwd 128x64,4w; bwd 64x128,8w" the part that the kernel's algorithm is.
+/// Returns the kernel's knobs for a row, its own tile last: one text, or one for each tile that the source's autotuner
+/// tried; none unless the tile reads like "128x64,4w" or "128x176,2WG,cluster 2". In
+/// "fwd 128x64,4w; bwd 64x128,8w" only the algorithm's part is read.
 [[nodiscard]] std::vector<TileText> published_tiles(const PublishedKernel& kernel, const std::string& architecture,
                                                     const PublishedRow& row);
 

@@ -17,7 +17,7 @@ double mean_of(const std::vector<double>& values) {
   return values.empty() ? 0 : sum / static_cast<double>(values.size());
 }
 
-/// The value that `share` of them do not exceed; of an even number at a half the mean of the middle two.
+/// Returns the value that `share` of them do not exceed; at a half of an even number, the mean of the middle two.
 double quantile_of(std::vector<double> values, double share) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());
@@ -55,7 +55,7 @@ std::map<Key, Rows> grouped(const Rows& rows, Key (*key)(const PublishedAnswer&)
 
 std::string gpu_of(const PublishedAnswer& row) { return row.gpu; }
 
-/// Each GPU counts once, whatever the number of its rows.
+/// Summarises a set in which each GPU counts once, whatever the number of its rows.
 PublishedErrors errors_of_set(const Rows& rows) {
   PublishedErrors out = errors_of(rows);
   std::vector<double> means, biases, roofline;
@@ -77,7 +77,7 @@ Rows those(const Rows& rows, bool (*wanted)(const PublishedAnswer&)) {
   return out;
 }
 
-/// By reason, GPU and kernel.
+/// Counts of rows by reason, GPU and kernel.
 using Counted = std::map<std::string, std::map<std::string, std::map<std::string, std::size_t>>>;
 
 std::vector<NotAsked> listed(const Counted& counted) {

@@ -1,6 +1,6 @@
 #pragma once
-// A Replay predicts recorded rows anew with today's model: of a row that took 753 us it says 781 us. Needs no GPU.
-// Internal to apps/.
+// A Replay predicts recorded rows anew with today's model: for a row that took 753 us, 781 us. Needs no GPU. Internal
+// to apps/.
 
 #include <functional>
 #include <map>
@@ -15,32 +15,32 @@
 
 namespace napkin {
 
-/// What a prediction is to leave out of its machine, before it is made: a constant, or everything fitted.
+/// A change to the machine before a prediction, such as the removal of a constant or of all fitted numbers.
 using Edit = std::function<void(Machine& machine)>;
 
-/// Takes out everything that was chosen by looking at whole kernels.
+/// Removes every number that was chosen by a look at whole kernels.
 void leave_out_fitted(Machine& machine);
 
 /// A question and the one kernel that was measured for it.
 struct Measurable {
   Request request;
-  const Layout* layout = nullptr;  ///< of the request
+  const Layout* layout = nullptr;  ///< layout of the request
   std::unique_ptr<Placer> placer;  ///< points into both
 };
 
-/// Throws Error where machine, kernel or sizes are not known. The ask's tile is not looked at.
+/// Resolves the question. Throws Error for an unknown machine, kernel or size. Ignores the ask's tile.
 [[nodiscard]] std::unique_ptr<Measurable> measurable_of(const Ask& ask, const Edit& edit = {});
 
-/// Values by name as knobs; a tile that was recorded before the kernel had a knob has that knob's `before`. Throws
-/// Error at "tile" where a knob is missing, unknown or out of its words.
+/// Turns values by name into knobs. A tile recorded before the kernel had a knob takes that knob's `before`. Throws
+/// Error at "tile" for a missing or unknown knob, or a value that is none of its words.
 [[nodiscard]] Tile tile_of(const Mapping& mapping, const TileValues& values);
 
-/// What is said of a tile before it runs.
+/// The prediction of a tile before it runs.
 struct TilePrediction {
   PredictedAnswer predicted;
   std::vector<LevelAnswer> levels;
   bool legal = true;
-  Count into_blocks = {};  ///< bytes_into_blocks()
+  Count into_blocks = {};  ///< result of bytes_into_blocks()
   PredictionKind kind = {};
 };
 [[nodiscard]] TilePrediction predict_tile(const Measurable& measurable, const Tile& tile, Rereads rereads);
@@ -48,7 +48,7 @@ struct TilePrediction {
 class Replay {
  public:
   explicit Replay(Edit edit = {}) : edit_(std::move(edit)) {}
-  /// Keeps a pointer to the row.
+  /// Scores a row, to which the result keeps a pointer.
   [[nodiscard]] ScoredRow operator()(const ValidationRow& row);
 
  private:

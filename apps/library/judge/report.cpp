@@ -14,7 +14,7 @@ namespace {
 constexpr int drawn_iterations = 6, most_runners = 5;
 constexpr std::size_t most_pairs = 6, most_recorded = 8, most_published = 6;
 
-/// The best of the kernel that the answer has come to, whatever knobs the user fixed.
+/// Returns the best of the kernel that the answer has come to, whatever knobs the user fixed.
 SelectAnswer free_selection(const Session& session, const Ask& ask, const Head& head) {
   Ask open = ask;
   open.tile.clear();
@@ -23,7 +23,7 @@ SelectAnswer free_selection(const Session& session, const Ask& ask, const Head& 
   return *session.select(open, most_runners);
 }
 
-/// The best tiles beside the one that is asked about.
+/// Returns the best tiles beside the one that is asked about.
 std::vector<AlternativeAnswer> others(const SelectAnswer& selected, const TileValues& asked) {
   std::vector<AlternativeAnswer> out = selected.alternatives;
   if (selected.found && selected.predicted) out.insert(out.begin(), {selected.head.tile, *selected.predicted});
@@ -32,7 +32,7 @@ std::vector<AlternativeAnswer> others(const SelectAnswer& selected, const TileVa
   return out;
 }
 
-/// What only a kernel's legal tile has.
+/// Adds the parts that only a kernel's legal tile has.
 void add_of_kernel(const Request& request, const SelectedTile& selected, ReportAnswer& out) {
   const std::size_t pairs =
       request.problem.packing.sequences.empty() ? most_pairs : 1;  // each cell takes some milliseconds there

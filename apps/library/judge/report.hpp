@@ -1,6 +1,6 @@
 #pragma once
-// A ReportAnswer holds all that one page says of a question: the tile and why, what it moves and holds, its roofline,
-// its timeline, the landscape of tiles around it, what it is sensitive to, what was measured nearby, and how sure the
+// A ReportAnswer holds the contents of a question's page: the tile and why, what it moves and holds, its roofline, its
+// timeline, the landscape of tiles around it, what it is sensitive to, what was measured nearby, and how sure the
 // prediction is. Internal to apps/.
 
 #include <optional>
@@ -18,20 +18,20 @@
 namespace napkin {
 
 struct ReportAnswer {
-  QueryAnswer query;                           ///< of the tile: the user's, or the selected one
-  SelectAnswer selected;                       ///< of that kernel, with every knob free
+  QueryAnswer query;                           ///< query of the tile: the user's, or the selected one
+  SelectAnswer selected;                       ///< selection of that kernel, with every knob free
   bool picked = false;                         ///< the tile is the selected one
   Streamed streamed;                           ///< the algorithm as the kernel streams it
-  std::optional<RooflineAnswer> roofline;      ///< of a prediction with FLOPs
-  std::optional<TimelineAnswer> timeline;      ///< of a kernel's legal tile
-  std::vector<LandscapeAnswer> landscapes;     ///< of a kernel
-  std::optional<SensitivityAnswer> sensitive;  ///< of a kernel's legal tile
+  std::optional<RooflineAnswer> roofline;      ///< roofline of a prediction with FLOP
+  std::optional<TimelineAnswer> timeline;      ///< timeline of a kernel's legal tile
+  std::vector<LandscapeAnswer> landscapes;     ///< landscapes of a kernel
+  std::optional<SensitivityAnswer> sensitive;  ///< sensitivity of a kernel's legal tile
   std::vector<BesideAnswer> recorded, published;
-  std::vector<ClassError> classes;  ///< of the kernel: those that the prediction is of first
+  std::vector<ClassError> classes;  ///< errors of the kernel's classes, the prediction's own first
 };
 
-/// Everything but packed sequences' optimum and timeline. `published`: what the built-in rows are read to. Throws Error
-/// for every mistake in the question, and for the abstract machine.
+/// Makes all parts of the report; packed sequences have no optimum and no timeline. `published` holds the built-in
+/// rows. Throws Error for every mistake in the question, and for the abstract machine.
 [[nodiscard]] ReportAnswer report_answer(const Session& session, const Ask& ask,
                                          const std::vector<PublishedRow>& published);
 

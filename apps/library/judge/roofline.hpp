@@ -1,5 +1,5 @@
 #pragma once
-// A roofline sets a tile's speed beside what the machine allows: 703 TFLOP/s at 8.2 kFLOP a byte from device memory,
+// A roofline compares a tile's speed with the machine's limits: 703 TFLOP/s at 8.2 kFLOP a byte from device memory,
 // under the tensor units' 725 TFLOP/s at the clock that the card holds. Internal to apps/.
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace napkin {
 
-/// What one level's pipe allows: bandwidth times FLOP a byte.
+/// The speed that one level's pipe allows: bandwidth times FLOP a byte.
 struct RooflineSlope {
   std::string level;
   double bandwidth = 0;  ///< bytes a second, whole machine, at the tile's clock
@@ -30,14 +30,14 @@ struct RooflineTile {
 };
 
 struct RooflineAnswer {
-  std::string instruction;     ///< of the peak, such as "wgmma"
+  std::string instruction;     ///< instruction of the peak, such as "wgmma"
   std::optional<double> peak;  ///< FLOP/s of all tensor units at that clock; none: the profile has no such instruction
-  double clock = 0;            ///< that the tile runs at
+  double clock = 0;            ///< clock at which the tile runs
   std::vector<RooflineSlope> slopes;
   std::vector<RooflineTile> tiles;  ///< the tile of the report first, then the runners-up
 };
 
-/// Of an answer that has a prediction.
+/// Makes the roofline of an answer that has a prediction.
 [[nodiscard]] RooflineAnswer roofline_of(const Request& request, const Layout& layout, const QueryAnswer& answer,
                                          const std::vector<AlternativeAnswer>& runners);
 

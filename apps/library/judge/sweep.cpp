@@ -13,7 +13,7 @@ std::uint64_t mixed(std::uint64_t x) {  // splitmix64
   return x ^ (x >> 31U);
 }
 
-/// Stays the same for a tile whatever the shape: shapes that differ in length alone share compiled variants.
+/// Hashes a tile without the shape, so that shapes that differ only in length share compiled variants.
 std::uint64_t hash_of(const Tile& tile, std::uint64_t seed) {
   std::uint64_t hash = mixed(seed);
   for (const std::int64_t value : tile.values) hash = mixed(hash ^ static_cast<std::uint64_t>(value));
@@ -22,7 +22,7 @@ std::uint64_t hash_of(const Tile& tile, std::uint64_t seed) {
 
 using Hashed = std::vector<std::pair<std::uint64_t, const Tile*>>;
 
-/// Tiles of one prediction, in the seed's order.
+/// Groups tiles by prediction, in the seed's order.
 std::vector<Hashed> by_prediction(const std::vector<Ranked>& all, const SweepOptions& options) {
   std::vector<Hashed> classes;
   double time = -1;
@@ -36,7 +36,7 @@ std::vector<Hashed> by_prediction(const std::vector<Ranked>& all, const SweepOpt
   return classes;
 }
 
-/// Of `n` things `wanted`, evenly spread, the first among them.
+/// Picks `wanted` of `n` indices, evenly spread, the first included.
 std::vector<std::size_t> spread(std::size_t n, std::size_t wanted) {
   std::vector<std::size_t> out;
   if (wanted >= n) wanted = n;
@@ -59,7 +59,7 @@ class Collected {
   std::vector<SweepTile> tiles_;
 };
 
-/// One tile of each prediction, then a second of each, until there are enough.
+/// Collects a tile of each prediction, then a second of each, until there are enough.
 void add_near(const std::vector<Ranked>& all, const SweepOptions& options, Collected& out) {
   std::vector<Hashed> classes = by_prediction(all, options);
   auto left = static_cast<std::size_t>(std::max<std::int64_t>(options.most, 0));

@@ -1,6 +1,6 @@
 #pragma once
-// sweep_tiles chooses the tiles that a sweep measures: the pick, experts' tiles, 200 near the best and 100 at random,
-// in an order that depends on the seed alone. Internal to apps/.
+// sweep_tiles chooses the tiles that a sweep measures: the selected tile, experts' tiles, 200 near the best and 100 at
+// random, in an order that depends on the seed alone. Internal to apps/.
 
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@ namespace napkin {
 
 struct SweepOptions {
   double within = 1.5;      ///< legal tiles predicted within that factor of the best
-  std::int64_t most = 200;  ///< at most so many of them, spread over the distinct predictions
+  std::int64_t most = 200;  ///< largest number of them, spread over the distinct predictions
   std::int64_t random = 100;
   std::uint64_t seed = 1;
 };
@@ -22,22 +22,22 @@ enum class TileRole { selected, near_best, expert, random };
 struct SweepTile {
   Tile tile;
   TileRole role = TileRole::near_best;
-  std::string source;  ///< of an expert's: "FlashAttention-3"
+  std::string source;  ///< source of an expert's tile: "FlashAttention-3"
 };
 
-/// The pick first, then experts, near ones, random ones; each tile once. Empty where nothing fits.
-/// `all`: every legal tile, best first.
+/// Chooses tiles: the pick first, then experts', near ones, random ones; each once. Empty if nothing fits. `all` holds
+/// every legal tile, best first.
 [[nodiscard]] std::vector<SweepTile> sweep_tiles(const Request& request, const Layout& layout,
                                                  const std::vector<Ranked>& all, const SweepOptions& options);
 
-/// Tiles that other kernels ship for the question, in this layout's knobs, where it can express them and they are
-/// legal.
+/// Returns the tiles that other kernels ship for the question, in this layout's knobs, if it can express them and they
+/// are legal.
 [[nodiscard]] std::vector<SweepTile> expert_tiles(const Request& request, const Layout& layout);
 
-/// 0 to n - 1 in an order that looks random and is the seed's.
+/// Shuffles 0 to n - 1 by the seed.
 [[nodiscard]] std::vector<std::size_t> shuffled(std::size_t n, std::uint64_t seed);
 
-/// A number for a text: the same everywhere.
+/// Hashes a text with a seed, to the same number on every machine.
 [[nodiscard]] std::uint64_t hash_of(std::string_view text, std::uint64_t seed);
 
 }  // namespace napkin

@@ -16,7 +16,7 @@ std::int64_t size_of(const Head& head, const std::string& axis) {
   return 0;
 }
 
-/// What question_key() and row_key() put between their parts: no name has it.
+/// A separator of the parts of question_key() and row_key() that occurs in no name.
 constexpr char between = '|';
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-// A row holds one measured tile beside its prediction, and a summary says how far many rows' predictions were off: "of
+// A row holds one measured tile beside its prediction, and a summary gives the errors of many rows' predictions: "of
 // attention_sm90's 1,042 held-out rows the time is 3.0 % off in the mean". Pure values. Internal to apps/.
 
 #include <cstdint>
@@ -24,41 +24,43 @@ struct MeasuredAnswer {
   std::int64_t registers_per_thread = 0, shared_memory = 0;
   std::optional<double> l2_to_sm_bytes, dram_read_bytes, dram_write_bytes;
   std::optional<double> max_error,
-      reference_error;  ///< against float64 (none: elements missing); of the type's unfused arithmetic
+      reference_error;  ///< largest error against float64 (none: elements missing), and that of the type's unfused
+                        ///< arithmetic
 };
 
-/// Where and with what a row was measured.
+/// The provenance of a measured row.
 struct MeasuredBy {
   std::string device;    ///< "NVIDIA H200"
   std::string driver;    ///< "580.65.06"
   std::string cuda;      ///< "13.0", of the compiler
   std::string date;      ///< "2026-11-20T12:34:56Z"
-  std::string revision;  ///< of the sources that this program was built from
+  std::string revision;  ///< revision of the sources that this program was built from
   bool operator==(const MeasuredBy&) const = default;
 };
 
-/// Now, as MeasuredBy::date has it.
+/// Returns the current time as MeasuredBy::date has it.
 [[nodiscard]] std::string now_utc();
 
 struct ValidationRow {
   Head head;
   std::vector<LevelAnswer> levels;           ///< empty in a recording that leaves them to a replay
-  std::optional<PredictedAnswer> predicted;  ///< as made before the run; none in a recording that leaves it to a replay
+  std::optional<PredictedAnswer> predicted;  ///< prediction made before the run; none in a recording that leaves it to
+                                             ///< a replay
   std::string split;                         ///< "calibration", "held-out"
-  std::optional<std::string> sweep;          ///< one id per run, GPU, kernel, dtype, shape and mask
+  std::optional<std::string> sweep;          ///< id of the run, GPU, kernel, dtype, shape and mask
   bool selected = false;
   MeasuredAnswer measured;
   MeasuredBy from;
   std::optional<std::string> source_hash;  ///< kernel_source_hash() of the kernel that ran; older rows have none
 };
 
-/// The split that is fixed beforehand: attention at s = 4096 with d in {64, 128} non-causal and
-/// matmul at n = 4096 are "calibration", all else is "held-out".
+/// Returns the split, which is fixed beforehand: attention at s = 4096 with d in {64, 128} non-causal and matmul at n =
+/// 4096 are "calibration", all else is "held-out".
 [[nodiscard]] std::string split_of(const Head& head);
 
-/// GPU, kernel, dtype, shape and mask: rows of equal question compete with each other.
+/// Joins GPU, kernel, dtype, shape and mask: rows of equal question compete with each other.
 [[nodiscard]] std::string question_key(const Head& head);
-/// The question's key with the tile: a newer row of the same key supersedes an older one.
+/// Joins the question's key and the tile: a newer row of a key supersedes an older one.
 [[nodiscard]] std::string row_key(const Head& head);
 
 /// A row with the prediction that judges it: the recorded one, or today's.
@@ -66,31 +68,31 @@ struct ScoredRow {
   const ValidationRow* row = nullptr;
   PredictedAnswer predicted;
   std::vector<LevelAnswer> levels;
-  /// Of equal predictions the smaller wins: bytes into blocks, then places of the knobs' values.
+  /// The tie-breaker of equal predictions, smaller first: bytes into blocks, then places of the knobs' values.
   std::vector<std::int64_t> preference;
-  bool legal = true;         ///< as recorded: then; else by today's rules
-  PredictionKind kind = {};  ///< of a replay
+  bool legal = true;         ///< legal when it was recorded; in a replay by today's rules
+  PredictionKind kind = {};  ///< kind of a replay's prediction
 };
 /// Throws Error at "predicted" where the row has no prediction.
 [[nodiscard]] ScoredRow as_recorded(const ValidationRow& row);
 
-/// False where the kernel's result was wrong: further from float64 than twice its type's own error and 1e-5, or not
-/// there. Such a time is no measurement of the kernel.
+/// Returns false if the kernel's result is missing or wrong: further from float64 than twice its type's own error and
+/// 1e-5. The time of such a row measures nothing.
 [[nodiscard]] bool is_right(const MeasuredAnswer& measured);
 
-/// The rows that no newer row of the same key supersedes (later date; of equal dates the later in the list), in order.
+/// Returns the rows that no newer row of the same key supersedes (of equal dates the later in the list wins), in order.
 [[nodiscard]] std::vector<ScoredRow> newest(const std::vector<ScoredRow>& rows);
 
 struct ErrorSummary {
   std::size_t rows = 0;
-  double mean = 0, median = 0, worst = 0;  ///< of |predicted / measured - 1|
+  double mean = 0, median = 0, worst = 0;  ///< mean, median and worst of |predicted / measured - 1|
 };
 
 /// Returns the rows of a question within 1.5x of its best, or all where it has no sweep.
 [[nodiscard]] std::vector<ScoredRow> near_the_best(const std::vector<ScoredRow>& question);
 
-/// Hertz that the SMs ran at: cycles over the wall time of the launches that were timed, where a row has cycles; else
-/// NVML's reading, which is up to 15 % more under a power limit. A prediction's is its cycles over its time.
+/// The clock of the SMs: cycles over the time of the timed launches, if a row has cycles; else NVML's reading, which is
+/// up to 15 % higher under a power limit. A prediction's is its cycles over its time.
 struct SmClock {
   double predicted = 0, measured = 0;
 };
@@ -99,38 +101,36 @@ struct SmClock {
 struct SplitSummary {
   std::size_t rows = 0;
   std::optional<ErrorSummary> time, cycles, clock, power;
-  std::optional<double> spearman;  ///< of predicted and measured times, all rows
-  std::map<std::string, ErrorSummary>
-      transfer;  ///< by level: delivered bytes against the counters, where there are any
+  std::optional<double> spearman;                ///< rank correlation of predicted and measured times, all rows
+  std::map<std::string, ErrorSummary> transfer;  ///< delivered bytes against the counters, by level, if there are any
 };
 
 struct RegretSummary {
   std::size_t sweeps = 0;
   std::optional<double> mean, worst;
   std::optional<double> top3_mean,
-      top3_worst;  ///< regret of who measures the three best predicted and takes the fastest
+      top3_worst;  ///< regret of measuring the three best predicted and taking the fastest
   std::optional<double>
-      best_in_top3;  ///< fraction of the sweeps whose best measured tile is among the three best predicted
+      best_in_top3;  ///< fraction of sweeps whose best measured tile is among the three best predicted
 };
 
 struct ValidationSummary {
   std::map<std::string, std::map<std::string, SplitSummary>> kernels;  ///< kernel -> split
   RegretSummary regret;                                                ///< held-out sweeps only
 };
-/// Of the newest rows with right results. Errors cover the rows within 1.5x of the best of their question (all where it
-/// has no sweep), Spearman all rows.
+/// Summarises the newest rows with right results. Errors cover the rows within 1.5x of the best of their question (all
+/// without a sweep), Spearman all rows.
 [[nodiscard]] ValidationSummary summarise(const std::vector<ScoredRow>& rows);
 
-/// Of one sweep; the pick is its best predicted row that is legal (of all where none is), since `select` answers no
-/// other; the best is that of all rows. Times as given: the caller chooses which.
+/// The regret of a sweep: the pick is its best predicted legal row (of all rows if none is legal), as `select` answers;
+/// the best is that of all rows. Times are those that the caller chose.
 struct Regret {
   double regret = 0;
-  double top3 = 0;  ///< of the fastest of the three best predicted; 0: the best is among them
+  double top3 = 0;  ///< loss of the fastest of the three best predicted; 0: the best is among them
 };
 [[nodiscard]] Regret regret_of(const std::vector<ScoredRow>& sweep);
 
-/// Spearman's rank correlation with mean ranks for ties; nothing for fewer than two pairs or where one side is
-/// constant.
+/// Computes Spearman's rank correlation with mean ranks for ties; nothing for fewer than two pairs or a constant side.
 [[nodiscard]] std::optional<double> spearman(const std::vector<std::pair<double, double>>& pairs);
 [[nodiscard]] std::optional<ErrorSummary> summarise_errors(std::vector<double> errors);
 

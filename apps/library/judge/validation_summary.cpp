@@ -61,7 +61,8 @@ void add_errors(const ScoredRows& question, Errors& errors) {
   }
 }
 
-/// Loads of the SMs as delivered; device memory's reads and writes as what enters and leaves the L2.
+/// Adds the errors of transfers: the SMs' loads against delivered bytes, device memory's reads and writes against the
+/// bytes into and out of the L2.
 void add_transfer_errors(const ScoredRow& row, std::map<std::string, std::vector<double>>& errors) {
   const MeasuredAnswer& measured = row.row->measured;
   for (const LevelAnswer& level : row.levels) {
@@ -98,7 +99,7 @@ SplitSummary summarise_split(const std::map<std::string, ScoredRows>& questions)
   return out;
 }
 
-/// The rows of the question's latest sweep: tiles of an older one were measured on another day.
+/// Returns the rows of the question's latest sweep: tiles of an older one were measured on another day.
 ScoredRows latest_sweep(const ScoredRows& question) {
   const ScoredRow* last = nullptr;
   for (const ScoredRow& row : question) {

@@ -14,7 +14,7 @@
 
 namespace napkin {
 
-/// What tells a file from the one that was read earlier. All zero: there is no file of that name.
+/// The identity of a file's content, by which a change is seen. All zero: no file has that name.
 struct FileStamp {
   std::string path;
   std::uint64_t device = 0, inode = 0;
@@ -22,7 +22,7 @@ struct FileStamp {
   bool operator==(const FileStamp&) const = default;
 };
 [[nodiscard]] FileStamp stamp_of(const std::string& path);
-/// The files among the names of a question as they are now. Empty where all names are built in.
+/// Returns the stamps of the files among a question's names. Empty if all names are built in.
 [[nodiscard]] std::vector<FileStamp> files_of(const Ask& ask);
 
 class Catalog {
@@ -30,30 +30,31 @@ class Catalog {
   Catalog();
 
   [[nodiscard]] std::shared_ptr<const Diagram> diagram(const std::string& name);
-  /// The diagram with its products in the order that is cheapest at these sizes; itself where that is the one written.
+  /// Returns the diagram with its products in the cheapest order at these sizes; itself if that is the written order.
   [[nodiscard]] std::shared_ptr<const Diagram> at_sizes(const std::shared_ptr<const Diagram>& diagram,
                                                         const Sizes& sizes);
   [[nodiscard]] std::shared_ptr<const Machine> machine(const std::string& name);
-  /// The machine under the conditions. Throws Error where the profile lacks a number that they need.
+  /// Returns the machine under the conditions. Throws Error if the profile lacks a number that they need.
   [[nodiscard]] std::shared_ptr<const Machine> machine(const std::string& name, const CardConditions& conditions);
   [[nodiscard]] std::shared_ptr<const Mapping> mapping(const std::string& name, const std::string& where);
-  /// The mapping with the diagram that streams under it. Throws Error where it names what the diagram does not have.
+  /// Returns the mapping with the diagram that streams under it. Throws Error if it names what the diagram does not
+  /// have.
   [[nodiscard]] Layout layout(const std::shared_ptr<const Diagram>& diagram,
                               const std::shared_ptr<const Mapping>& mapping);
-  /// The names of the mappings of bundled kernels for an algorithm, or of peers'.
+  /// Returns the names of the mappings for an algorithm, of bundled kernels or of peers.
   [[nodiscard]] const std::vector<std::string>& kernels(const std::string& algorithm, bool bundled);
-  /// The name of the profile of the GPU in this machine.
+  /// Returns the name of the profile of the GPU in this machine.
   [[nodiscard]] const std::string& gpu_here();
 
-  /// What the solver keeps of the parts read so far. Where a part is dropped, a new Known takes its place: nothing is
-  /// ever kept by the address of a part that is gone.
+  /// Returns the solver's workspace of the parts read so far. Dropping a part replaces it, so that nothing is kept by
+  /// the address of a part that is gone.
   [[nodiscard]] const std::shared_ptr<Known>& known() const { return known_; }
 
  private:
   template <class Part>
   struct Read {
     std::shared_ptr<const Part> part;
-    FileStamp file;  ///< of a built-in part: empty
+    FileStamp file;  ///< stamp of the file; empty for a built-in part
   };
   template <class Part>
   using Parts = Latest<std::string, Read<Part>>;
@@ -76,9 +77,9 @@ class Catalog {
 
   Parts<Diagram> diagrams_;
   Parts<Machine> machines_;
-  Latest<std::string, Conditioned> conditioned_;  // by name and conditions
+  Latest<std::string, Conditioned> conditioned_;  // machines by name and conditions
   Parts<Mapping> mappings_;
-  Latest<std::string, std::shared_ptr<const Diagram>> reordered_;  // by their text
+  Latest<std::string, std::shared_ptr<const Diagram>> reordered_;  // diagrams by their text
   Latest<Pair, LaidOut, PairHash> layouts_;
   std::map<std::pair<std::string, bool>, std::vector<std::string>> kernels_;
   std::optional<std::string> gpu_here_;

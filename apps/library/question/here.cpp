@@ -17,7 +17,7 @@ std::string lower(std::string text) {
   return text;
 }
 
-/// How many words of the profile's name ("h200-sxm") the device's name has; 0 where it lacks the first.
+/// Counts the words of the profile's name ("h200-sxm") that the device's name has; 0 if it lacks the first.
 int agreement(const std::string& profile, const std::string& device) {
   std::istringstream words(profile);
   int agreed = 0;
@@ -31,7 +31,8 @@ int agreement(const std::string& profile, const std::string& device) {
   return agreed;
 }
 
-/// "h200" of "h200-sxm", "a6000" of "rtx-a6000"; "" where no word has a digit.
+/// Returns the first word of a profile's name that has a digit: "h200" of "h200-sxm", "a6000" of "rtx-a6000"; "" if
+/// none has.
 std::string telling_word(const std::string& profile) {
   std::istringstream words(profile);
   for (std::string word; std::getline(words, word, '-');) {

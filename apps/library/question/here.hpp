@@ -8,14 +8,14 @@
 
 namespace napkin {
 
-/// Whether a device of that name ("NVIDIA H200") may be of the product: the first word of its name or of an alias that
-/// has a digit is one of the device's.
+/// Returns true if a device of that name ("NVIDIA H200") may be of the product: its words include the first word with a
+/// digit of the product's name or of an alias.
 [[nodiscard]] bool may_be(const Machine& product, const std::string& device);
 
-/// The built-in profile of that GPU: equal architecture and SMs, and the name that says so. Throws Error at --gpu where
-/// none is.
+/// Returns the built-in profile of that GPU: equal architecture and number of SMs, and a matching name. Throws Error at
+/// --gpu if none matches.
 [[nodiscard]] std::string profile_of(const DeviceProperties& device);
-/// The profile of the first GPU of this machine. Throws CudaFailure where there is none.
+/// Returns the profile of the first GPU of this machine. Throws CudaFailure if there is none.
 [[nodiscard]] std::string profile_here();
 
 }  // namespace napkin

@@ -12,10 +12,10 @@
 
 namespace napkin {
 
-/// Safe from several threads.
+/// A thread-safe pool of placers, keyed by the parts that they were made for.
 class KeptPlacers {
  public:
-  /// What a placer cannot be bound to another of. The first three by their addresses.
+  /// The key of a kept placer: fields that it cannot be rebound over. The first three are compared by address.
   struct Key {
     const Streamed* streamed = nullptr;
     const Mapping* mapping = nullptr;
@@ -28,16 +28,16 @@ class KeptPlacers {
     Problem problem;
     std::optional<Placer> placer;
   };
-  /// nullptr where none is there.
+  /// Takes a placer of that key out; nullptr if there is none.
   [[nodiscard]] std::unique_ptr<Bound> take(const Key& key);
   void give_back(const Key& key, std::unique_ptr<Bound> bound);
 
  private:
   std::mutex mutex_;
-  std::list<std::pair<Key, std::unique_ptr<Bound>>> kept_;  // latest first
+  std::list<std::pair<Key, std::unique_ptr<Bound>>> kept_;  // the latest first
 };
 
-/// A placer bound to a problem, of which it has a copy; given back at its end: what it placed must not outlive it.
+/// A placer on loan from the pool, bound to its own copy of a problem. Placed diagrams must not outlive it.
 class KeptPlacer {
  public:
   KeptPlacer(KeptPlacers& from, const Streamed& streamed, const Mapping& mapping, const Machine& machine,

@@ -23,7 +23,7 @@
 
 namespace napkin {
 
-/// What the least transfer depends on: not on the knobs that the user fixed.
+/// The key of a least transfer, which does not depend on the knobs that the user fixed.
 struct LeastTransferKey {
   const Streamed* streamed = nullptr;
   const Machine* machine = nullptr;
@@ -38,14 +38,15 @@ struct LeastTransferKey {
 };
 using LeastTransfers = Latest<LeastTransferKey, std::optional<OptimumAnswer::Integer>, LeastTransferKey::Hash>;
 
-/// What is kept between requests that share their parts, by the parts' addresses. Whoever reads or writes it locks it.
+/// The workspace that requests with the same parts share, keyed by the parts' addresses. Lock `mutex` to read or write
+/// it.
 struct Known {
-  std::mutex mutex;  ///< of least_transfers and periods
+  std::mutex mutex;  ///< guards least_transfers and periods
   LeastTransfers least_transfers{256};
-  std::vector<std::unique_ptr<Periods>> periods;  ///< of tiles that were asked about, by those who asked together
+  std::vector<std::unique_ptr<Periods>> periods;  ///< pool for the periods of tiles that threads ask about in parallel
   Tables tables;                                  ///< locked by itself
   KeptPlacers placers;                            ///< locked by itself
-  /// Returns the prediction of a run of the tile's graph. Uses the periods of graphs met before.
+  /// Predicts by a run of the tile's graph, using the periods of known graphs.
   [[nodiscard]] Prediction predicted(const PlacedDiagram& placed, const Plan& plan);
 };
 [[nodiscard]] std::shared_ptr<Known> make_known();

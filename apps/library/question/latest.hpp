@@ -10,13 +10,14 @@
 
 namespace napkin {
 
-/// `Hash` and `Equal` may take other types than Key: find() then takes them too, and makes no Key.
+/// The latest used values by key, at most so many. `Hash` and `Equal` may take other types than Key, with which find()
+/// then works too.
 template <class Key, class Value, class Hash = std::hash<Key>, class Equal = std::equal_to<>>
 class Latest {
  public:
   explicit Latest(std::size_t most) : most_(most) {}
 
-  /// nullptr: not kept. Valid until the next put().
+  /// Finds the value of a key; nullptr if it is not kept. Valid until the next put().
   template <class Like>
   [[nodiscard]] Value* find(const Like& like) {
     const auto known = position(like);
@@ -24,7 +25,7 @@ class Latest {
     values_.splice(values_.begin(), values_, known->second);
     return &known->second->second;
   }
-  /// In the place of the key's value, or of the one used longest ago.
+  /// Puts a value in place of the key's, or of the one used longest ago.
   Value& put(Key key, Value value) {
     if (Value* known = find(key)) return *known = std::move(value);
     const std::size_t hash = Hash{}(key);
@@ -36,11 +37,11 @@ class Latest {
     }
     return values_.front().second;
   }
-  /// True where a further key would take another one's place.
+  /// Returns true if another key would replace a kept one.
   [[nodiscard]] bool full() const { return values_.size() >= most_; }
 
  private:
-  using Values = std::list<std::pair<Key, Value>>;  // latest first
+  using Values = std::list<std::pair<Key, Value>>;  // the latest first
   using ByHash = std::unordered_multimap<std::size_t, typename Values::iterator>;
 
   template <class Like>

@@ -8,8 +8,8 @@
 
 namespace napkin {
 
-/// Whether a bundled kernel has the machine's fastest instruction, where the user names no kernel: such a question then
-/// asks the bundled kernels alone.
+/// Returns true if the question asks only bundled kernels: the user names none, and a bundled one has the machine's
+/// fastest instruction.
 [[nodiscard]] inline bool keeps_to_bundled(const Request& request) {
   return request.ask.kernel.empty() &&
          std::any_of(request.layouts.begin(), request.layouts.end(),

@@ -7,7 +7,8 @@
 
 namespace napkin {
 
-/// Every call is made; so many are worth a thread of their own. Then the error of the least number is thrown.
+/// Calls `call` for each number below `count`, one thread for every `worth_a_thread` calls. Throws the error of the
+/// least number after all calls were made.
 void on_all_cores(std::size_t count, const std::function<void(std::size_t)>& call, std::size_t worth_a_thread = 8);
 
 }  // namespace napkin

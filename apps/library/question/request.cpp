@@ -44,7 +44,7 @@ std::shared_ptr<const Machine> machine_of(const Ask& ask, Catalog& catalog) {
   return catalog.machine(ask.gpu == "here" ? catalog.gpu_here() : ask.gpu, ask.conditions);
 }
 
-/// The mask with its ends cut to the array's: what lies beyond is not seen, and sums of the ends cannot overflow.
+/// Cuts the mask's ends to the array's: elements beyond are not seen, and sums of the ends cannot overflow.
 Mask usable(const Mask& mask, const Diagram& diagram, const Sizes& sizes) {
   if (mask.kind == Mask::Kind::none) return mask;
   const auto planes = mask_axes(diagram);
@@ -61,7 +61,7 @@ Mask usable(const Mask& mask, const Diagram& diagram, const Sizes& sizes) {
   return cut;
 }
 
-/// Returns the mask as the user gave it; a side without limit ends where the array does.
+/// Restores the mask as the user gave it; a side without limit ends at the array's end.
 Mask as_asked(Mask asked, const Mask& cut) {
   constexpr std::int64_t without_limit = std::numeric_limits<std::int64_t>::max();  // (parse_window)
   if (asked.left == without_limit) asked.left = cut.left;
@@ -69,7 +69,7 @@ Mask as_asked(Mask asked, const Mask& cut) {
   return asked;
 }
 
-/// The shape with what the lengths say of it. What stands there already must say the same.
+/// Completes the shape from the lengths. A size that is already given must agree with them.
 NamedSizes completed(const Diagram& diagram, NamedSizes shape, const Packing& packing) {
   const SequenceLengths longest = longest_of(packing.sequences, "--lengths");
   const std::pair<AxisId, std::int64_t> known[] = {
@@ -103,8 +103,8 @@ Problem problem_of(const Ask& ask, const Diagram& diagram) {
   return problem;
 }
 
-/// The built-in algorithm that the diagram is by its structure, whatever its author calls it: what its kernels compute.
-/// "" where it is none.
+/// Returns the built-in algorithm with the diagram's structure, whatever its name; "" if there is none. Its kernels
+/// then compute it.
 std::string builtin_name(const Request& request, Catalog& catalog) {
   if (!names_file(request.ask.algorithm)) return request.diagram->name;
   Diagram diagram = *request.diagram;
@@ -130,8 +130,8 @@ bool takes_type(const Mapping& mapping, DType dtype) {
          std::find(mapping.dtypes.begin(), mapping.dtypes.end(), name) != mapping.dtypes.end();
 }
 
-/// The level whose axes --tile addresses without a level's name: the lowest with a streamed axis, else with a grouped
-/// one.
+/// Returns the level whose axes --tile addresses without naming a level: the lowest with a streamed axis, else the
+/// lowest with a grouped one.
 const LevelMapping* block_level(const Mapping& mapping) {
   const LevelMapping* found = nullptr;
   for (const LevelMapping& level : mapping.levels) {
@@ -146,7 +146,7 @@ std::vector<std::string> knob_names(const Mapping& mapping) {
   return names;
 }
 
-/// What an axis without a knob has in any case: 1 where it is grouped, its size where it is whole.
+/// Returns the value that an axis without a knob has in any tile: 1 if it is grouped, its size if it is whole.
 std::optional<std::int64_t> unchangeable(const Request& request, const Mapping& mapping, const std::string& name) {
   const auto axis = request.diagram->find_axis(name);
   if (!axis) return std::nullopt;
@@ -157,7 +157,7 @@ std::optional<std::int64_t> unchangeable(const Request& request, const Mapping& 
   return request.problem.sizes[static_cast<std::size_t>(*axis)].get();
 }
 
-/// The user's --tile as knobs of the mapping.
+/// Returns the user's --tile as knobs of the mapping.
 std::vector<std::pair<KnobId, std::int64_t>> fixed_knobs(const Request& request, const Mapping& mapping) {
   const LevelMapping* home = block_level(mapping);
   const std::string prefix = home == nullptr ? std::string() : home->level + ".";
@@ -184,8 +184,7 @@ std::vector<std::pair<KnobId, std::int64_t>> fixed_knobs(const Request& request,
   return fixed;
 }
 
-/// The user's kernel. Whether it runs there is a matter of constraints, which the answer names; here only what cannot
-/// be laid out.
+/// Lays out the user's kernel, or throws if it cannot be laid out. Whether it runs there is for the constraints to say.
 Layout named_layout(const Request& request, Catalog& catalog) {
   const auto mapping = catalog.mapping(request.ask.kernel, "--kernel");
   if (mapping->algorithm != request.diagram->name && mapping->algorithm != builtin_name(request, catalog)) {
@@ -203,7 +202,7 @@ bool takes_mask(const Mapping& mapping, Mask::Kind mask) {
   return mapping.masks.empty() || std::find(mapping.masks.begin(), mapping.masks.end(), mask) != mapping.masks.end();
 }
 
-/// Whether the machine has what the mapping names: levels, and instructions for the type.
+/// Returns true if the machine has what the mapping names: levels, and instructions for the type.
 bool has_all(const Machine& machine, const Mapping& mapping, DType dtype) {
   try {
     check(mapping, machine, dtype);
@@ -213,7 +212,7 @@ bool has_all(const Machine& machine, const Mapping& mapping, DType dtype) {
   }
 }
 
-/// The kernel's layout; nothing where it cannot run there, take the type or these sizes.
+/// Lays out a kernel; nothing if it cannot run there or does not take the type or these sizes.
 std::optional<Layout> layout_of(const Request& request, Catalog& catalog, const std::string& name) {
   const auto mapping = catalog.mapping(name, "--kernel");
   if (!runs_on(*mapping, *request.machine) || !takes_type(*mapping, request.problem.dtype)) return std::nullopt;
@@ -306,8 +305,8 @@ std::vector<Layout> all_layouts(const Request& request, Catalog& catalog) {
 
 namespace {
 
-/// Returns the kernels that are ranked where the user names none. Knobs that the user fixes are the bundled kernels'
-/// where a bundled kernel has them, and what is compiled is a bundled kernel.
+/// Returns the kernels to rank if the user names none. Fixed knobs and --compile select bundled kernels, if one has the
+/// knobs.
 std::vector<Layout> ranked_layouts(const Request& request, Catalog& catalog) {
   if (request.ask.bundled) return kernel_layouts(request, catalog, true);
   std::vector<Layout> all = all_layouts(request, catalog);
@@ -318,7 +317,7 @@ std::vector<Layout> ranked_layouts(const Request& request, Catalog& catalog) {
   return all;
 }
 
-/// "takes d up to 192 only, not 256"; "" where the kernel takes the question's sizes.
+/// Explains a size that the kernel does not take: "takes d up to 192 only, not 256"; "" if it takes all.
 std::string refused_size(const Request& request, const Mapping& mapping) {
   for (const auto& [axis, sizes] : mapping.head_sizes) {
     const std::int64_t size = request.problem.sizes[static_cast<std::size_t>(request.diagram->axis(axis))].get();
@@ -329,7 +328,7 @@ std::string refused_size(const Request& request, const Mapping& mapping) {
   return "";
 }
 
-/// Kernels made for that very architecture whose sizes are not the question's, those of one reason together.
+/// Lists the kernels made for that very architecture whose sizes exclude the question's, grouped by reason.
 std::vector<std::string> kept_out_by_sizes(const Request& request, Catalog& catalog) {
   std::vector<std::pair<std::string, std::string>> by_reason;
   const std::string algorithm = builtin_name(request, catalog);

@@ -25,15 +25,15 @@ namespace napkin {
 class Catalog;
 struct Known;
 
-/// One way to lay the algorithm on the machine.
+/// A way to lay the algorithm on the machine.
 struct Layout {
   std::shared_ptr<const Mapping> mapping;
   std::shared_ptr<const Streamed> streamed;            ///< the diagram as this mapping streams it
   bool ideal = false;                                  ///< no kernel: "kernel": null
   std::vector<std::pair<KnobId, std::int64_t>> fixed;  ///< the user's --tile
-  Problem problem = {};  ///< what this kernel is asked: the request's, with heads as queries where it packs them
+  Problem problem = {};  ///< problem of this kernel: the request's, with heads as queries if it packs them
 
-  /// A kernel of this repository, which can be launched; else a peer's, of which there is the mapping alone.
+  /// Returns true for a kernel of this repository, which can be launched; a peer's is only a mapping.
   [[nodiscard]] bool bundled() const { return !ideal && !mapping->source.empty(); }
 };
 
@@ -42,16 +42,17 @@ struct Request {
   std::shared_ptr<const Diagram> diagram;
   std::shared_ptr<const Machine> machine;
   Problem problem;
-  /// The kernel that the user names ("ideal": the ideal mapping); else all that can compute it there, the bundled ones
-  /// first, or those alone where they are asked for or have the user's knobs; else the ideal mapping. Never empty.
+  /// The kernel that the user names ("ideal": the ideal mapping). By default all kernels that can compute it there,
+  /// bundled ones first, or bundled ones alone if asked for or if they have the user's knobs; else the ideal mapping.
+  /// Never empty.
   std::vector<Layout> layouts;
-  /// Kernels made for that very architecture that no tile of fits, each with why: "flash_attention_4 takes d up to
+  /// Kernels of that very architecture without a legal tile, each with the reason: "flash_attention_4 takes d up to
   /// ...".
   std::vector<std::string> left_out;
-  std::shared_ptr<Known> known;  ///< what the solver keeps between requests that have this diagram, machine and mapping
+  std::shared_ptr<Known> known;  ///< solver's workspace, shared by requests with this diagram, machine and mapping
 
   [[nodiscard]] bool abstract() const { return ask.memory.has_value(); }
-  /// The question to the solver. Points into the parts that this request shares.
+  /// Makes the solver's question, which points into the parts of this request.
   [[nodiscard]] Question question(const Layout& layout) const;
 };
 
@@ -59,28 +60,28 @@ struct Request {
 /// that does not compute the algorithm, a knob that no layout has, options that exclude each other.
 [[nodiscard]] Request make_request(const Ask& ask, Catalog& catalog);
 
-/// The first half: without layouts. What a machine is asked for that cannot have the kernel or the type.
+/// Resolves the question without its layouts, for a machine that cannot have the kernel or the type.
 [[nodiscard]] Request resolve_problem(const Ask& ask, Catalog& catalog);
 
-/// Every array at the lowest level that holds it; with the user's knobs.
+/// Lays every array at the lowest level that holds it, with the user's knobs.
 [[nodiscard]] Layout ideal_layout(const Request& request);
 
-/// All layouts of the question, bundled kernels' and peers', those made for the machine's architecture first. A kernel
-/// that lacks a knob of the user's is left out; where only that keeps all of them out, the first one's Error is thrown.
+/// Lays out all kernels of the question, bundled or peers', those made for the machine's architecture first. Leaves out
+/// kernels that lack a knob of the user's; if that leaves none, throws the first one's Error.
 [[nodiscard]] std::vector<Layout> kernel_layouts(const Request& request, Catalog& catalog, bool bundled);
 
-/// Both, the bundled kernels' first. Where the user's knobs keep all of them out, the first one's Error is thrown.
+/// Lays out bundled kernels, then peers'. If the user's knobs keep all out, throws the first one's Error.
 [[nodiscard]] std::vector<Layout> all_layouts(const Request& request, Catalog& catalog);
 
-/// Whether the kernel multiplies by the machine's fastest instruction of each type, under some of its knobs: mma.sync
-/// is that on an A100, and not on an H100.
+/// Returns true if the kernel multiplies by the machine's fastest instruction of each type, under some of its knobs:
+/// mma.sync is that on an A100, not on an H100.
 [[nodiscard]] bool by_fastest_instruction(const Request& request, const Layout& layout);
 
-/// The common head of an answer; no tile: nullptr.
+/// Makes the common head of an answer; `tile` may be nullptr.
 [[nodiscard]] Head head_of(const Request& request, const Layout& layout, const Tile* tile);
 [[nodiscard]] TileValues values_of(const Mapping& mapping, const Tile& tile);
 
-/// Calls `work` and gives an overflow its place in the question.
+/// Calls `work`, and reports an overflow at its place in the question.
 template <class Work>
 auto at_shape(Work&& work) {
   try {

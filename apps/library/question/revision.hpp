@@ -5,11 +5,11 @@
 
 namespace napkin {
 
-/// The sources that this program was built from, as git describes them; "unknown" where there was no git.
+/// Returns the revision of the sources that this program was built from, as git describes it; "unknown" without git.
 [[nodiscard]] std::string_view source_revision();
 
-/// Hash of what an answer depends on: every file of model, solver, kernels, hardware_profiles and apps/library
-/// but pages.
+/// Returns a hash of all that answers depend on: every file of model, solver, kernels, hardware_profiles and
+/// apps/library except pages.
 [[nodiscard]] std::string_view source_digest();
 
 }  // namespace napkin

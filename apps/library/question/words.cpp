@@ -10,7 +10,7 @@
 namespace napkin {
 namespace {
 
-/// A violation with what it is about.
+/// A violation and its subject.
 struct Broken {
   const Violation& violation;
   const Request& request;
@@ -19,7 +19,7 @@ struct Broken {
 
   [[nodiscard]] std::string needed() const { return grouped_digits(violation.needed); }
   [[nodiscard]] std::string available() const { return grouped_digits(violation.available); }
-  /// What stands behind "granularity of ".
+  /// Returns the text after "granularity of ".
   [[nodiscard]] std::string subject() const {
     const std::size_t at = violation.constraint.find(" of ");
     return at == std::string::npos ? violation.constraint : violation.constraint.substr(at + 4);
@@ -54,7 +54,7 @@ std::string relation_text(const Broken& broken, const Relation& relation) {
 
 using Sentence = std::string (*)(const Broken&);
 
-/// By the constraint's name, or what stands before " of " in it.
+/// Returns the sentences by constraint: by its name, or by the part of it before " of ".
 const std::map<std::string, Sentence, std::less<>>& sentences() {
   static const std::map<std::string, Sentence, std::less<>> all{
       {"architecture",

@@ -1,5 +1,5 @@
 #pragma once
-// words_of says a violated constraint in a sentence: "takes bf16 and f16 only". Internal to apps/.
+// words_of words a violated constraint: "takes bf16 and f16 only". Internal to apps/.
 
 #include <string>
 #include <vector>
@@ -11,14 +11,14 @@ namespace napkin {
 
 [[nodiscard]] std::string words_of(const Violation& violation, const Request& request, const Mapping& mapping);
 
-/// What is unusual about a tile that is legal or not: "stages=5 lies outside of what attention_sm90 is searched over
-/// (2, 1, 3, 4)". Of knobs that the user fixed.
+/// Returns remarks on the knobs that the user fixed: "stages=5 lies outside of what attention_sm90 is searched over (2,
+/// 1, 3, 4)".
 [[nodiscard]] std::vector<std::string> notes_of(const Layout& layout);
 
-/// 232448 is "232,448".
+/// Writes a number with grouped digits: "232,448".
 [[nodiscard]] std::string grouped_digits(double number);
 
-/// "bf16, f16 or e4m3": `last` before the last one.
+/// Joins words: "bf16, f16 or e4m3", with `last` before the last word.
 [[nodiscard]] std::string listed(const std::vector<std::string>& words, const std::string& last);
 
 }  // namespace napkin

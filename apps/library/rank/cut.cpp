@@ -53,7 +53,7 @@ class Segment {
     }
     return *fits_;
   }
-  /// Bytes into where its blocks live, of its best tile.
+  /// Computes the bytes that the segment's best tile moves into where its blocks are.
   [[nodiscard]] double transfer() {
     const auto home = request_.machine->levels[static_cast<std::size_t>(request_.machine->compute)].name;
     for (const LevelAnswer& level : launch().levels) {
@@ -70,7 +70,7 @@ class Segment {
   }
 
  private:
-  /// The tables of what is answered: those of other segments may need the room.
+  /// Frees the tables of the segment that was answered, as further segments may need the memory.
   void give_back() { request_.known = make_known(); }
   [[nodiscard]] LaunchAnswer made() const {
     const Layout& layout = request_.layouts.front();
@@ -104,8 +104,8 @@ class Segments {
         all_.back().emplace_back(whole, static_cast<OpId>(from), static_cast<OpId>(to));
     }
   }
-  /// The chains of segments from the first operation to the last that move least through device memory and, of several,
-  /// have the fewest, of segments not known not to fit. Empty: there is none.
+  /// Finds the chains of segments from the first operation to the last that move least through device memory, and of
+  /// these the fewest segments. Skips segments known not to fit. Empty: there is none.
   [[nodiscard]] std::vector<Chain> least() {
     std::vector<Cost> costs(count_ + 1, {none, 0});  // of the operations from there on
     costs.back() = {0, 0};

@@ -1,7 +1,7 @@
 #pragma once
-// cut_of finds the launches of an algorithm that does not fit one: of an MLP 4096 wide the two products. Each launch is
-// a slice of the algorithm's operations with a tile of its own; what one leaves for another passes through device
-// memory. It cuts where the fewest bytes move. Internal to apps/.
+// cut_of divides an algorithm that does not fit into one launch into several: an MLP 4096 wide into its two products.
+// Each launch is a slice of the algorithm's operations with a tile of its own; arrays between launches pass through
+// device memory. It cuts where the fewest bytes move. Internal to apps/.
 
 #include <vector>
 
@@ -9,13 +9,13 @@
 
 namespace napkin {
 
-/// Whether the algorithm may be cut: no kernel's mapping is given, and no tile.
+/// Returns true if the algorithm may be cut: neither a kernel nor a tile is given.
 [[nodiscard]] bool may_be_cut(const Request& request);
 
-/// The launches in order; empty: no cut fits either.
+/// Cuts the algorithm into launches, in order; empty if no cut fits either.
 [[nodiscard]] std::vector<LaunchAnswer> cut_of(const Request& request);
 
-/// What all launches move, level by level; of what one group or node holds the most of any launch.
+/// Sums the bytes moved over all launches, level by level; takes the maximum of bytes held by a group or node.
 [[nodiscard]] std::vector<LevelAnswer> levels_of(const std::vector<LaunchAnswer>& launches);
 
 }  // namespace napkin

@@ -12,8 +12,8 @@
 namespace napkin {
 namespace {
 
-/// The pipe that a level's transfers come over. What a group of nodes takes in together (a cluster) comes over the pipe
-/// of its members; the pipe among them carries the copies.
+/// Returns the pipe of a level's transfers. A group of nodes (a cluster) loads over its members' pipe; the pipe among
+/// them carries the copies.
 const Pipe* feeding_pipe(const Machine& machine, LevelId id) {
   const Level& level = machine.levels[static_cast<std::size_t>(id)];
   if (level.kind != LevelKind::cross_transfer) return machine.pipe_into(id);
@@ -25,7 +25,8 @@ const Pipe* feeding_pipe(const Machine& machine, LevelId id) {
   return nullptr;
 }
 
-/// Bytes a second over the pipe into a level; nothing on the abstract machine and where the profile does not say.
+/// Returns the bytes a second over the pipe into a level; nothing on the abstract machine and if the profile does not
+/// say.
 std::optional<double> bandwidth_of(const Machine& machine, LevelId level, Hertz clock) {
   const Pipe* pipe = feeding_pipe(machine, level);
   if (pipe == nullptr) return std::nullopt;

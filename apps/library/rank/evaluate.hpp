@@ -1,6 +1,6 @@
 #pragma once
-// evaluate works out one tile of one layout: where each array lies, what each level moves and holds, whether the tile
-// is legal, and how long it takes, as answers. Internal to apps/.
+// place() and the functions below evaluate one tile of one layout and return parts of an answer: where each array lies,
+// what each level moves and holds, whether the tile is legal, and how long it takes. Internal to apps/.
 
 #include <optional>
 #include <vector>
@@ -13,36 +13,37 @@
 
 namespace napkin {
 
-/// The tile placed, with what follows from it.
+/// A placed tile, its plan and its violations.
 struct Placement {
   PlacedDiagram placed;
   Plan plan;
   std::vector<Violation> violations;
 };
 
-/// Points into the request's parts and its problem.
+/// Makes a placer that points into the request's parts and its problem.
 [[nodiscard]] Placer placer_of(const Request& request, const Layout& layout);
-/// A placer that is kept for the request's parts, lent for as long as the caller holds it.
+/// Lends the placer that is kept for the request's parts, for the lifetime of the result.
 [[nodiscard]] KeptPlacer kept_placer_of(const Request& request, const Layout& layout);
 [[nodiscard]] Placement place(const Placer& placer, const Tile& tile);
 
 [[nodiscard]] std::vector<LevelAnswer> levels_of(const PlacedDiagram& placed, Hertz clock,
                                                  Rereads rereads = Rereads::counted);
-/// What is read again is counted when it is asked for.
+/// Lists the levels' bytes and times. Counts re-reads when they are asked for.
 [[nodiscard]] std::vector<LevelAnswer> levels_of(const Request& request, const Layout& layout,
                                                  const PlacedDiagram& placed, Hertz clock, Rereads rereads);
-/// Nothing where no result has parts.
+/// Returns the cost of combining; nothing if no result has parts.
 [[nodiscard]] std::optional<CombineAnswer> combine_of(const PlacedDiagram& placed, Hertz clock);
-/// Of a kernel whose call is several launches: what those beside the one that computes move, and how long they take.
+/// Describes the launches of a kernel beside the one that computes: bytes and time.
 [[nodiscard]] std::vector<std::string> launch_notes(const PlacedDiagram& placed);
 [[nodiscard]] PredictedAnswer answer_of(const Prediction& prediction);
-/// Of the ideal mapping: what no mapping goes below (least_time); nothing where the profile lacks what it needs.
+/// Returns the ideal mapping's bound, below which no mapping goes (least_time); nothing if the profile lacks a number
+/// for it.
 [[nodiscard]] std::optional<PredictedAnswer> bound_of(const PlacedDiagram& placed);
 [[nodiscard]] std::vector<ViolationAnswer> answer_of(const std::vector<Violation>& violations, const Request& request,
                                                      const Mapping& mapping);
 [[nodiscard]] OccupancyAnswer answer_of(const Plan& plan);
 
-/// The clock that bandwidths are stated at where nothing is predicted.
+/// Returns the clock at which bandwidths are stated if nothing is predicted.
 [[nodiscard]] Hertz clock_of(const Machine& machine);
 
 }  // namespace napkin

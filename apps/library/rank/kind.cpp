@@ -13,7 +13,7 @@ namespace {
 constexpr double twice = 2;         // device memory alone takes so much longer than the products alone
 constexpr double good_part = 0.25;  // of a call's time that are launch, fills and drains
 
-/// The time that the least of device memory's bytes take, over that of the contractions.
+/// Returns the time of device memory's least bytes over the time of the contractions.
 double memory_over_products(const Prediction& least) {
   const auto of = [&](bool tensor) {
     const auto found = std::find_if(least.pipes.begin(), least.pipes.end(),

@@ -1,6 +1,6 @@
 #pragma once
-// kind_of says what kind of prediction one is, for its band: attention_sm90 on h200-sxm by the event graph, of many
-// waves. Internal to apps/.
+// kind_of returns the kind of a prediction, which its band depends on: attention_sm90 on h200-sxm by the event graph,
+// of many waves. Internal to apps/.
 
 #include "apps/library/question/request.hpp"
 #include "model/clock/prediction.hpp"

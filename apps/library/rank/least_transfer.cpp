@@ -12,13 +12,13 @@
 namespace napkin {
 namespace {
 
-/// A knob that sizes an axis where a block lives.
+/// A knob that sizes an axis at a block's level.
 struct AxisKnob {
   KnobId knob = 0;
   std::string axis;
 };
 
-/// The chunk of the stream matters only where a mask leaves chunks out.
+/// Returns the knobs that transfers depend on. The chunk of the stream is among them only if a mask leaves chunks out.
 std::vector<AxisKnob> axis_knobs(const Request& request, const Layout& layout) {
   const bool masked = request.problem.mask.kind != Mask::Kind::none;
   std::vector<AxisKnob> knobs;
@@ -34,7 +34,7 @@ const std::vector<std::int64_t>& domain_of(const Layout& layout, const AxisKnob&
   return layout.mapping->knobs[static_cast<std::size_t>(knob.knob)].domain;
 }
 
-/// Sizes of the axes' knobs, and what they move at the level where a block lives.
+/// Sizes for the axes' knobs, and their transfer into a block's level.
 struct Combination {
   Count transfer;
   std::vector<std::int64_t> values;
@@ -47,7 +47,7 @@ Count moved_home(const PlacedDiagram& placed) {
   return 0;
 }
 
-/// Every combination of the axes' knobs, least transfer first.
+/// Returns every combination of the axes' knobs, least transfer first.
 std::vector<Combination> combinations(const Request& request, const Layout& layout,
                                       const std::vector<AxisKnob>& knobs) {
   const Placer placer(*layout.streamed, *layout.mapping, *request.machine, layout.problem);
@@ -75,7 +75,7 @@ std::vector<Combination> combinations(const Request& request, const Layout& layo
   return all;
 }
 
-/// Tiles of which the axes' knobs are all knobs: each is judged by itself, and no table of them is asked.
+/// Tiles whose only knobs are the axes' knobs: each is judged by itself, without a table.
 class WholeTiles {
  public:
   WholeTiles(const Request& request, const Layout& layout, const std::vector<AxisKnob>& knobs)
@@ -101,8 +101,8 @@ class WholeTiles {
   bool all_given_;
 };
 
-/// Transfers depend on the axes' knobs alone, so the knobs' combinations are tried from the least transfer up until one
-/// has a legal tile.
+/// Finds the least transfer of a legal tile. Transfers depend on the axes' knobs alone: their combinations are tried in
+/// ascending order until one has a legal tile.
 std::optional<OptimumAnswer::Integer> find(const Request& request, const Layout& layout) {
   const std::vector<AxisKnob> knobs = axis_knobs(request, layout);
   Layout tried = layout;

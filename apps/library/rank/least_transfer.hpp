@@ -10,10 +10,11 @@
 
 namespace napkin {
 
-/// What groups of such sizes move where a block lives, in chunks of 1. In values on the abstract machine.
+/// Returns the bytes that groups of such sizes move into a block's level, in chunks of 1; values on the abstract
+/// machine.
 [[nodiscard]] std::int64_t moved_by(const Request& request, const Layout& layout, const NamedSizes& group);
 
-/// In bytes; nothing where no tile is legal. Kept in Request::known.
+/// Finds the least transfer of any legal tile, in bytes; nothing if no tile is legal. Keeps it in Request::known.
 [[nodiscard]] std::optional<OptimumAnswer::Integer> least_transfer(const Request& request, const Layout& layout);
 
 }  // namespace napkin

@@ -19,7 +19,7 @@ std::string group_name(const Streamed& streamed, AxisId axis) {
   return (streams ? "s_" : "g_") + streamed.diagram.axes[static_cast<std::size_t>(axis)].name;
 }
 
-/// H of this level in axis names: every array once per group of each axis that it lacks.
+/// Writes H of this level in axis names: every array once per group of each axis that it lacks.
 std::string transfer_formula(const Streamed& streamed, const GeometricProgram& program) {
   std::vector<Product> sum;
   for (const ProgramTerm& term : program.terms) {
@@ -34,19 +34,20 @@ std::string transfer_formula(const Streamed& streamed, const GeometricProgram& p
   return print(collect(sum));
 }
 
-/// Whether chunks of the streamed axis read rows that their neighbours read too.
+/// Returns true if neighbouring chunks of the streamed axis read some rows in common.
 bool overlapping_stream(const Streamed& streamed) {
   const auto& arrays = streamed.diagram.arrays;
   return streamed.stream && std::any_of(arrays.begin(), arrays.end(),
                                         [&](const Array& array) { return is_shifted(array, *streamed.stream); });
 }
 
-/// Whether chunks are left out that the formulas count: those hold for every pair.
+/// Returns true if some chunks are left out; the formulas count every pair.
 bool leaves_chunks_out(const Streamed& streamed, const Problem& problem) {
   return streamed.skips && problem.mask.kind != Mask::Kind::none;
 }
 
-/// Whether some rows that the formulas count lie outside their array: the border of a convolution, which is not moved.
+/// Returns true if some rows that the formulas count lie outside their array, such as a convolution's border, and are
+/// not moved.
 bool has_border(const Diagram& diagram, const Sizes& sizes) {
   const auto extent = [&](AxisId axis) { return sizes[static_cast<std::size_t>(axis)]; };
   return std::any_of(diagram.arrays.begin(), diagram.arrays.end(), [&](const Array& array) {
@@ -54,12 +55,12 @@ bool has_border(const Diagram& diagram, const Sizes& sizes) {
   });
 }
 
-/// What a formula counts beyond what is moved.
+/// Names what a formula counts beyond the bytes moved.
 std::string_view counted_beside(const Streamed& streamed, const Problem& problem) {
   return leaves_chunks_out(streamed, problem) ? " of all pairs" : "";
 }
 
-/// Sizes of the tile at the level where a block lives, by position in grouped_axes().
+/// Returns the tile's sizes at a block's level, by position in grouped_axes().
 std::vector<Count> groups_in(const Streamed& streamed, const PlacedDiagram& placed) {
   std::vector<Count> groups;
   for (const AxisId axis : grouped_axes(streamed)) {
@@ -89,7 +90,7 @@ bool gives(const std::vector<OptimumAnswer::Term>& terms, double memory, double 
   return std::abs(sum - transfer) <= rounding * transfer;
 }
 
-/// In values; streams 1, no divisors, memory_lower_bound <= VALUES.
+/// Finds the optimum in values: streams 1, no divisors, memory_lower_bound <= VALUES.
 OptimumAnswer abstract_optimum(const Request& request, const Layout& layout) {
   const OptimumReport report = optimum_of(*layout.streamed, layout.problem, Values(Count(*request.ask.memory)));
   std::optional<OptimumAnswer::Integer> integer;
@@ -107,7 +108,7 @@ OptimumAnswer abstract_optimum(const Request& request, const Layout& layout) {
   return answer;
 }
 
-/// In bytes, with `limit` bytes where a block lives; in whole numbers under all constraints.
+/// Finds the optimum in bytes, with `limit` bytes in a block's level; in whole numbers under all constraints.
 OptimumAnswer machine_optimum(const Request& request, const Layout& layout, std::int64_t limit) {
   const GeometricProgram program = program_of(
       *layout.streamed, layout.problem, value_bytes(layout.streamed->diagram, layout.problem.dtype), Border::left_out);
@@ -123,7 +124,7 @@ OptimumAnswer machine_optimum(const Request& request, const Layout& layout, std:
   return answer;
 }
 
-/// What formula and optimum are worked out from, when they are asked for.
+/// The inputs of formula and optimum, which are worked out at first read.
 struct Kept {
   Request request;
   Layout layout;

@@ -68,10 +68,10 @@ Prediction predicted(const Request& request, const Layout& layout, const Placeme
 
 namespace {
 
-/// Whether the best tile's time is the roofline's, which no kernel reaches.
+/// Returns true if the best tile's time is the roofline's, which no kernel reaches.
 bool is_optimistic(const Ranking& ranking) { return ranking.best().prediction.iteration.empty(); }
 
-/// Leaves the kernels whose times can be compared: where the event graph predicts some, the others drop out.
+/// Keeps the kernels whose times can be compared: if the event graph predicts some, the others drop out.
 void keep_comparable(std::vector<Ranking>& rankings) {
   if (!std::all_of(rankings.begin(), rankings.end(), is_optimistic)) std::erase_if(rankings, is_optimistic);
 }
@@ -82,21 +82,20 @@ Band band_of(const Request& request, const Ranking& ranking) {
   return band_of(kind_of(request, ranking.layout(), placement.placed, ranking.best().prediction));
 }
 
-/// Returns true where the one's band ends before the other's begins.
+/// Returns true if the first one's band ends before the other's begins.
 bool ahead_beyond_doubt(const Request& request, const Ranking& one, const Ranking& other) {
   const auto time = [](const Ranking& ranking) { return ranking.best().prediction.time.value; };
   return time(one) < time(other) && band_of(request, one).high * time(one) < band_of(request, other).low * time(other);
 }
 
-/// The rankings of one question by kernel, and the fastest: of those within a hundredth of each other the first, which
-/// is a bundled one where there is one. A kernel that multiplies by an older instruction of the machine is that only
-/// where it is ahead of all others by more than its predictions are off: at problems of a few blocks those of Ampere's
-/// kernels on Hopper are closer to it than their errors (tests/measured/small).
+/// The rankings of a question by kernel, with the fastest. Among kernels within a hundredth of it, the first wins, a
+/// bundled one if there is one. A kernel with an older instruction wins only by more than its predictions' error: for a
+/// few blocks Ampere's kernels on Hopper come close (tests/measured/small).
 class Contest {
  public:
   explicit Contest(const Request& request) : request_(request) {}
 
-  /// Ranks the kernel, but where another one is ahead of all its tiles: false where none of its tiles is legal.
+  /// Ranks the kernel, unless another one is ahead of all its tiles. Returns false if none of its tiles is legal.
   bool enter(const Layout& layout) {
     Ranking ranking(request_, layout, Seconds(limit(by_fastest_instruction(request_, layout))));
     if (!ranking.empty()) {
@@ -130,7 +129,7 @@ class Contest {
     return best;
   }
 
-  /// Seconds that a further kernel must stay below to be the fastest: the roofline's times limit nobody.
+  /// Returns the seconds that a further kernel must stay below to be the fastest; the roofline's times set no limit.
   [[nodiscard]] double limit(bool newest) const {
     double out = INFINITY;
     for (std::size_t i = 0; i < rankings_.size(); ++i) {

@@ -16,32 +16,33 @@ namespace napkin {
 
 struct Placement;
 
-/// The ranking of one layout's tiles, which can explain itself. Points into the request.
+/// The ranking of a layout's tiles, with explanations. Points into the request.
 class Ranking {
  public:
-  /// Finds the best tile alone; perhaps none where every tile takes longer than the limit.
+  /// Finds the best tile alone; perhaps none if every tile takes longer than the limit.
   Ranking(const Request& request, const Layout& layout, Seconds limit = Seconds(INFINITY));
-  /// Ranks so many tiles, and finds the runner-up.
+  /// Ranks the `top` best tiles, and finds the runner-up.
   void rank(int top) { selection_ = selector_->rank(top); }
 
   [[nodiscard]] const Layout& layout() const { return *layout_; }
   [[nodiscard]] const Selection& selection() const { return selection_; }
   [[nodiscard]] bool empty() const { return selection_.ranked.empty(); }
   [[nodiscard]] const Ranked& best() const { return selection_.ranked.front(); }
-  /// What query says of a legal tile.
+  /// Predicts a legal tile, as query does.
   [[nodiscard]] Prediction predicted(const Tile& tile) const;
-  /// Why the best tile is the best; "" where nothing fits.
+  /// Explains why the best tile is best; "" if nothing fits.
   [[nodiscard]] std::string explain() const;
   [[nodiscard]] Rejections count_rejections() const;
-  /// "nothing fits: registers keeps out the last 12 of 320 tiles", which keep all rules before it, and which knob that
-  /// no search turns would make one fit.
+  /// Explains why nothing fits: "nothing fits: registers keeps out the last 12 of 320 tiles", and which unsearched knob
+  /// would make a tile fit.
   [[nodiscard]] std::string nothing_fits() const;
 
   std::vector<std::string>
-      left_out;  ///< of select_kernel's pick: kernels of the architecture that cannot answer, and why
+      left_out;  ///< other kernels of the architecture that cannot answer, with reasons (for select_kernel's pick)
 
  private:
-  /// "; accumulate=running fits and is the user's to ask for (...)"; "" where there is none.
+  /// Names a legal value that is not searched: "; accumulate=running fits and is the user's to ask for (...)"; "" if
+  /// there is none.
   [[nodiscard]] std::string unsearched() const;
 
   const Request* request_;
@@ -51,20 +52,20 @@ class Ranking {
   Selection selection_;
 };
 
-/// Of a tile of one layout as `select` says it, with what device memory sends again where that takes longer: from the
-/// table of its kind where one has the tile, else from a run of its graph.
+/// Predicts a tile of a layout as `select` does, with device memory's re-reads if they take longer: from the table of
+/// its kind if it has the tile, else by a run of its graph.
 [[nodiscard]] Prediction predicted(const Request& request, const Layout& layout, const Placement& placement);
 
-/// Ranks in every layout and keeps the layout whose best tile is the fastest, among layouts that one clock predicts.
-/// Its ranking is empty where nothing fits in any of them.
+/// Ranks every layout and keeps the one whose best tile is fastest, among layouts that one clock predicts. The ranking
+/// is empty if nothing fits.
 [[nodiscard]] Ranking select_kernel(const Request& request, int top);
 
-/// The best tile of one layout; nothing where none fits. What `select` selects where the layout is the kernel's.
+/// Returns the best tile of a layout, which `select` would select for its kernel; nothing if none fits.
 [[nodiscard]] std::optional<Tile> best_tile(const Request& request, const Layout& layout);
-/// Every legal tile of one layout, best first.
+/// Returns every legal tile of one layout, best first.
 [[nodiscard]] std::vector<Ranked> legal_tiles(const Request& request, const Layout& layout);
 
-/// Whether any tile of the layout is legal.
+/// Returns true if any tile of the layout is legal.
 [[nodiscard]] bool fits(const Request& request, const Layout& layout);
 
 }  // namespace napkin

@@ -15,7 +15,8 @@
 namespace napkin {
 namespace {
 
-/// How far from legal: violations first, then by how many powers of two they miss, all together.
+/// The distance of a tile from legality: the number of violations, then the sum of the powers of two by which they
+/// miss.
 struct Distance {
   std::size_t violations = std::numeric_limits<std::size_t>::max();
   double excess = 0;

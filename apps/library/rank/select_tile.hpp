@@ -13,28 +13,27 @@ namespace napkin {
 struct SelectedTile {
   const Layout* layout = nullptr;
   Tile tile;
-  bool fits = true;                        ///< false: no tile with the user's knobs is legal
+  bool fits = true;                        ///< false if no tile with the user's knobs is legal
   std::vector<std::string> left_out = {};  ///< kernels of the architecture that cannot answer, and why
 };
 [[nodiscard]] SelectedTile select_tile(const Request& request);
 
-/// A tile with the user's knobs for a request that no legal tile answers: of the other knobs, values that violate the
-/// fewest constraints, found knob by knob from the preferred ones.
+/// Returns a tile with the user's knobs for a request without legal tiles: its other knobs, searched in turn from the
+/// preferred values, violate the fewest constraints.
 [[nodiscard]] Tile least_illegal(const Request& request, const Layout& layout);
 
-/// Another value of a knob that the user has not named, and what it violates.
+/// Another value of a knob that the user has not named, and its violations.
 struct OtherSetting {
   KnobId knob = 0;
   std::int64_t value = 0;
   std::vector<Violation> violations;
 };
-/// Returns, for a tile that is not legal, by knob that the user has not named the value that comes nearest to legal
-/// among the values that keep a constraint which the tile violates and violate another. Example: with q_in=shared the
-/// registers fit, and shared memory does not.
+/// Returns, for an illegal tile, the value of each unnamed knob that keeps a constraint which the tile violates, and
+/// violates another, by the least: with q_in=shared the registers fit, and shared memory does not.
 [[nodiscard]] std::vector<OtherSetting> other_settings(const Request& request, const Layout& layout, const Tile& tile);
 
-/// On the abstract machine: the user's sizes; the stream has chunks of 1, and the other axes the exact optimum given
-/// the rest.
+/// Makes the tile on the abstract machine: the user's sizes, streams in chunks of 1, and the exact optimum of the other
+/// axes.
 [[nodiscard]] Tile abstract_tile(const Request& request, const Layout& layout);
 
 }  // namespace napkin

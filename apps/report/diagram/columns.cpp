@@ -30,14 +30,14 @@ std::string symbol_of(const Operation& operation) {
   }
 }
 
-/// "mu.P" as the paper writes it.
+/// Writes an auxiliary as the paper does: "mu.P" with a Greek letter.
 std::string greek(const std::string& auxiliary) {
   const std::size_t end = std::min(auxiliary.find('.'), auxiliary.size());
   const std::string letter = auxiliary.substr(0, end) == "mu" ? "μ" : "δ";
   return letter + auxiliary.substr(end);
 }
 
-/// Goes through the streamed program once, and lays out what it meets.
+/// The layout of the streamed program's columns, made in one pass.
 class Columns {
  public:
   explicit Columns(Places& places) : places_(places), s_(places.streamed()), d_(s_.diagram) {}
@@ -117,7 +117,7 @@ class Columns {
   }
   void use(int id) { bundle(id).last = std::max(bundle(id).last, here()); }
 
-  /// Says which arrays a table's entries pick rows of, since no function reads it: "rows of K, V".
+  /// Names the arrays whose rows a table's entries select, as no function reads the table: "rows of K, V".
   [[nodiscard]] std::string rows_named_by(ArrayId table) const {
     std::vector<std::string> named;
     for (const Array& array : d_.arrays) {
@@ -166,7 +166,7 @@ class Columns {
     }
     use(id);
   }
-  /// A result that goes on from where it was made, before anybody asks for it.
+  /// Ends a result's lines where it is made, before an operation needs it.
   void put_down(int id) {
     const ArrayId array = bundle(id).array;
     if (array < 0 || d_.is_output(array)) return;
@@ -179,7 +179,7 @@ class Columns {
 
   // Functions ---------------------------------------------------------------------------------------------------------
 
-  /// The column of functions that one with these inputs and outputs can stand in beside others; else a new one.
+  /// Returns the column in which functions with these inputs and outputs can join others; else a new one.
   int place(const std::vector<int>& ins, const std::vector<int>& outs) {
     const int last = out_.columns.back().kind == Kind::data ? here() - 1 : here();
     if (last >= 1 && out_.columns[at(last)].kind == Kind::functions && out_.columns[at(last)].phase == phase_) {
@@ -205,7 +205,7 @@ class Columns {
     return here();
   }
 
-  /// The way of an operand to who computes with it, in the column of data before.
+  /// Returns an operand's lines into the functions that use it, from the column of data before.
   ColumnFunction::Input operand(int id, bool stays, int function_column) {
     ColumnFunction::Input in{id, level_[at(id)], stays, -1};
     auto& events = out_.columns[at(function_column - 1)].events;
@@ -230,7 +230,7 @@ class Columns {
 
   struct Made {
     std::vector<std::pair<int, bool>> inputs;  ///< bundle, and whether it is there afterwards
-    std::vector<int> outputs;                  ///< of which those exist already that are updated
+    std::vector<int> outputs;                  ///< outputs of which those that exist already are updated
     ColumnFunction function;
     std::vector<std::pair<ArrayId, OpId>> fresh = {};  ///< outputs to begin: arrays, or the factor of a softmax
   };
@@ -282,7 +282,7 @@ class Columns {
     return -1;
   }
 
-  /// Returns true where the array is used again after that operation has read it.
+  /// Returns true if the array is used again after that operation.
   [[nodiscard]] bool stays(ArrayId array, OpId reader) const {
     const auto in = [&](const std::vector<ArrayId>& list) {
       return std::find(list.begin(), list.end(), array) != list.end();
@@ -380,7 +380,7 @@ class Columns {
     return made;
   }
 
-  /// A softmax that streams, in the pieces that go in loops of their own.
+  /// Adds a piece of a streamed softmax that has a loop of its own.
   void piece(Step::Kind kind, OpId id) {
     if (kind == Step::Kind::begin) return;
     const ArrayId scores = d_.operations[at(id)].inputs[0];
@@ -422,7 +422,7 @@ class Columns {
     put(std::move(made));
   }
 
-  /// Keeps arrays that every iteration reads or adds to up to the bracket.
+  /// Extends arrays that every iteration reads or adds to up to the bracket.
   void end_of_loop() {
     data();
     for (const ArrayId id : s_.persistent) use(bundle_of_[at(id)]);

@@ -8,7 +8,7 @@ namespace {
 
 constexpr double small = 0.75;  // of letters below and above the line
 
-/// Letters of a text, not bytes of them.
+/// Counts the letters of a text, not its bytes.
 std::size_t letters(const std::string& text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }

@@ -17,7 +17,7 @@ enum class Dash { solid, dashed, dotted };
 /// A way along straight lines and curves, drawn, filled or both.
 struct Path {
   struct Piece {
-    char kind = 'L';  ///< 'M' goes there, 'L' draws a line, 'C' a curve by way of two control points
+    char kind = 'L';  ///< kind of step: 'M' moves, 'L' draws a line, 'C' a curve by two control points
     Point to, first = {}, second = {};
   };
   std::vector<Piece> pieces;
@@ -26,9 +26,9 @@ struct Path {
   double width = 1.2;
   Dash dash = Dash::solid;
   std::string fill = {};  ///< empty: not filled
-  bool halo = false;      ///< white on both sides, where it passes over others
+  bool halo = false;      ///< true for white on both sides, so that crossings are seen
   bool closed = false;
-  std::string title = {};  ///< what a mouse that rests on it is told
+  std::string title = {};  ///< text shown under a resting mouse
 };
 
 /// A piece of a label: "q" below the line of "g".
@@ -40,7 +40,7 @@ struct Span {
 enum class Anchor { start, middle, end };
 
 struct Label {
-  Point at;  ///< on the line that letters stand on
+  Point at;  ///< point on the letters' baseline
   std::vector<Span> spans;
   std::string role;
   double size = 12;
@@ -61,24 +61,24 @@ struct Drawing {
   double width = 0, height = 0;
   std::string title;
   std::vector<Path> paths;
-  std::vector<Label> labels;  ///< on top of the paths
+  std::vector<Label> labels;  ///< labels, drawn above the paths
 };
 
 [[nodiscard]] std::vector<Span> plain(std::string text);
-/// "g_q" as g with q below, with a divisor above.
+/// Makes a symbol: "g_q" as g with q below, and a divisor above.
 [[nodiscard]] std::vector<Span> symbol(std::string_view label, std::string_view above = {});
-/// Width of a label by the widest of the common sans-serif fonts.
+/// Returns the width of a label in the widest of the common sans-serif fonts.
 [[nodiscard]] double width_of(const std::vector<Span>& spans, double size, bool bold = false);
 [[nodiscard]] Rectangle box_of(const Label& label);
 
 [[nodiscard]] Path line(Point from, Point to, std::string role, std::string colour, double width = 1.2);
-/// A line that leaves and arrives level.
+/// Makes a line that is horizontal at both ends.
 [[nodiscard]] Path bend(Point from, Point to, std::string role, std::string colour, double width = 1.2);
 [[nodiscard]] Path rectangle(const Rectangle& box, std::string role, std::string colour, std::string fill);
 
-/// A self-contained SVG document.
+/// Writes a self-contained SVG document.
 [[nodiscard]] std::string svg_of(const Drawing& drawing);
-/// A tikzpicture. `whole`: a document that compiles by itself.
+/// Writes a tikzpicture; `whole` makes it a document that compiles by itself.
 [[nodiscard]] std::string tikz_of(const Drawing& drawing, bool whole);
 
 }  // namespace napkin::report

@@ -15,7 +15,7 @@ std::string amount(const ColumnDiagram& d, std::int64_t bytes, bool memory) {
   return d.values ? count_text(bytes) : memory ? memory_text(bytes) : transfer_text(bytes);
 }
 
-/// The M of each column, a line a level that holds anything.
+/// Draws the M of each column, a line for each level that holds anything.
 double held_rows(const ColumnDiagram& d, const Frame& f, const std::vector<std::string>& colours, Drawing& out,
                  double y) {
   std::vector<LevelId> levels;
@@ -50,7 +50,7 @@ double held_rows(const ColumnDiagram& d, const Frame& f, const std::vector<std::
   return y;
 }
 
-/// Without sizes: the terms of each column's M, one below the other.
+/// Draws the terms of each column's M below one another, for a diagram without sizes.
 double value_rows(const ColumnDiagram& d, const Frame& f, const std::vector<std::string>& colours, Drawing& out,
                   double y) {
   std::size_t most = 0;
@@ -72,7 +72,8 @@ double value_rows(const ColumnDiagram& d, const Frame& f, const std::vector<std:
   return y + static_cast<double>(most) * row;
 }
 
-/// "shared    loads 1.125 GB, stores 34.60 MB, 3.293 MB a group of 352; holds 112.0 KiB of 227.0 KiB as drawn, ..."
+/// Describes a level: "shared loads 1.125 GB, stores 34.60 MB, 3.293 MB a group of 352; holds 112.0 KiB of 227.0 KiB as
+/// drawn, ..."
 std::string words_of(const ColumnDiagram& d, const DiagramLevel& level) {
   if (level.level == 0 || !d.placed)
     return level.level == 0 ? "where arrays come from and go to" : "where they are used";

@@ -1,6 +1,6 @@
 #pragma once
-// add_foot() writes what stands below a picture's columns: what each level holds there, and a line a level with what
-// moves into it and what there is. Internal to the folder.
+// add_foot() writes the foot of a picture: below each column the bytes that each level holds, then a line for each
+// level with the bytes that move into it and its capacity. Internal to the folder.
 
 #include <string>
 #include <vector>

@@ -14,7 +14,7 @@ namespace {
 constexpr double margin = 20, title_room = 64, first_wire = 30, below_last = 15, lane_gap = 6;
 constexpr double reach_in = 44, reach_out = 18, reach_beside = 44;
 
-/// Rows of a bundle that its functions' boxes stand between, and how many.
+/// The rows of a bundle between which its functions' boxes stand, and their number.
 struct Slot {
   std::size_t before = 0;  ///< axes above it
   double rows = 0;
@@ -24,7 +24,8 @@ bool lists(const std::vector<AxisId>& axes, AxisId axis) {
   return std::find(axes.begin(), axes.end(), axis) != axes.end();
 }
 
-/// Lines that a product consumes end in a box between the lines of its first and those of its second operand.
+/// Returns the place of a function's box. A product's consumed lines end in a box between the lines of its two
+/// operands.
 Slot slot_of(const ColumnDiagram& d, const ColumnFunction& f, const std::map<int, Slot>& known) {
   const std::vector<AxisId>& axes = d.bundles[at(f.outputs.front())].axes;
   const bool inside = !f.consumed.empty() &&

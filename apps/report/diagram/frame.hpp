@@ -16,14 +16,14 @@ constexpr const char *grey = "#666666", *pale = "#bbbbbb", *dark = "#222222";
 struct PlacedEvent {
   double from = 0, to = 0;
   bool named = false;          ///< a stretch whose name is written
-  std::vector<bool> labelled;  ///< by axis: whether its label is written
+  std::vector<bool> labelled;  ///< true if an axis's label is written, by axis
 };
 
 struct BundleFrame {
   double top = 0, bottom = 0;
-  std::vector<double> wires;  ///< y by axis; of no axis: one, drawn dotted
-  double box = 0, half = 12;  ///< where the functions that make it have their box
-  double below = 0;           ///< where bytes are written
+  std::vector<double> wires;  ///< y of each axis's line; a bundle without axes has one dotted line
+  double box = 0, half = 12;  ///< place and half height of the box of the functions that make it
+  double below = 0;           ///< height at which bytes are written
 };
 
 struct Frame {
@@ -31,12 +31,12 @@ struct Frame {
 
   const ColumnDiagram& d;
   std::vector<BundleFrame> bundles;
-  std::vector<double> left;                      ///< by column; one more: the right end
-  std::vector<std::vector<PlacedEvent>> events;  ///< by column
-  std::vector<double> box_left, box_right;       ///< of columns of functions
+  std::vector<double> left;                      ///< left edge of each column, and the right end
+  std::vector<std::vector<PlacedEvent>> events;  ///< events by column
+  std::vector<double> box_left, box_right;       ///< edges of the boxes of columns of functions
   double top = 0, bottom = 0;
 
-  [[nodiscard]] double wire(int bundle, AxisId axis) const;  ///< the first where it has not that axis
+  [[nodiscard]] double wire(int bundle, AxisId axis) const;  ///< returns the first line if the bundle lacks the axis
   [[nodiscard]] bool has(int bundle, AxisId axis) const;
 
  private:
@@ -52,7 +52,7 @@ struct Frame {
 [[nodiscard]] std::vector<Span> moved_spans(const ColumnDiagram& diagram, const Move& move);
 [[nodiscard]] std::vector<Span> axis_spans(const AxisTag& tag);
 [[nodiscard]] std::string size_text(const AxisTag& tag);
-/// "g_q s_x" word by word, each with what stands below its line.
+/// Splits a product word by word, "g_q s_x", with each word's subscript.
 [[nodiscard]] std::vector<Span> product_spans(const std::string& words);
 /// Returns the distance from an input's left end to the lines that its dimensions fork into.
 [[nodiscard]] double fork_of(const Bundle& bundle);

@@ -12,8 +12,8 @@
 namespace napkin::report {
 namespace {
 
-/// The column of data that a column of the rule is: behind the last piece of its operation; of inputs, the one that the
-/// phase's first functions take them from. -1: none.
+/// Returns the column of data that corresponds to a column of the memory rule: after the last piece of its operation;
+/// for inputs the column from which the phase's first functions take them. -1: none.
 int data_column(const ColumnDiagram& d, const Column& column, bool streams) {
   const int last = static_cast<int>(d.columns.size()) - 1;
   int found = -1;
@@ -48,7 +48,7 @@ void add_terms(const Places& places, ColumnDiagram& d) {
   }
 }
 
-/// Without a machine: what a group moves, and how many groups there are.
+/// Adds a group's transfer and the number of groups, for a diagram without a machine.
 void add_formulas(Places& places, ColumnDiagram& d) {
   const Streamed& s = places.streamed();
   std::vector<std::string> moved, groups;

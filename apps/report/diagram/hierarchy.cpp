@@ -41,7 +41,7 @@ class Tree {
   }
 
  private:
-  /// Children stand side by side below their parent. Returns where the next may stand.
+  /// Places children side by side below their parent. Returns the place for the next.
   double place(LevelId id, double left, int depth) {
     double x = left;
     for (std::size_t i = 0; i < m_.levels.size(); ++i) {
@@ -103,7 +103,7 @@ class Tree {
     if (pipe != nullptr) text({to.x + 8, to.y - 8}, rate(*pipe), colours_[at(id)], 11, false, Anchor::start);
   }
 
-  /// Pipes that are not from a parent.
+  /// Draws the pipes that do not lead to a parent.
   void others() {
     for (const Pipe& pipe : m_.pipes) {
       const bool tree = m_.levels[at(pipe.to)].parent == pipe.from || m_.levels[at(pipe.from)].parent == pipe.to;

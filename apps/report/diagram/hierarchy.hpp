@@ -7,7 +7,7 @@
 
 namespace napkin::report {
 
-/// `clock`: at which rates by the clock are stated.
+/// Draws a machine's levels and pipes; `clock` converts rates a clock.
 [[nodiscard]] Drawing hierarchy_of(const Machine& machine, Hertz clock);
 
 }  // namespace napkin::report

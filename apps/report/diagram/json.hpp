@@ -6,7 +6,8 @@
 
 namespace napkin::report {
 
-/// {"levels": [...], "bundles": [...], "columns": [{"kind": "data", "phase": "head", "events": [...], ...}, ...]}
+/// Makes {"levels": [...], "bundles": [...], "columns": [{"kind": "data", "phase": "head", "events": [...], ...},
+/// ...]}.
 [[nodiscard]] Json json_of(const ColumnDiagram& diagram);
 
 }  // namespace napkin::report

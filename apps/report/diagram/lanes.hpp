@@ -1,6 +1,6 @@
 #pragma once
-// lanes_of() gives each bundle of lines a lane, so that few functions reach over bundles that they do not touch: P of
-// attention takes over the lane of S. Internal to the folder.
+// lanes_of() gives each bundle of lines a lane, so that few boxes span bundles that they do not use: P of attention
+// takes the lane of S. Internal to the folder.
 
 #include <vector>
 

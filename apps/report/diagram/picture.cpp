@@ -15,7 +15,7 @@ using Kind = DiagramColumn::Kind;
 constexpr double wire_width = 2, curve_width = 2;
 constexpr const char* tensor = "#1f6fc4";
 
-/// Draws column after column; keeps in which colour each bundle arrives.
+/// The painter of columns, which keeps each bundle's current colour.
 class Painter {
  public:
   explicit Painter(const ColumnDiagram& diagram)
@@ -47,7 +47,7 @@ class Painter {
     out_.labels.push_back({at, std::move(spans), role, size, bold, colour, anchor, title});
   }
 
-  /// The lines of a bundle from one x to another.
+  /// Draws the lines of a bundle between two x.
   void lines(int id, double from, double to, const std::string& colour) {
     if (to - from < 0.5) return;
     to += 0.4;  // no seam between one column and the next
@@ -69,7 +69,7 @@ class Painter {
     return false;
   }
 
-  /// Bundles that run through a column as they are.
+  /// Draws the bundles that run through a column unchanged.
   void pass(std::size_t column) {
     const DiagramColumn& c = d_.columns[column];
     for (std::size_t i = 0; i < d_.bundles.size(); ++i) {
@@ -90,7 +90,7 @@ class Painter {
     if (c.kind == Kind::data && column > 0) separators(column);
   }
 
-  /// The dashed lines between the arrays of a tuple.
+  /// Draws the dashed lines between the arrays of a tuple.
   void separators(std::size_t column) {
     std::vector<int> there;
     for (std::size_t i = 0; i < d_.bundles.size(); ++i) {
@@ -241,7 +241,7 @@ class Painter {
     shape(f, box, made);
   }
 
-  /// The colour in which a bundle begins behind a column of functions.
+  /// Returns the colour in which a bundle leaves a column of functions.
   [[nodiscard]] std::string made_colour(std::size_t column, int id) const {
     for (const auto& event : d_.columns[column + 1].events) {
       const auto* stretch = std::get_if<Stretch>(&event);
@@ -254,7 +254,7 @@ class Painter {
     return std::find(f.consumed.begin(), f.consumed.end(), axis) != f.consumed.end();
   }
 
-  /// The box covers the lines that it consumes where they go on, else it stands between those of its result.
+  /// Returns the box, over the lines that it consumes if they go on, else between those of its result.
   [[nodiscard]] Rectangle box_of(const ColumnFunction& f, const BundleFrame& b, double xl, double xr) const {
     const int home = f.outputs.front();
     if (f.shape == Shape::start) return {xl, b.wires.front() - 8, xr, b.wires.back() + 8};
@@ -322,7 +322,7 @@ class Painter {
     if (items) curve({x, f_.bundles[at(in.bundle)].wires.back()}, {box.left, (box.top + box.bottom) / 2}, colour, true);
   }
 
-  /// Further results, and the state that a softmax renews.
+  /// Draws further results, and the state that a softmax renews.
   void beside(const ColumnFunction& f, const Rectangle& box, double x1) {
     const double middle = (box.top + box.bottom) / 2;
     for (std::size_t i = 1; i < f.outputs.size(); ++i) {
@@ -393,7 +393,7 @@ class Painter {
     if (open && c.inner) label({edge - 4, top - 12 + 2}, plain(c.title), "phase", small_size, false, grey);
   }
 
-  /// "head", "for each s_x of x", "tail" above the columns.
+  /// Writes "head", "for each s_x of x", "tail" above the columns.
   void phases() {
     bool loop = false;
     for (std::size_t i = 0; i < d_.columns.size(); ++i) {

@@ -10,8 +10,8 @@
 
 namespace napkin::report {
 
-/// The colour of each level, by LevelId: device memory black, what the units' node holds orange, what its threads hold
-/// green, further memories blue and on, caches purple.
+/// Returns the colour of each level, by LevelId: black for device memory, orange for the units' node, green for its
+/// threads, blue and on for further memories, purple for caches.
 [[nodiscard]] std::vector<std::string> level_colours(const std::vector<DiagramLevel>& levels, LevelId compute,
                                                      LevelId threads);
 

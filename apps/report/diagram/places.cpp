@@ -33,7 +33,7 @@ Places::Places(const PlacedDiagram& placed, const std::vector<Granularity>& divi
   add_cut_tiles();
 }
 
-/// Parts of results that shares of nodes leave within tiles.
+/// Adds the parts of results that node shares leave within tiles.
 void Places::add_cut_tiles() {
   Trip trip;
   trip.bytes = cut_bytes(*p_).value.get();

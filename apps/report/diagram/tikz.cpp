@@ -12,7 +12,7 @@ constexpr double scale = 0.02;  // centimetres a unit; a label of 12 units is a 
 
 std::string tex_point(Point p) { return fmt::format("({:.3f},{:.3f})", p.x * scale, -p.y * scale); }
 
-/// Text of a label in TeX.
+/// Escapes a label's text for TeX.
 std::string escaped_tex(const std::string& text) {
   static const std::map<std::string, std::string, std::less<>> signs = {
       {"·", "$\\cdot$"},           {"Σ", "$\\Sigma$"}, {"×", "$\\times$"}, {"÷", "$\\div$"}, {"−", "$-$"},

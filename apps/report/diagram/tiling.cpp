@@ -13,7 +13,7 @@ constexpr const char *array_colour = "#222222", *tile_colour = "#d9690b", *agent
                      *line_colour = "#999999";
 constexpr double matrix_side = 230, matrix_gap = 90, corner_x = 150, corner_y = 90;
 
-/// An axis of the matrix, whole, of a group and of an agent.
+/// An axis of the matrix: its whole size, the size of a group's part and that of an agent's.
 struct Cut {
   AxisId axis = -1;
   double whole = 1, group = 1, agent = 1;
@@ -45,7 +45,7 @@ class Tiling {
   }
 
  private:
-  /// The last product of two operands whose result has two axes with lines.
+  /// Finds the last product of two operands whose result has two axes with lines.
   const Operation& find() {
     for (auto op = d_.operations.rbegin(); op != d_.operations.rend(); ++op) {
       if (op->kind != OpKind::contract || op->inputs.size() != 2 || op->own.empty()) continue;
@@ -77,12 +77,12 @@ class Tiling {
     return (c.streams ? "s_" : "g_") + c.name;
   }
 
-  /// Ends of the part that is drawn of a group: in proportion, as far as one can see it.
+  /// Returns the drawn length of a group's part: in proportion, but at least large enough to be seen.
   [[nodiscard]] static double length(double part, double whole) {
     return std::clamp(matrix_side * part / whole, 16.0, matrix_side);
   }
 
-  /// Lines that cut a side, no closer than one can tell apart.
+  /// Draws the lines that cut a side, no closer than the eye can tell apart.
   void cuts(Point corner, const Cut& c, bool vertical) {
     const double step = length(c.group, c.whole);
     for (double t = step; t < matrix_side - 1; t += step) {
@@ -94,7 +94,7 @@ class Tiling {
     }
   }
 
-  /// Returns the part of a side that is drawn as a group: the second of several, so that others are seen beside it.
+  /// Returns the range of a side that is drawn as the group: the second of several, so that others are seen beside it.
   [[nodiscard]] static std::pair<double, double> part(const Cut& c) {
     const double size = length(c.group, c.whole);
     const double from = c.group < c.whole && 2 * size <= matrix_side ? size : 0;
@@ -177,7 +177,7 @@ class Tiling {
     return plain(c.name + " " + std::to_string(static_cast<std::int64_t>(c.whole)));
   }
 
-  /// "one group: g_a 128 x g_c 256"
+  /// Writes the sizes: "one group: g_a 128 x g_c 256".
   void words(const Cut& depth, double y) {
     const auto write = [&](const std::string& what, std::vector<std::pair<std::string, double>> parts,
                            const char* colour) {

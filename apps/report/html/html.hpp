@@ -1,5 +1,5 @@
 #pragma once
-// These functions build a page that needs nothing but itself: escaped text, numbers with units, tables, bars, sections.
+// These functions build a page that needs no other file: escaped text, numbers with units, tables, bars, sections.
 // Example: table({"Tiles", {{"tile"}, {"time", true}}, {{"q=128", "781 µs"}}}). Internal to apps/report.
 
 #include <optional>
@@ -11,21 +11,21 @@
 
 namespace napkin::report::html {
 
-/// Text that stands for itself.
+/// Escapes text.
 [[nodiscard]] std::string text(std::string_view words);
-/// A number with its unit on one line; "us" becomes "µs".
+/// Writes a number with its unit on one line; "us" becomes "µs".
 [[nodiscard]] std::string number(std::string_view with_unit);
 [[nodiscard]] std::string time(double seconds);
-/// "20.9 us" within HTML as "20.9 µs".
+/// Replaces "20.9 us" in HTML by "20.9 µs".
 [[nodiscard]] std::string micro(std::string html);
-/// "+3.2 %", with a true minus sign.
+/// Writes "+3.2 %", with a true minus sign.
 [[nodiscard]] std::string percent(double fraction, int digits = 1);
-/// "3.2 %" without a sign.
+/// Writes "3.2 %", without a sign.
 [[nodiscard]] std::string share(double fraction, int digits = 0);
 [[nodiscard]] std::string code(std::string_view words);
-/// A path, which may be broken behind its slashes and underscores.
+/// Writes a path that may be broken after its slashes and underscores.
 [[nodiscard]] std::string breakable(std::string_view path);
-/// What a screen reader says and nobody sees.
+/// Writes text for screen readers alone.
 [[nodiscard]] std::string spoken(std::string_view words);
 
 struct Column {
@@ -39,43 +39,44 @@ struct Table {
   std::vector<std::vector<std::string>> rows;  ///< HTML; the first cell of each is its heading
   std::vector<std::size_t> marked = {};        ///< rows that stand out
 };
-/// In a frame that scrolls by itself where the page is narrow.
+/// Writes a table in a frame that scrolls by itself on narrow pages.
 [[nodiscard]] std::string table(const Table& table);
 
-/// A bar from the left, `fraction` of its cell's width long; above 1 it is full and marked as over the limit.
+/// Draws a bar from the left, `fraction` of its cell's width long; above 1 it is full and marked as over the limit.
 [[nodiscard]] std::string bar(double fraction, std::string_view kind = "");
-/// A bar from the middle: to the left below 0, to the right above; 1 is the whole half.
+/// Draws a bar from the middle: to the left below 0, to the right above; 1 fills the half.
 [[nodiscard]] std::string diverging(double fraction);
 
-/// A part of the page with its heading. `lead` and `body` are HTML.
+/// Writes a section of the page with its heading. `lead` and `body` are HTML.
 [[nodiscard]] std::string section(std::string_view id, std::string_view title, std::string_view lead,
                                   std::string_view body);
 [[nodiscard]] std::string paragraph(std::string_view html);
-/// What opens when it is clicked; `open`: it is open at first. Of those with one name only one is open.
+/// Writes a part that opens on a click; `open`: it starts open. Only one of the parts with
+/// the same name is open.
 [[nodiscard]] std::string details(std::string_view summary, std::string_view body, bool open = false,
                                   std::string_view name = "");
-/// A drawing in a frame that scrolls by itself, with words under it. `svg` begins with "<svg ".
+/// Writes a drawing in a frame that scrolls by itself, with a caption. `svg` begins with "<svg ".
 [[nodiscard]] std::string figure(std::string_view svg, std::string_view said, std::string_view caption,
                                  std::string_view kind = "");
-/// A finished drawing whose styles must not reach the page: as an image within it.
+/// Writes a finished drawing as an image, so that its styles do not reach the page.
 [[nodiscard]] std::string picture(std::string_view svg, std::string_view said, std::string_view caption);
 
-/// "no mask", "causal", "window 128,0"
+/// Writes a mask: "no mask", "causal", "window 128,0".
 [[nodiscard]] std::string mask(const Mask& mask);
 
 struct Part {
   std::string id, title;
 };
-/// The whole page around its parts.
+/// A page: its parts, and the text around them.
 struct Page {
-  std::string title;                  ///< text, of the window
+  std::string title;                  ///< title of the window, text
   std::string kicker, heading, lead;  ///< text, text, HTML
   std::vector<Part> parts;
   std::string body, footer;  ///< HTML
 };
 [[nodiscard]] std::string page(const Page& page);
 
-/// The style sheet of every page.
+/// Returns the style sheet of every page.
 [[nodiscard]] std::string_view style_sheet();
 
 }  // namespace napkin::report::html

@@ -16,7 +16,7 @@ namespace {
 
 struct Made {
   const char* id;
-  const char* title;  ///< in the list of parts
+  const char* title;  ///< title in the list of sections
   std::string html;
 };
 

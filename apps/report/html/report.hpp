@@ -13,19 +13,20 @@
 
 namespace napkin::report {
 
-/// `command`: what makes the page again, "napkin report attention --gpu ...".
+/// Writes the page. `command` makes it again: "napkin report attention --gpu ...".
 [[nodiscard]] std::string html_of(const ReportAnswer& answer, const ColumnDiagram& columns, std::string_view command);
-/// What the page shows beyond what query, select, timeline and sensitivity print: roofline, landscapes, measurements,
-/// and how sure the prediction is.
+/// Makes the JSON of the page's parts that query, select, timeline and sensitivity do not print: roofline, landscapes,
+/// measurements, and the prediction's confidence.
 [[nodiscard]] Json json_of(const ReportAnswer& answer);
 
-/// Recorded rows beside their predictions of today.
+/// Recorded rows beside today's predictions.
 struct ReplayReport {
   std::vector<ScoredRow> rows;
-  ValidationSummary summary, measured;  ///< measured: without the constants that were fitted to whole kernels
+  ValidationSummary summary, measured;  ///< summaries with all constants, and without those that were fitted to whole
+                                        ///< kernels
   std::vector<std::string> files;
 };
-/// Predicted against measured times, errors by kernel, regret by sweep.
+/// Writes predicted against measured times, errors by kernel, regret by sweep.
 [[nodiscard]] std::string html_of(const ReplayReport& replay, std::string_view command);
 
 }  // namespace napkin::report

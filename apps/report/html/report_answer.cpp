@@ -59,7 +59,7 @@ std::string facts_of(const ReportAnswer& answer) {
   return "<dl class=\"facts\">\n" + out + "</dl>\n";
 }
 
-/// A list of knobs such as "warpgroups=3,x=80" may be broken behind its commas.
+/// Writes a list of knobs, such as "warpgroups=3,x=80", that may be broken after its commas.
 std::string breakable(const std::string& html) {
   std::string out;
   for (std::size_t i = 0; i < html.size(); ++i) {
@@ -70,7 +70,7 @@ std::string breakable(const std::string& html) {
   return out;
 }
 
-/// The parts of a reason, one below the other: "tensor binds: ...; x=144 fits and is 0.24 % slower; ...".
+/// Writes the parts of a reason below one another: "tensor binds: ...; x=144 fits and is 0.24 % slower; ...".
 std::string reason_of(const std::string& because) {
   std::string out;
   for (std::size_t from = 0; from < because.size();) {
@@ -81,7 +81,7 @@ std::string reason_of(const std::string& because) {
   return out.empty() ? "" : "<ul class=\"reasons\">\n" + out + "</ul>\n";
 }
 
-/// Whether the tile is the one that the model would choose, and what that one would do.
+/// Tells whether the tile is the model's choice, and what that choice would take.
 std::string choice_of(const ReportAnswer& answer) {
   const SelectAnswer& best = answer.selected;
   if (answer.picked)
@@ -135,7 +135,7 @@ std::string classes_table(const ReportAnswer& answer) {
   return answer.classes.empty() ? "" : html::table(table);
 }
 
-/// The word, and what it means.
+/// Writes the word for a basis, and its meaning.
 std::string basis_words(const std::string& basis) {
   if (basis == "measured") return "<b>measured</b>: a small kernel or a published reading of that GPU or its siblings";
   if (basis == "counted") return "<b>counted</b>: instructions of the kernel, from its mapping";
@@ -177,7 +177,7 @@ std::string band_words(const StandingAnswer& standing, const std::string& range)
   return range.empty() ? text : text + " Eight of ten such calls take from " + range + ".";
 }
 
-/// What the prediction rests on, lacks and leaves out.
+/// Tells what the prediction rests on, lacks and leaves out.
 std::string rests_on(const PredictedAnswer& predicted) {
   std::string out;
   if (const auto& standing = predicted.standing.get()) {

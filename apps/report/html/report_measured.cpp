@@ -14,7 +14,7 @@ namespace {
 
 constexpr double whole_bar = 0.25;  // an error that fills half of a bar
 
-/// What differs from the question: sizes, type, mask.
+/// Lists the differences from the question: sizes, type, mask.
 std::string difference_of(const BesideAnswer& row, const Head& head) {
   std::string sizes;
   for (const auto& [axis, size] : row.head.shape) {

@@ -10,11 +10,11 @@
 
 namespace napkin::report {
 
-/// "781.4 µs at 703.5 TFLOP/s ...": the answer in a sentence, as HTML.
+/// Writes the answer as a sentence of HTML: "781.4 µs at 703.5 TFLOP/s ...".
 [[nodiscard]] std::string sentence_of(const ReportAnswer& answer);
-/// "attention on h200-sxm, bf16, causal"
+/// Writes "attention on h200-sxm, bf16, causal".
 [[nodiscard]] std::string title_of(const Head& head);
-/// "b=2 h=16 q=8192 ...", or how many sequences there are.
+/// Writes "b=2 h=16 q=8192 ...", or the number of sequences.
 [[nodiscard]] std::string sizes_of(const Head& head);
 
 [[nodiscard]] std::string answer_section(const ReportAnswer& answer);

@@ -20,7 +20,7 @@ namespace {
 
 using Rows = std::vector<const ScoredRow*>;
 
-/// Of the newest rows with right results, as the summary has them.
+/// Returns the newest rows with right results, as the summary counts them.
 Rows shown_rows(const std::vector<ScoredRow>& newest_rows) {
   Rows out;
   for (const ScoredRow& row : newest_rows) {
@@ -79,7 +79,7 @@ class Scatter {
                        y(least_), x(most_), y(most_));
   }
 
-  /// A time on both axes, where it lies within.
+  /// Draws a line for a time on both axes, if it lies within them.
   [[nodiscard]] std::string line_at(double at) const {
     if (at < least_ || at > most_) return "";
     const std::string name = at < 9.99e-4 ? fmt::format("{:g} µs", at * 1e6)

@@ -17,7 +17,7 @@ namespace {
 constexpr double flop_a_tera = 1e12, near_enough = 1.03;
 constexpr std::size_t slope_colours = 5;
 
-/// Levels that share a number are one: "cluster, shared".
+/// Levels with equal numbers, named together: "cluster, shared".
 struct Named {
   std::string name;
   double value = 0;
@@ -109,7 +109,7 @@ class Roofline {
     return out + fmt::format("<text class=\"soft\" x=\"10\" y=\"16\">TFLOP/s</text>\n");
   }
 
-  /// Where on a line its name is furthest from all dots: the part of it at which the name begins.
+  /// Returns the fraction of a line at which its name should begin to be farthest from all dots.
   [[nodiscard]] double free_part(double x1, double y1, double x2, double y2) const {
     constexpr double half_name = 65;  // pixels
     const double length = std::hypot(x2 - x1, y2 - y1);
@@ -126,7 +126,8 @@ class Roofline {
     return best;
   }
 
-  /// From where it enters the picture to the roof; its name where it enters, those of neighbours one below the other.
+  /// Draws a slope from the picture's edge to the roof, with its name at the edge; names of neighbouring slopes go
+  /// below one another.
   [[nodiscard]] std::string slope(std::size_t i) const {
     const double bandwidth = slopes_[i].value;
     const double from = std::max(x0_, y0_ / bandwidth), to = a_.peak ? std::min(x1_, *a_.peak / bandwidth) : x1_;
@@ -165,7 +166,7 @@ class Roofline {
     return out;
   }
 
-  /// The tile at one level, with the room up to that level's roof.
+  /// Draws the tile's point at a level, with the room up to that level's roof.
   [[nodiscard]] std::string point(std::size_t i) const {
     const double rate = a_.tiles.front().rate, at = points_[i].value;
     const auto slope = std::find_if(slopes_.begin(), slopes_.end(), [&](const Named& s) {

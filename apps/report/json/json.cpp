@@ -43,7 +43,7 @@ Json violations_json(const std::vector<ViolationAnswer>& violations) {
   return list;
 }
 
-/// A result of floating-point algebra without the noise of its last digits: 240000.00000000015 is 240000.
+/// Rounds away the noise of floating-point algebra: 240000.00000000015 becomes 240000.
 Json clean(double number) {
   const double whole = std::round(number);
   return json_of(std::abs(number - whole) <= 1e-12 * std::abs(whole) ? whole : number);

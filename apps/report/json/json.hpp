@@ -13,11 +13,11 @@ namespace napkin::report {
 
 using Json = nlohmann::ordered_json;
 
-/// A finite number; whole numbers without a fraction; else null.
+/// Converts a number: a whole one without a fraction; null if it is not finite.
 [[nodiscard]] Json json_of(double number);
 [[nodiscard]] Json json_of(const std::optional<double>& number);
 [[nodiscard]] Json json_of(const NamedSizes& sizes);
-/// [[queries, keys], ...]
+/// Converts lengths to [[queries, keys], ...].
 [[nodiscard]] Json json_of(const std::vector<SequenceLengths>& lengths);
 [[nodiscard]] Json json_of(const TileValues& tile);
 [[nodiscard]] Json json_of(const Mask& mask);
@@ -26,14 +26,14 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] Json json_of(const CombineAnswer& combine);
 [[nodiscard]] Json json_of(const OptimumAnswer& optimum);
 
-/// "command", "algorithm", "gpu", "kernel", "dtype", "mask", "shape", "tile".
+/// Converts a head to "command", "algorithm", "gpu", "kernel", "dtype", "mask", "shape", "tile".
 [[nodiscard]] Json json_of(const Head& head, std::string_view command);
 [[nodiscard]] Json json_of(const QueryAnswer& answer);
 [[nodiscard]] Json json_of(const SelectAnswer& answer);
-/// Axes that run through the range have {"from", "to", "step"} in "shape"; "breakpoints" has the picks.
+/// Converts a family: axes with the range have {"from", "to", "step"} in "shape"; "breakpoints" has the picks.
 [[nodiscard]] Json json_of(const FamilyAnswer& answer);
 
-/// One line of text with a newline. Bytes that are no UTF-8 are replaced.
+/// Writes a line of text with its newline. Bytes that are not UTF-8 are replaced.
 [[nodiscard]] std::string line_of(const Json& json);
 
 }  // namespace napkin::report

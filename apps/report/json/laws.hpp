@@ -13,22 +13,22 @@
 
 namespace napkin::report {
 
-/// `tile`: what a tile moves at each level.
+/// Converts the laws; `tile` holds the bytes that a tile moves at each level.
 [[nodiscard]] Json json_of(const Laws& laws, const std::vector<LevelAnswer>& tile);
 
-/// Seconds in which a tile's bytes pass the levels that the laws have, each at the rate of its pipe; nothing where one
+/// Returns the seconds in which a tile's bytes pass the levels of the laws, each at its pipe's rate; nothing if a level
 /// is not among the tile's.
 [[nodiscard]] std::optional<double> weighted_of(const Laws& laws, const std::vector<LevelAnswer>& tile);
 
-/// "l2 134.2 MB in 29.02 us, shared 1.278 GB in 151.2 us; the slowest is shared"
+/// Writes "l2 134.2 MB in 29.02 us, shared 1.278 GB in 151.2 us; the slowest is shared".
 [[nodiscard]] std::string least_text(const Laws& laws);
-/// "180.2 us at least where caches hold what their nodes do; this tile 970.5 us, with caches that hold all"
+/// Writes "180.2 us at least where caches hold what their nodes do; this tile 970.5 us, with caches that hold all".
 [[nodiscard]] std::string weighted_text(const Laws& laws, const Mask& mask, const std::vector<LevelAnswer>& tile);
-/// ", of all pairs" under a mask: the laws hold for every pair, those that it hides too.
+/// Writes ", of all pairs" under a mask, since the laws count masked pairs too.
 [[nodiscard]] std::string_view text_of_pairs(const Mask& mask);
-/// "in clusters of 2: 639.0 MB from l2's side and 639.0 MB within the cluster, 201 us over all levels"
+/// Writes "in clusters of 2: 639.0 MB from l2's side and 639.0 MB within the cluster, 201 us over all levels".
 [[nodiscard]] std::string crossings_text(const Laws& laws);
-/// "l2 0.2 TB/s, shared 2.1 TB/s; computing takes 620.1 us at the peak"
+/// Writes "l2 0.2 TB/s, shared 2.1 TB/s; computing takes 620.1 us at the peak".
 [[nodiscard]] std::string needed_text(const Laws& laws);
 [[nodiscard]] std::string minima_text(const Laws& laws);
 [[nodiscard]] std::string cluster_text(const Laws& laws);

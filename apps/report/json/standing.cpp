@@ -12,14 +12,14 @@ namespace {
 
 constexpr std::size_t most_named = 4;
 
-/// "power.limit, clocks.maximum and 3 more"
+/// Writes "power.limit, clocks.maximum and 3 more".
 std::string few_of(const std::vector<std::string>& names) {
   std::string text;
   for (std::size_t i = 0; i < std::min(names.size(), most_named); ++i) text += (i > 0 ? ", " : "") + names[i];
   return names.size() > most_named ? text + fmt::format(" and {} more", names.size() - most_named) : text;
 }
 
-/// "such predictions were 9 % too fast in the mean, +-5 % around that"
+/// Writes "such predictions were 9 % too fast in the mean, +-5 % around that".
 std::string bias_text(const Band& band) {
   const double percent = 100 * band.bias();
   const std::string side = std::abs(percent) < 0.5
@@ -39,7 +39,7 @@ std::vector<std::string> band_lines(const StandingAnswer& standing, const std::s
   return lines;
 }
 
-/// What else a bound needs to be a prediction.
+/// Lists what else a bound needs to be a prediction.
 std::string wanted_text(const StandingAnswer& standing) {
   std::string text = standing.why;
   if (!standing.missing.empty()) text += (text.empty() ? "" : "; ") + ("the machine lacks " + few_of(standing.missing));

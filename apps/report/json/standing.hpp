@@ -1,6 +1,6 @@
 #pragma once
-// lines_of says how sure a prediction is, in words: "likely 1.45 to 1.62 ms: such predictions were 9 % too fast in the
-// mean, +-5 % around that". json_of gives the numbers.
+// lines_of words how sure a prediction is: "likely 1.45 to 1.62 ms: such predictions were 9 % too fast in the mean, +-5
+// % around that". json_of gives the numbers.
 
 #include <string>
 #include <vector>
@@ -10,23 +10,23 @@
 
 namespace napkin::report {
 
-/// "16 published speeds"
+/// Writes "16 published speeds".
 [[nodiscard]] std::string found_text(const Band& band);
 
-/// Lines of words: what the prediction rests on, what it lacks to be one, what it leaves out.
+/// Writes lines that tell what the prediction rests on, what a bound lacks to be a prediction, and what it leaves out.
 [[nodiscard]] std::vector<std::string> basis_lines(const StandingAnswer& standing);
 
-/// The band, then basis_lines().
+/// Writes the band, then basis_lines().
 [[nodiscard]] std::vector<std::string> lines_of(const StandingAnswer& standing);
 
-/// Lines of words with the likely times: "likely 1.45 to 1.62 ms: such predictions were 9 % too fast in the mean". None
-/// of a runner-up, of which nothing is known.
+/// Writes lines with the likely times: "likely 1.45 to 1.62 ms: such predictions were 9 % too fast in the mean". None
+/// for a runner-up, whose errors are not known.
 [[nodiscard]] std::vector<std::string> lines_of(const PredictedAnswer& predicted);
 
-/// "event graph, derived, +6 to +19 %", "bound, published": a cell of a table.
+/// Writes a cell of a table: "event graph, derived, +6 to +19 %", "bound, published".
 [[nodiscard]] std::string cell_of(const StandingAnswer& standing);
 
-/// "+6 to +19 %"; "none recorded".
+/// Writes "+6 to +19 %", or "none recorded".
 [[nodiscard]] std::string cell_of(const std::optional<Band>& band);
 
 [[nodiscard]] Json json_of(const StandingAnswer& standing);

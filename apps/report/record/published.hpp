@@ -1,6 +1,6 @@
 #pragma once
-// parse_published reads published speeds from JSON, strictly; text_of and json_of print what the model says of each:
-// "160 TFLOP/s, predicted 171".
+// parse_published reads published speeds from JSON, strictly; text_of and json_of print the prediction for each: "160
+// TFLOP/s, predicted 171".
 
 #include <string>
 #include <string_view>
@@ -12,8 +12,8 @@
 
 namespace napkin::report {
 
-/// A JSON list of rows (tests/published/README.md has the keys). Missing, unknown and repeated keys, wrong types and
-/// impossible sizes are an Error at file:line:column.
+/// Parses a JSON list of rows (tests/published/README.md has the keys). Throws Error at file:line:column for missing,
+/// unknown and repeated keys, wrong types and impossible sizes.
 [[nodiscard]] std::vector<PublishedRow> parse_published(std::string_view text, const std::string& file);
 
 [[nodiscard]] std::string text_of(const PublishedSummary& summary, const Style& style);

@@ -30,14 +30,14 @@ std::string text(const yaml::Node& row, const char* key) {
   return value.text();
 }
 
-/// Empty where the key is missing or null.
+/// Returns the key's text; empty if the key is missing or null.
 std::string maybe_text(const yaml::Node& row, const char* key) {
   const yaml::Node* value = row.find(key);
   if (value == nullptr || value->is_null()) return "";
   return text(row, key);
 }
 
-/// Nothing where the key is null: not stated.
+/// Returns the key's size; nothing if the key is null: not stated.
 std::optional<std::int64_t> size(const yaml::Node& row, const char* key) {
   const yaml::Node& value = row.at(key);
   if (value.is_null()) return std::nullopt;

@@ -1,5 +1,5 @@
 #pragma once
-// A ReadingRow is one reading of a micro-kernel as a JSON line; table_of shows what was made of many: "tma_box 75 clk".
+// A ReadingRow is one reading of a micro-kernel as a JSON line; table_of prints many: "tma_box 75 clk".
 
 #include <string>
 #include <string_view>
@@ -20,13 +20,13 @@ struct ReadingRow {
 
 [[nodiscard]] Json json_of(const ReadingRow& row);
 
-/// Every line of a text; empty lines are skipped. Missing and unknown keys, wrong types and empty values are an Error
-/// at file:line.
+/// Parses every line of a text; empty lines are skipped. Throws Error at file:line for missing and unknown keys, wrong
+/// types and empty values.
 [[nodiscard]] std::vector<ReadingRow> parse_readings(std::string_view text, const std::string& file);
 
-/// The findings, beside the base's numbers; and the products' table.
+/// Writes the findings beside the base's numbers, and the products' table.
 [[nodiscard]] std::string table_of(const Calibration& calibration, const Style& style);
-/// "findings" and "tensor" of `napkin calibrate --json`: value, unit, spread, before; null where not known.
+/// Makes "findings" and "tensor" of `napkin calibrate --json`: value, unit, spread, before; null if not known.
 [[nodiscard]] Json json_of(const Calibration& calibration);
 
 }  // namespace napkin::report

@@ -13,21 +13,21 @@ namespace napkin::report {
 
 [[nodiscard]] Json json_of(const ValidationRow& row);
 
-/// Strict: missing, unknown and repeated keys, wrong types and numbers that cannot be are errors at `where`
-/// (file:line).
+/// Parses a row strictly. Throws Error at `where` (file:line) for missing, unknown and repeated keys, wrong types and
+/// impossible numbers.
 [[nodiscard]] ValidationRow parse_row(std::string_view line, const std::string& where);
 
-/// Every line of a text; empty lines are skipped. An error says file:line.
+/// A line of a file with its place; empty lines are skipped.
 struct RecordedRow {
   ValidationRow row;
   std::string where;  ///< file:line
 };
 [[nodiscard]] std::vector<RecordedRow> parse_rows(std::string_view text, const std::string& file);
-/// Of a file. Throws Error at `where` where it cannot be read.
+/// Reads the rows of a file. Throws Error at `where` if it cannot be read.
 [[nodiscard]] std::vector<RecordedRow> read_rows(const std::string& file, const std::string& where);
 
-/// A file that grows by whole lines: each is on the disk before the next is written. The part of a line that a crash
-/// left at its end goes when it is opened.
+/// A file that grows by whole lines, each on disk before the next is written. Opening it drops a partial last line that
+/// a crash left.
 class RowFile {
  public:
   /// Throws Error at `where`.

@@ -16,7 +16,7 @@ namespace {
               "a path in a folder that you may write to");
 }
 
-/// What stands behind the last end of line: "" where the file ends with one.
+/// Returns the text after the last end of line; "" if the file ends with one.
 std::string tail_of(int file, off_t& size) {
   std::string tail;
   size = ::lseek(file, 0, SEEK_END);
@@ -28,7 +28,7 @@ std::string tail_of(int file, off_t& size) {
   return tail;
 }
 
-/// A row that a crash cut short goes; a whole one that lacks its end of line gets it.
+/// Drops a row that a crash cut short, and adds the end of line that a whole row lacks.
 bool mend(int file) {
   off_t size = 0;
   const std::string tail = tail_of(file, size);

@@ -10,7 +10,7 @@
 namespace napkin::report {
 namespace {
 
-/// One object, whose keys must all be taken.
+/// A JSON object whose keys must all be read.
 class Reader {
  public:
   Reader(const Json& json, std::string where, std::string path)
@@ -56,7 +56,7 @@ class Reader {
     if (at(key).is_null()) return std::nullopt;
     return whole(key);
   }
-  /// Stands there as true, or not at all.
+  /// Returns true if the key is present, whose only value is true.
   [[nodiscard]] bool flagged(const std::string& key) {
     if (json_.find(key) == json_.end()) return false;
     if (at(key) != Json(true)) fail(key, "is " + json_.at(key).dump(), "true, or nothing");
@@ -68,7 +68,7 @@ class Reader {
     return path_.empty() || key.empty() ? path_ + key : path_ + "." + key;
   }
   [[nodiscard]] const Json& json() const { return json_; }
-  /// No key but those asked for.
+  /// Throws Error for a key that was not read.
   void finish() {
     for (const auto& [key, value] : json_.items()) {
       if (taken_.find(key) == taken_.end()) fail(key, "is unknown", "leave it out");
@@ -105,7 +105,7 @@ Mask read_mask(Reader& row) {
   return {Mask::Kind::window, side(0), side(1)};
 }
 
-/// [[q, x], ...] where sequences were packed; rows of others have no such key.
+/// Reads [[q, x], ...] of packed sequences; other rows have no such key.
 std::vector<SequenceLengths> read_lengths(Reader& row) {
   if (!row.json().contains("lengths")) return {};
   const Json& list = row.at("lengths");
@@ -167,7 +167,7 @@ LevelAnswer read_level(Reader level) {
   return out;
 }
 
-/// Recordings leave out what a replay computes.
+/// Reads levels, whose computed values recordings leave out.
 std::vector<LevelAnswer> read_levels(Reader& row) {
   if (!row.json().contains("levels")) return {};
   const Json& json = row.at("levels");
@@ -218,7 +218,7 @@ MeasuredAnswer read_measured(Reader measured) {
   return out;
 }
 
-/// nlohmann keeps the last of two equal keys: they are told here.
+/// Parses a line, and refuses repeated keys, of which nlohmann keeps the last.
 Json parse_strictly(std::string_view line, const std::string& where) {
   std::vector<std::set<std::string>> open;
   std::string repeated;

@@ -1,6 +1,6 @@
 #pragma once
-// These functions print recorded rows and what they say of the model: "attention_sm90, held-out: 1,042 rows, time 3.0 %
-// off in the mean".
+// These functions print recorded rows and the errors of their predictions: "attention_sm90, held-out: 1,042 rows, time
+// 3.0 % off in the mean".
 
 #include <string>
 #include <vector>
@@ -11,13 +11,14 @@
 
 namespace napkin::report {
 
-/// {"kernels": {name: {split: {...}}}, "regret": {...}}, as `--replay --json` prints it.
+/// Makes {"kernels": {name: {split: {...}}}, "regret": {...}}, as `--replay --json` prints it.
 [[nodiscard]] Json json_of(const ValidationSummary& summary);
-/// `measured`: the same rows without the constants that were fitted to whole kernels, for three columns beside.
+/// Writes the summary. `measured` adds three columns for the same rows without the constants that were fitted to whole
+/// kernels.
 [[nodiscard]] std::string text_of(const ValidationSummary& summary, const Style& style,
                                   const ValidationSummary* measured = nullptr);
 
-/// Prediction beside measurement, a row each.
+/// Writes a table with prediction beside measurement, a row each.
 [[nodiscard]] std::string table_of(const std::vector<const ValidationRow*>& rows, const Style& style);
 
 }  // namespace napkin::report

@@ -103,7 +103,7 @@ Json totals_json(const Configuration& configuration) {
   return totals;
 }
 
-/// `value()` where it is a finite number that the machine can say.
+/// Returns `value()` if it is a finite number that the machine can give.
 template <class F>
 std::optional<double> known(F&& value) {
   try {

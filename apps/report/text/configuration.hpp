@@ -11,16 +11,16 @@
 
 namespace napkin::report {
 
-/// What a tile reserves and computes, worked out: keeps nothing of the placed diagram.
+/// The memory that a tile reserves and the work that it computes; keeps nothing of the placed diagram.
 struct Configuration {
   ConfigurationTable memory;
   ThroughputTable throughput;
   std::vector<std::string> levels;   ///< names, by LevelId
-  std::optional<double> least_rows;  ///< of a block, above which device memory does not bind
+  std::optional<double> least_rows;  ///< rows of a block above which device memory does not bind
   std::optional<double> ideal_rate;  ///< FLOP/s with the tensor units always busy
 };
 
-/// On a machine without tensor units only the memory part is there.
+/// Makes the configuration; a machine without tensor units has the memory part alone.
 [[nodiscard]] Configuration configuration_of(const PlacedDiagram& placed);
 
 [[nodiscard]] Json json_of(const Configuration& configuration);

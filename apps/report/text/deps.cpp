@@ -48,7 +48,7 @@ std::string word_of(const LoopVerdict& verdict) {
   return verdict.parallel ? "parallel" : verdict.carried.empty() ? "not parallel" : "carried";
 }
 
-/// A scale stands as the author wrote it, not as a number at the sizes that stand for any.
+/// Writes a statement with its scale as the author wrote it, not as a number at the sample sizes.
 std::string statement_text(const Dependences& all, const dependence::Statement& statement) {
   std::string text = print_statement(all.nest, statement);
   for (const auto& [number, scale] : all.scales) {
@@ -179,14 +179,13 @@ void analyse(Dependences& all) {
   }
 }
 
-/// What one arrow of the picture stands for: all dependences between two statements that are carried, or all that are
-/// not.
+/// An arrow of the picture: all carried dependences between two statements, or all that are not carried.
 struct Arrow {
   std::set<std::string> words;  ///< "RAW", "WAW x"
   bool value = false;           ///< a value passes: a RAW is among them
 };
 
-/// By source, sink, and whether a loop carries it.
+/// Groups dependences by source, sink, and whether a loop carries them.
 std::map<std::tuple<std::string, std::string, bool>, Arrow> arrows_of(const Dependences& all) {
   std::map<std::tuple<std::string, std::string, bool>, Arrow> out;
   for (const Dependence& d : all.edges) {
@@ -205,8 +204,8 @@ std::string dot_arrow(const std::string& from, const std::string& to, bool carri
          (carried ? ", color=\"#b03030\", fontcolor=\"#b03030\", constraint=false" : "") + "];\n";
 }
 
-/// "S10(b,h,g,q,x)" above what it does to which arrays. Where the arrays are touched is left to the box's tooltip, so
-/// that boxes stay narrow.
+/// Writes a box's label: "S10(b,h,g,q,x)" above its operation and arrays. The indices are left to the tooltip, which
+/// keeps boxes narrow.
 std::string dot_label(const std::string& statement) {
   const std::size_t end = statement.find(") ");
   if (end == std::string::npos) return statement;

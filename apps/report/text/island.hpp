@@ -1,5 +1,5 @@
 #pragma once
-// text_of and json_of print what several GPUs make of a question: one line for each way of dividing it, such as
+// text_of and json_of print the ways in which several GPUs can divide a question, a line for each, such as
 // ring_attention over 8 GPUs.
 
 #include <string>
@@ -12,7 +12,7 @@
 namespace napkin::report {
 
 [[nodiscard]] std::string text_of(const IslandAnswer& answer, const Style& style);
-/// `command`: "query" or "select".
+/// Converts the answer; `command` is "query" or "select".
 [[nodiscard]] Json json_of(const IslandAnswer& answer, std::string_view command);
 
 }  // namespace napkin::report

@@ -17,7 +17,7 @@ std::string values_table(const std::vector<LevelAnswer>& levels, const Style& st
   return table.text(style, "  ");
 }
 
-/// "98.4%"; where blocks out of step find less, "21.3 to 89.6%".
+/// Writes the hit rate: "98.4%", or "21.3 to 89.6%" if blocks out of step hit less.
 std::string hits_text(const LevelAnswer& level) {
   const std::optional<double>&together = level.hit_rate.get(), &apart = level.hit_rate_apart.get();
   if (!together) return "";

@@ -20,7 +20,7 @@ std::string with_unit(double value, const std::string& unit) {
   return fmt::format("{:.5g} {}", value, unit);
 }
 
-/// "at least 930 W"
+/// Writes "at least 930 W".
 std::string amount_needed(const NeedRow& row) {
   if (!row.reached) return "not reached";
   return (row.upward ? "at least " : "at most ") + with_unit(row.needed, row.unit);

@@ -21,12 +21,12 @@ bool worth_showing(const SensitivityRow& row) { return std::abs(row.elasticity) 
 
 std::string value_text(const SensitivityRow& row) { return fmt::format("{:.5g} {}", row.value, row.unit); }
 
-/// "-4.8 %"
+/// Writes "-4.8 %".
 std::string change_text(double fraction) { return fmt::format("{:+.2g} %", 100 * fraction); }
 
 std::string better_text(const SensitivityRow& row) { return row.more_is_better ? "twice" : "half"; }
 
-/// "x1.31: critical cycle"
+/// Writes "x1.31: critical cycle".
 std::string next_text(const SensitivityRow& row) {
   if (!row.next_factor) return "";
   const double factor = row.more_is_better ? *row.next_factor : 1 / *row.next_factor;

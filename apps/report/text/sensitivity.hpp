@@ -13,7 +13,7 @@ namespace napkin::report {
 
 [[nodiscard]] std::string text_of(const SensitivityAnswer& answer, const Style& style);
 [[nodiscard]] Json json_of(const SensitivityAnswer& answer);
-/// A self-contained SVG document of the twenty largest.
+/// Writes a self-contained SVG document of the twenty largest.
 [[nodiscard]] std::string svg_of(const SensitivityAnswer& answer);
 
 }  // namespace napkin::report

@@ -21,12 +21,12 @@ std::string_view name_of(StepKind kind) {
   return "";
 }
 
-/// "0.59 J", "13.2 mJ"
+/// Writes "0.59 J", "13.2 mJ".
 std::string energy_text(double joules) {
   return joules < 1 ? fmt::format("{:.3g} mJ", 1e3 * joules) : fmt::format("{:.4g} J", joules);
 }
 
-/// "a=2048 b=4096 c=6144", axes of one element left out.
+/// Writes "a=2048 b=4096 c=6144", without axes of one element.
 std::string shape_cell(const StepEntryAnswer& entry) {
   NamedSizes shape;
   for (const auto& [axis, size] : entry.shape) {

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t page_width = 100;
 constexpr std::size_t entry_width = 11;
 
-/// "label      text", broken into lines where it is long.
+/// Writes "label text", broken into lines if it is long.
 std::string entry(std::string_view label, std::string_view text, const Style& style) {
   const std::string indent(entry_width, ' ');
   std::string padded(label);
@@ -46,12 +46,12 @@ std::string kernel_text(const Head& head) {
   return head.gpu ? "none: the ideal mapping, whose time is a bound" : "";
 }
 
-/// What stops the next block, in the machine's words.
+/// Names the resource that stops another block, in the machine's words.
 std::string limit_text(const Vocabulary& terms, const std::string& limit) {
   return limit == "shared memory" ? terms.memory : limit;
 }
 
-/// "an SM", "a CU"
+/// Writes "an SM", "a CU".
 std::string a_node(const Vocabulary& terms) {
   const bool vowel = terms.node == "SM" || terms.node.starts_with('A');
   return (vowel ? "an " : "a ") + terms.node;
@@ -67,7 +67,7 @@ std::string prediction_line(const PredictedAnswer& predicted) {
   return text;
 }
 
-/// "sustained; in a burst of some tens of milliseconds 694 us at 1.56 GHz", where the load decides the time.
+/// Writes "sustained; in a burst of some tens of milliseconds 694 us at 1.56 GHz", if the load decides the time.
 std::string load_line(const Head& head, const PredictedAnswer& predicted) {
   const CardConditions& conditions = head.conditions;
   constexpr double same = 1e-3;  // of the time
@@ -113,7 +113,7 @@ std::string violation_text(const std::vector<ViolationAnswer>& violations) {
   return text;
 }
 
-/// The real-valued minimum and the exact one of the level that --tile addresses.
+/// Writes the real-valued and the exact minimum of the level that --tile addresses.
 std::string optimum_text(const OptimumAnswer& optimum, bool values, const Mask& mask, const Style& style) {
   const auto amount = [&](double number) {
     const auto whole = static_cast<std::int64_t>(std::round(number));
@@ -137,7 +137,7 @@ std::string optimum_text(const OptimumAnswer& optimum, bool values, const Mask& 
   return text;
 }
 
-/// All levels together, and what their pipes must bring.
+/// Writes the laws of all levels, and what their pipes must bring.
 std::string laws_text(const Laws& laws, const Head& head, const std::vector<LevelAnswer>& levels, const Style& style) {
   std::string text = entry("all levels", weighted_text(laws, head.mask, levels), style);
   if (!laws.crossings.empty()) text += entry("clusters", crossings_text(laws), style);
@@ -150,7 +150,7 @@ std::string formula_text(const FormulaAnswer& formula, const Style& style) {
   return entry("formula", "H = " + formula.transfer, style) + entry("", "M = " + formula.memory, style);
 }
 
-/// A bound is called one.
+/// Writes the least time; a bound is called a bound.
 std::string least_text(const PredictedAnswer& predicted) {
   return (predicted.at_least ? ">= " : "") + time_text(predicted.time);
 }
@@ -226,7 +226,7 @@ std::string occupancy_text(const Vocabulary& terms, const OccupancyAnswer& fit) 
   return fit.limited_by.empty() ? text : text + ", limited by " + limit_text(terms, fit.limited_by);
 }
 
-/// "flash_decoding 20.26 us, attention_sm90 71.54 us (bundled), and 9 more", the fastest first.
+/// Lists kernels, fastest first: "flash_decoding 20.26 us, attention_sm90 71.54 us (bundled), and 9 more".
 std::string kernels_text(const SelectAnswer& answer) {
   constexpr std::size_t shown = 4;
   std::string text;
@@ -240,7 +240,8 @@ std::string kernels_text(const SelectAnswer& answer) {
   return text;
 }
 
-/// "; flash_decoding, which is not bundled, takes 20.26 us and is 3.5 times as fast", where that is worth saying.
+/// Mentions a faster kernel if it is worth it: "; flash_decoding, which is not bundled, takes 20.26 us and is 3.5 times
+/// as fast".
 std::string faster_kernel_text(const SelectAnswer& answer) {
   constexpr double worth_saying = 1.2;
   if (answer.kernels.empty() || !answer.predicted) return "";

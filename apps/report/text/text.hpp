@@ -13,22 +13,22 @@ namespace napkin::report {
 [[nodiscard]] std::string text_of(const SelectAnswer& answer, const Style& style);
 [[nodiscard]] std::string text_of(const FamilyAnswer& answer, const Style& style);
 
-/// What was asked, of a machine: algorithm, shape, kernel, tile.
+/// Writes the question on a machine: algorithm, shape, kernel, tile.
 [[nodiscard]] std::string heading(const Head& head, const Style& style);
-/// One line of an answer: "label      text", broken where it is long.
+/// Writes a line of an answer: "label text", broken if it is long.
 [[nodiscard]] std::string labelled(std::string_view label, std::string_view text, const Style& style);
 
-/// "q=128 x=176 stages=2 overlap=on"
+/// Writes a tile: "q=128 x=176 stages=2 overlap=on".
 [[nodiscard]] std::string text_of(const TileValues& tile);
-/// Only the knobs that differ from `other`.
+/// Writes the knobs that differ from `other`.
 [[nodiscard]] std::string differences(const TileValues& tile, const TileValues& other);
-/// "b=2 h=16 q=8192"
+/// Writes sizes: "b=2 h=16 q=8192".
 [[nodiscard]] std::string text_of(const NamedSizes& sizes);
-/// "tensor 93%  special 60%", busiest first.
+/// Writes pipes, busiest first: "tensor 93% special 60%".
 [[nodiscard]] std::string text_of_pipes(const PredictedAnswer& predicted);
-/// "4 parts of each result, in l2 by turns: 12.6 MB in, 12.6 MB out; 4 turns, 2.4 us"
+/// Writes "4 parts of each result, in l2 by turns: 12.6 MB in, 12.6 MB out; 4 turns, 2.4 us".
 [[nodiscard]] std::string combine_text(const CombineAnswer& combine);
-/// What the levels move and what they hold: one table in the abstract machine's values, two in bytes.
+/// Writes the bytes that levels move and hold: one table in the abstract machine's values, two in bytes.
 [[nodiscard]] std::string table_of(const std::vector<LevelAnswer>& levels, bool values, const Style& style);
 
 }  // namespace napkin::report

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int chart_columns = 100;
 
-/// A letter for each node, in the graph's order.
+/// Returns a letter for each node, in the graph's order.
 char letter(int node) { return static_cast<char>(node < 26 ? 'a' + node : 'A' + (node - 26) % 26); }
 
 std::string chart(const TimelineAnswer& r) {
@@ -43,7 +43,7 @@ std::string chain(const std::vector<std::string>& nodes) {
   return out.empty() ? "none" : out;
 }
 
-/// Busy share of each pipe in the steady state.
+/// Returns the busy share of each pipe in the steady state.
 std::vector<std::pair<std::string, double>> pipes_of(const TimelineAnswer& r) {
   std::vector<std::pair<std::string, double>> out;
   double tensor = 0, copies = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// These functions show who runs when: the run of an event graph as text, SVG, JSON and a trace that Perfetto and
+// These functions print the simulated run of an event graph as text, SVG, JSON and a trace that Perfetto and
 // chrome://tracing open.
 
 #include <string>
@@ -12,9 +12,9 @@ namespace napkin::report {
 
 [[nodiscard]] std::string text_of(const TimelineAnswer& report, const Style& style);
 [[nodiscard]] Json json_of(const TimelineAnswer& report);
-/// A self-contained SVG document.
+/// Writes a self-contained SVG document.
 [[nodiscard]] std::string svg_of(const TimelineAnswer& report);
-/// Trace Event Format: one complete event a span, a clock shown as a microsecond.
+/// Writes the Trace Event Format: a complete event for each span, a clock shown as a microsecond.
 [[nodiscard]] std::string perfetto_of(const TimelineAnswer& report);
 
 }  // namespace napkin::report

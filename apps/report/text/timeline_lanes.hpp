@@ -10,7 +10,7 @@
 
 namespace napkin::report {
 
-/// One row.
+/// A row of the drawing.
 struct Lane {
   std::string name;  ///< "copies", "tensor", "consumer 1"
   NodeKind kind = NodeKind::thread;
@@ -20,9 +20,9 @@ struct Lane {
 };
 
 [[nodiscard]] std::vector<Lane> lanes_of(const TimelineAnswer& r);
-/// "P.exp 3 [1]": node, iteration, and the instance where there are several.
+/// Writes "P.exp 3 [1]": node, iteration, and the instance if there are several.
 [[nodiscard]] std::string label_of(const TimelineAnswer& r, const TimelineSpan& s);
-/// "special beside the tensor unit"
+/// Names a pipe: "special beside the tensor unit".
 [[nodiscard]] std::string pipe_name(const BusiestPipe& pipe);
 
 }  // namespace napkin::report

@@ -26,16 +26,16 @@ struct Colour {
     const auto byte = [](double v) { return static_cast<int>(std::lround(255 * v)); };
     return fmt::format("#{:02x}{:02x}{:02x}", byte(r), byte(g), byte(b));
   }
-  /// Relative luminance (WCAG 2.1, section "relative luminance").
+  /// Returns the relative luminance (WCAG 2.1, section "relative luminance").
   [[nodiscard]] double luminance() const {
     const auto linear = [](double v) { return v <= 0.03928 ? v / 12.92 : std::pow((v + 0.055) / 1.055, 2.4); };
     return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
   }
-  /// Black or white, whichever has the larger contrast (L1 + 0.05) / (L2 + 0.05).
+  /// Returns black or white, whichever has the larger contrast (L1 + 0.05) / (L2 + 0.05).
   [[nodiscard]] const char* ink() const { return luminance() > 0.179 ? "#111" : "#fff"; }
 };
 
-/// Of the cylinder of hue, saturation and lightness.
+/// Converts hue, saturation and lightness to a colour.
 Colour colour_of(double hue, double saturation, double lightness) {
   const auto channel = [&](double n) {
     const double k = std::fmod(n + hue / 30, 12);
@@ -44,11 +44,11 @@ Colour colour_of(double hue, double saturation, double lightness) {
   return {channel(0), channel(8), channel(4)};
 }
 
-/// "P" of "P.exp", "load K" of itself.
+/// Returns the operation of a node: "P" for "P.exp", "load K" for itself.
 std::string operation_of(const std::string& node) { return node.substr(0, node.find('.')); }
 
-/// A colour for each node: hues apart for operations, shades apart for an operation's steps. Of operations of one step,
-/// such as copies, neighbours are dark and light in turn, so that many still look unlike one another.
+/// Returns a colour for each node: hues apart for operations, shades apart for an operation's steps. Operations of a
+/// single step, such as copies, alternate between dark and light, so that many are still distinct.
 std::vector<Colour> colours_of(const EventGraph& graph) {
   std::map<std::string, std::vector<std::size_t>> steps;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) steps[operation_of(graph.nodes[n].name)].push_back(n);
@@ -105,7 +105,7 @@ class Chart {
                            r_.period.clocks, pipe_name(r_.period.pipe), r_.period.pipe.clocks, r_.period.cycle.clocks));
   }
 
-  /// A line for each steady iteration's length, and the axis with its unit.
+  /// Draws a line for each steady iteration's length, and the axis with its unit.
   [[nodiscard]] std::string grid(int bottom) const {
     std::string out;
     for (int i = 0; i * r_.period.clocks <= r_.run.clocks; ++i) {
@@ -119,14 +119,15 @@ class Chart {
                              escaped(r_.words.node));
   }
 
-  /// A cycle names the instance only of nodes that have several: "P.exp[0]", "load K".
+  /// Returns true if the span is on the critical cycle, which names the instance only of nodes with several:
+  /// "P.exp[0]", "load K".
   [[nodiscard]] bool critical(const TimelineSpan& s) const {
     const std::string& name = r_.graph.node(s.node).name;
     const bool several = r_.graph.instances[static_cast<std::size_t>(s.node)] > 1;
     return critical_.contains(several ? fmt::format("{}[{}]", name, s.instance) : name);
   }
 
-  /// The longest label that the bar has room for, or none.
+  /// Returns the longest label that fits in the bar, or none.
   [[nodiscard]] std::string shown(const TimelineSpan& s, double width) const {
     for (const std::string& text : {label_of(r_, s), r_.graph.node(s.node).name}) {
       if (static_cast<double>(text.size()) * character + 6 <= width) return text;
@@ -173,7 +174,7 @@ class Chart {
     });
   }
 
-  /// The colours of operations whose bars have no room for a name; `height` is where the picture ends.
+  /// Draws the legend: colours of operations whose bars have no room for a name. `height` is set to the picture's end.
   [[nodiscard]] std::string legend(int y, int& height) const {
     std::string out;
     int x = 12;

@@ -15,7 +15,7 @@
 namespace napkin {
 namespace {
 
-/// Bytes of a row of what a block's copy brings.
+/// Returns the bytes of a row that a block's copy loads.
 Count row_bytes(const PlacedDiagram& placed, const Crossing& crossing) {
   const AxisId last = placed.axes_of(crossing).back();
   const bool streams = placed.streamed->stream && *placed.streamed->stream == last;
@@ -23,7 +23,7 @@ Count row_bytes(const PlacedDiagram& placed, const Crossing& crossing) {
   return bytes_of(columns, crossing.type).value;
 }
 
-/// The level that device memory fills.
+/// Returns the level that device memory fills.
 LevelId top_cache(const PlacedDiagram& placed) {
   LevelId at = placed.block().level;
   while (at > 0 && placed.machine->levels[static_cast<std::size_t>(at)].parent > 0)
@@ -33,13 +33,13 @@ LevelId top_cache(const PlacedDiagram& placed) {
 
 double latency_of(const Pipe* pipe) { return pipe != nullptr && pipe->latency ? pipe->latency->value : 0; }
 
-/// Bytes a clock that a node gets of what other blocks read too; 0 where no other block does.
+/// Returns the bytes a clock at which a node loads what other blocks read too; 0 if no other block does.
 double shared_rate(const PlacedDiagram& placed, const Crossing& crossing) {
   return read_by_others(placed, crossing) ? placed.machine->constant_or("l2_bandwidth_shared_tile", 0) : 0;
 }
 
-/// Bytes a clock that a node gets from device memory: blocks start and end in step, so that each node at work has its
-/// share of the bandwidth.
+/// Returns the bytes a clock that a node gets from device memory. Blocks start and end in step, so each working node
+/// has an equal share of the bandwidth.
 double device_rate(const PlacedDiagram& placed) {
   const Machine& machine = *placed.machine;
   const Pipe* pipe = machine.pipe_into(top_cache(placed));
@@ -48,8 +48,8 @@ double device_rate(const PlacedDiagram& placed) {
   return rate > 0 ? rate / clock.value / real(nodes_at_work(machine, placed.blocks)) : INFINITY;
 }
 
-/// Until a load's first bytes are there, from device memory (`far`) or the L2; of threads that ask and do not wait,
-/// while all nodes copy: of a chunk that comes by way of registers too. 0: not known.
+/// Returns the clocks until a load's first bytes arrive, from device memory (`far`) or the L2, while all nodes copy and
+/// threads do not wait; a chunk loaded through registers counts as cp.async. 0: not known.
 double load_latency(const PlacedDiagram& placed, const Crossing& crossing, bool far, bool once) {
   const Machine& machine = *placed.machine;
   const CopyEngine engine = crossing.engine;
@@ -116,7 +116,7 @@ AskedCopy asked_copy(const PlacedDiagram& placed, const Crossing& crossing) {
 
 namespace {
 
-/// Elements of the last block that lie beyond the array: all of a block without rows.
+/// Returns the elements of the last block that lie beyond the array: all of a block without rows.
 Count beyond_array(const PlacedDiagram& placed, AxisId axis) {
   const auto a = static_cast<std::size_t>(axis);
   const Count beyond = placed.block().groups_of[a] * placed.block().extent[a] - placed.problem->sizes[a];
@@ -128,8 +128,8 @@ bool is_boxes_of_loop(const PlacedDiagram& placed, const Crossing& c) {
          c.engine == CopyEngine::tma;
 }
 
-/// Along which a chunk's boxes have rows beyond the array, and what share of them; columns outside cost no more than
-/// columns inside.
+/// The axis along which most rows of a chunk's boxes lie beyond the array, and their share. Columns outside cost no
+/// more than columns inside.
 struct Outside {
   AxisId axis = -1;
   double share = 0;
@@ -197,7 +197,7 @@ double neighbours(const PlacedDiagram& placed) {
   return in_step(*placed.problem) ? placed.machine->constant_or("l2_neighbours", 0) : 0;
 }
 
-/// Blocks whose lines may come together.
+/// Returns the number of blocks whose requests for a line may be merged.
 double side_by_side(const PlacedDiagram& placed) { return std::min(neighbours(placed), real(placed.blocks)); }
 
 }  // namespace
@@ -248,8 +248,8 @@ double first_touch_latency(const PlacedDiagram& placed) {
 
 namespace {
 
-/// The thread that asks shares its scheduler with a warp of every other warpgroup: each beyond those of the measurement
-/// of `tma_box` slows it.
+/// Returns the factor by which the asking thread is slowed: it shares its scheduler with a warp of every other
+/// warpgroup, and each beyond those of the measurement of `tma_box` slows it.
 double slowed(const PlacedDiagram& placed) {
   const Machine& machine = *placed.machine;
   const double box = machine.constant_or("tma_box", 0), beside = machine.constant_or("tma_box_beside", 0);

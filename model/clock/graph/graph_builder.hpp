@@ -15,7 +15,7 @@
 
 namespace napkin {
 
-/// Iterations that an edge with so many tokens lets its end run ahead.
+/// Returns the iterations that an edge with so many tokens lets its target run ahead.
 [[nodiscard]] inline int delay_of(std::int64_t tokens, int ahead) {
   return std::max(static_cast<int>(tokens) - ahead, 0);
 }
@@ -30,31 +30,31 @@ class GraphBuilder {
     return p_.agents[static_cast<std::size_t>(node.agent)];
   }
 
-  /// The operations that have nodes: where threads wait for products as the mapping lists them, which is how they run.
+  /// Returns the operations that have nodes; if threads wait for products, in the mapping's order, in which they run.
   [[nodiscard]] std::vector<const PlacedOperation*> in_order() const;
 
   // graph_threads.cpp
-  /// Agents of fewer warps than there are schedulers run one on each scheduler: as many agents as there are schedulers,
-  /// or all agents, are one instance.
+  /// Returns the number of an agent's instances. Agents of fewer warps than schedulers run one on each scheduler: as
+  /// many agents as there are schedulers, or all agents, form one instance.
   [[nodiscard]] double instances(int agent) const;
-  /// The unit whose work in the loop is in steps, where the machine's rates of that are known; else -1.
+  /// Returns the unit whose loop work is in steps, if the machine's rates for it are known; else -1.
   [[nodiscard]] UnitId in_steps() const;
   [[nodiscard]] const Unit& unit_of(const PlacedWork& work) const;
   [[nodiscard]] double issue_rate() const;
-  /// Clocks of an instruction that waits for the one before.
+  /// Returns the clocks of an instruction that waits for the one before.
   [[nodiscard]] double serial_clocks() const;
   [[nodiscard]] bool named(const std::string& node) const;
   void operation(const PlacedOperation& op);
   // Work that no edge names belongs to the piece before it.
   void work(const std::string& output, std::size_t first, const PlacedOperation& op, const PlacedWork& each);
-  /// What control code takes of work in steps, clocks of a scheduler's unit an instruction.
+  /// Adds the time that control code takes from work in steps, in a scheduler's clocks an instruction.
   void beside_steps(EventNode& into, double instructions) const;
   void demand(std::vector<double>& pipes, int of_unit, double results) const;
-  /// Work that stands among the products of a later operation, which the same threads issue.
+  /// Adds work that is interleaved with the products of a later operation, which the same threads issue.
   void among(const PlacedWork& each, int by);
   [[nodiscard]] double warps(const EventNode& node) const;
   [[nodiscard]] int agent_of(const PlacedOperation& op, const WorkMapping& work) const;
-  /// Schedulers over those that a node's warps run on.
+  /// Returns the number of all schedulers over those that a node's warps use.
   [[nodiscard]] double idle_schedulers(const EventNode& node) const;
   // Fewer warps than schedulers cannot use the whole of a pipe, but of shared memory's port, which all share.
   [[nodiscard]] double alone(const EventNode& node, const std::vector<double>& demand) const;
@@ -62,18 +62,18 @@ class GraphBuilder {
 
   // graph_tensor.cpp
   void tensor(const std::string& name, const PlacedOperation& op);
-  /// A product whose threads wait for it reads and writes registers for several clocks, in which its scheduler issues
-  /// nothing else: one more pipe, of what every instruction takes of the schedulers' ports to their registers.
+  /// Adds a pipe for the schedulers' register ports: a product whose threads wait for it uses them for several clocks,
+  /// in which its scheduler issues nothing else.
   void register_ports();
   [[nodiscard]] double round_robin_wait(int agent, double instances) const;
-  /// At each barrier that ends an iteration, of threads that wait for their products.
+  /// Adds waits at each barrier that ends an iteration of threads that wait for their products.
   void add_round_robin_waits();
 
   // graph_copies.cpp
   // The buffer that a name says: the array's, or the variable's, on its way into the block's level or up from it.
   [[nodiscard]] const Crossing* crossing_of(const std::string& name) const;
   void copy(const std::string& name);
-  /// Whose instances have their rows moved each by itself; -1: the block's all at once.
+  /// Returns the agent whose instances each move their own rows; -1: the block moves all at once.
   [[nodiscard]] int mover_of(const Crossing& crossing) const;
   [[nodiscard]] const std::string& variable_name(int variable) const;
   // A thread that asks for copies waits for their buffer; then it asks for box after box, while they come already.
@@ -81,15 +81,15 @@ class GraphBuilder {
   [[nodiscard]] bool is_asked_for(const std::string& copy) const;
   [[nodiscard]] bool asks_for_copies() const;
   [[nodiscard]] bool asks(const EventNode& node) const;
-  /// Whether the block's own threads ask for that copy, in program order.
+  /// Returns true if the block's own threads make that copy, in program order.
   [[nodiscard]] bool by_threads(const std::string& copy) const;
 
   // graph_cores.cpp
-  /// A copy on its way through memories side by side, by the engine that serves its pipe.
+  /// Adds a copy between memories side by side, on the engine that serves its pipe.
   void copy_between(const std::string& name);
   [[nodiscard]] const Crossing* way_of(const std::string& name) const;
   [[nodiscard]] int engine_named(const std::string& name);
-  /// A core runs its operations one after the other, in the mapping's order, each so many iterations ahead.
+  /// Adds the edges of a core, which runs its operations in the mapping's order, some of them iterations ahead.
   void cores_in_order();
   void copies_in_order();
   [[nodiscard]] std::size_t place_in_mapping(int node) const;
@@ -100,12 +100,14 @@ class GraphBuilder {
   [[nodiscard]] std::optional<int> agent_named(const std::string& name) const;
   [[nodiscard]] int id(const EdgeMapping& edge, const std::string& name) const;
   void add(const EdgeMapping& edge);
-  /// Nothing ever begins on a cycle whose waits are all of one iteration: an Error at the line of one of its edges.
+  /// Throws Error, at the line of an edge, for a cycle whose waits all lie within one iteration: nothing on it ever
+  /// begins.
   void refuse_dead_cycles() const;
   void follow_waits(int node, std::vector<int>& state, std::vector<std::size_t>& way) const;
-  /// Whether the tensor operation's instructions are issued by a thread that those of `from` must tell first.
+  /// Returns true if another thread, which those of `from` must signal first, issues the tensor operation's
+  /// instructions.
   [[nodiscard]] bool another_issues(const EventNode& from, const EventNode& to) const;
-  /// What threads write to shared memory, asynchronous readers see after a fence and a barrier.
+  /// Returns true if the node's threads write to shared memory: asynchronous readers need a fence and a barrier first.
   [[nodiscard]] bool stores(const EventNode& node) const;
   [[nodiscard]] std::int64_t value_of(const Value& value) const;
   // A thread runs its nodes one after the other, iteration after iteration, and block after block.
@@ -114,18 +116,18 @@ class GraphBuilder {
   [[nodiscard]] std::vector<int> threads_of(int agent, Phase phase) const;
 
   const PlacedDiagram& p_;
-  std::vector<const EdgeMapping*> edges_;              // that hold
-  std::map<std::size_t, const EdgeMapping*> said_by_;  // by place among the graph's edges: what the mapping says
-  std::vector<int> pipe_of_;                           // by unit
+  std::vector<const EdgeMapping*> edges_;              // edges whose guards hold
+  std::map<std::size_t, const EdgeMapping*> said_by_;  // the mapping's edge for an index into the graph's edges
+  std::vector<int> pipe_of_;                           // pipe of each unit
   std::vector<std::pair<std::string, int>> last_of_;
-  double ahead_ = 0;         // clocks by which a buffer's copies asked for so far are there before the pipe is free
-  std::vector<int> fenced_;  // nodes behind which threads pass a fence and a barrier
-  bool cores_ = false;       // agents are cores of the machine
-  bool waits_for_products_ = false;                       // threads do, for some operation of the loop
-  UnitId in_steps_ = -1;                                  // whose work is in steps; -1: none's
-  int port_pipe_ = -1;                                    // that of the node's memory
-  std::map<std::string, std::vector<double>> among_;      // demands of work that stands among an operation's products
-  std::vector<std::pair<std::size_t, double>> products_;  // by node: instructions whose threads wait for them
+  double ahead_ = 0;                 // clocks by which a buffer's copies asked for so far end before the pipe is free
+  std::vector<int> fenced_;          // nodes behind which threads pass a fence and a barrier
+  bool cores_ = false;               // true if agents are cores of the machine
+  bool waits_for_products_ = false;  // true if threads wait for products of an operation in the loop
+  UnitId in_steps_ = -1;             // unit whose work is in steps; -1: no unit's
+  int port_pipe_ = -1;               // pipe of the node's memory port
+  std::map<std::string, std::vector<double>> among_;      // demands of work placed among an operation's products
+  std::vector<std::pair<std::size_t, double>> products_;  // nodes whose threads wait for products; their instructions
   EventGraph g_;
 };
 

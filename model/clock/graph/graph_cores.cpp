@@ -6,7 +6,7 @@
 
 namespace napkin {
 
-/// The way into the variable that the name says, or up out of it.
+/// Returns the crossing into the variable that the name says, or out of it.
 const Crossing* GraphBuilder::way_of(const std::string& name) const {
   const bool store = name.starts_with("store ");
   const std::string what = name.substr(name.find(' ') + 1);
@@ -41,7 +41,7 @@ void GraphBuilder::copy_between(const std::string& name) {
   into.engine = engine_named(pipe->engine.empty() ? pipe->name : pipe->engine);
 }
 
-/// Where the operation that the node belongs to stands in the mapping.
+/// Returns the mapping's index of the operation that the node belongs to.
 std::size_t GraphBuilder::place_in_mapping(int node) const {
   const std::string& name = g_.node(node).name;
   const auto& all = p_.mapping->operations;
@@ -57,8 +57,8 @@ int GraphBuilder::ahead_of(int node) const {
   return static_cast<int>(value_of(*p_.mapping->operations[place].ahead));
 }
 
-/// In round r a core runs iteration r + ahead of each operation: what follows in the round waits for that, and the
-/// round's first for the last of the round before.
+/// Adds a core's program order: in round r it runs iteration r + ahead of each operation; each operation waits for the
+/// previous in the round, and the round's first for the last of the round before.
 void GraphBuilder::cores_in_order() {
   for (int a = 0; a < static_cast<int>(p_.agents.size()); ++a) {
     std::vector<int> loop;
@@ -93,7 +93,7 @@ void GraphBuilder::cores_in_order() {
   copies_in_order();
 }
 
-/// What a loop's copies take from what is loaded once a block, later iterations ask for behind the first.
+/// Orders the loop's copies that wait for data loaded once a block: later iterations' requests follow the first's.
 void GraphBuilder::copies_in_order() {
   std::vector<int> copies;
   for (const EventEdge& edge : g_.edges) {

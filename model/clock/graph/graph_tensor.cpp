@@ -11,7 +11,8 @@ namespace napkin {
 
 namespace {
 
-/// Clocks from one instruction's last clock on the pipe to the end of the wait for it: the largest n measured.
+/// Returns the clocks from an instruction's last clock on the pipe to the end of the wait for it, at the largest n
+/// measured.
 double tail_of(const TensorInstruction& instruction, bool a_from_registers) {
   double tail = 0;
   for (const InstructionTiming& row : instruction.timing) {
@@ -71,8 +72,8 @@ void GraphBuilder::register_ports() {
   }
 }
 
-/// Clocks from one meeting of so many instances to the next, beyond what a run has in which they go in step: those that
-/// took turns on the fullest pipe wait at the barrier for the last one. (model/README.md, "Time: the event graph")
+/// Returns the extra clocks between two barriers of so many instances: in a run they go in step, but those that take
+/// turns on the fullest pipe wait for the last one. (model/README.md, "Time: the event graph")
 double GraphBuilder::round_robin_wait(int agent, double instances) const {
   double alone = 0, in_step = 0;
   std::vector<double> work(g_.pipes.size(), 0.0);

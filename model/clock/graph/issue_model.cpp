@@ -7,19 +7,19 @@
 namespace napkin {
 namespace {
 
-/// What others get of shared memory's port beside operands that fill it.
+/// Returns the share of shared memory's port left to others beside operands that fill it.
 double least_port(const Machine& machine) {
   const Unit* port = machine.port();
   return port != nullptr ? machine.constant_or("shared_port_least", 0) / port->per_clock.best().value : 1;
 }
 
-/// Shares of a unit's rate by instances at work: those of few of them, and of as many as were measured or more.
+/// The shares of a unit's rate by working instances: for few, and for as many as were measured or more.
 struct Shares {
   std::array<double, 2> few = {1, 1};
   double all = 1;
 };
 
-/// Where the rates of few instances are not known, that of all stands for them.
+/// Makes the shares of a list of rates; without rates for few instances, that of all counts for them.
 Shares shares_of(const std::vector<Number>& rates, double rate) {
   Shares out;
   if (rates.empty()) return out;

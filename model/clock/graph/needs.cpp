@@ -15,7 +15,7 @@
 namespace napkin {
 namespace {
 
-/// What of a tile decides which numbers are read.
+/// The features of a tile that decide which numbers are read.
 struct Features {
   bool loads = false, boxes = false, own_copies = false, stored_boxes = false, multicast = false;
   bool added = false, asynchronous = false, waiting = false, bits_8 = false, bits_16 = false, serial = false,
@@ -49,7 +49,7 @@ struct Features {
   }
 };
 
-/// Calls visit(what, name, known, without): "constants." and "tma_box".
+/// The walk over a tile's numbers, which calls visit(what, name, known, without), with "constants." and "tma_box".
 template <class Visit>
 class NeedsWalk {
  public:
@@ -76,7 +76,7 @@ class NeedsWalk {
     say("power.", "limit", machine_.power.limit.has_value(), Without::less);  // no limit
     say("power.", "idle", machine_.power.idle.has_value(), Without::less);    // none
   }
-  /// What any clock reads.
+  /// Adds the numbers that any prediction reads.
   void rest() {
     // The maximum clock, else the base.
     say("clocks.", "tensor", machine_.clocks.tensor.has_value(), Without::less);

@@ -10,26 +10,26 @@
 
 namespace napkin {
 
-/// What a clock does where the number is missing.
+/// The treatment of a missing number.
 enum class Without {
-  no_graph,  ///< there is no event graph: the roofline bounds
-  no_power,  ///< the power is not known, and the clock is assumed
-  less       ///< the effect is left out, or a coarser number stands for it, as needs.cpp says beside each
+  no_graph,  ///< no event graph: the roofline gives a bound
+  no_power,  ///< no power, and an assumed clock
+  less       ///< no effect, or a coarser number, as needs.cpp lists it
 };
 
 struct Need {
-  std::string name;  ///< as in numbers_of(): "constants.tma_box", "pipes.l2.latency"
+  std::string name;  ///< name, as in numbers_of(): "constants.tma_box", "pipes.l2.latency"
   bool known = false;
   Without without = Without::less;
 };
 
-/// Every number that the time of the tile may rest on beyond those that no profile can leave out.
+/// Lists every number that the tile's time may depend on, except those that each profile has.
 [[nodiscard]] std::vector<Need> needs_of(const PlacedDiagram& placed);
 
-/// Whether all that the event graph needs is known.
+/// Returns true if the machine has every number that the event graph needs.
 [[nodiscard]] bool graph_needs_known(const PlacedDiagram& placed);
 
-/// Whether all energies of the tile's work are known, so that the power and the clock follow.
+/// Returns true if all energies of the tile's work are known, so that power and clock follow.
 [[nodiscard]] bool power_needs_known(const PlacedDiagram& placed);
 
 }  // namespace napkin

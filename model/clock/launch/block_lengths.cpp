@@ -15,14 +15,15 @@ constexpr double most_rounds = 32;  // of blocks on all nodes, which are put ont
 using Dealt = BlockLengths::Dealt;
 using Outcome = BlockLengths::Outcome;
 
-/// Blocks that go to the first node that is free, at one e / c, and between which others they go the same way: as long
-/// as of any two ends that were compared the earlier one stays no later.
+/// An assignment of blocks to the first free node at one e / c, and the range of e / c over which it stays: for any two
+/// ends that were compared, the earlier one stays no later.
 class Nodes {
  public:
   Nodes(int nodes, double iteration, double beyond)
       : nodes_(nodes), iteration_(iteration), beyond_(beyond), free_(1, {0, {}, nodes}) {}
 
-  /// Nodes that are free at the same clock take blocks of one length together: they are free again at the same clock.
+  /// Runs `blocks` blocks of that length. Nodes that are free at the same clock take theirs together, and are free
+  /// again at the same clock.
   void run(double length, std::int64_t blocks) {
     const bool takes_time = clocks_of({length, 1}) > 0;
     if (takes_time)
@@ -49,7 +50,7 @@ class Nodes {
   }
 
  private:
-  /// Nodes that are free from the same clock on, since they have run the same.
+  /// The nodes that are free from the same clock on, since they have run the same.
   struct Free {
     double at = 0;
     Dealt run;
@@ -64,7 +65,7 @@ class Nodes {
     const Dealt run{one.run.iterations + more.iterations, one.run.blocks + more.blocks};
     return {clocks_of(run), run, nodes};
   }
-  /// Clocks that are no more than 0 stay so from least_ to most_.
+  /// Narrows [least_, most_] to the values of e / c for which those clocks stay at or below 0.
   void stays_negative(const Dealt& clocks) {
     if (clocks.blocks > 0) most_ = std::min(most_, -clocks.iterations / clocks.blocks);
     if (clocks.blocks < 0) least_ = std::max(least_, -clocks.iterations / clocks.blocks);
@@ -88,8 +89,8 @@ class Nodes {
     head_ = 0;
   }
 
-  /// Runs more blocks than there are nodes: first the blocks that begin before the last node is free, then whole
-  /// rounds, in which each node takes one block in turn. Returns how many blocks are left.
+  /// Runs more blocks than nodes: first those that begin before the last node is free, then whole rounds of a block for
+  /// each node. Returns the number of blocks left.
   std::int64_t run_many(const Dealt& block, std::int64_t blocks) {
     forget_ended();
     const Free last = free_.back();
@@ -118,12 +119,13 @@ class Nodes {
   std::size_t head_ = 0;
 };
 
-/// What nodes get of so many planes, whose first block goes to the first node, and which node the next block goes to.
+/// The work that nodes get from a number of planes dealt in turn, from the first node on, and the node that the next
+/// block goes to.
 struct InTurn {
   std::vector<Dealt> nodes;
   std::size_t next = 0;
 
-  /// Those planes, and the other ones behind them.
+  /// Returns the work of these planes followed by those of `other`.
   [[nodiscard]] InTurn and_then(const InTurn& other) const {
     InTurn out = *this;
     std::size_t node = next;
@@ -170,7 +172,7 @@ double BlockLengths::Outcome::busiest(double iteration, double beyond) const {
   return out;
 }
 
-/// Round robin, whatever blocks take. Planes are dealt out by doubling their number.
+/// Deals blocks out round robin, whatever their lengths, by doubling the number of planes.
 Outcome BlockLengths::dealt_out(BlockOrder order) const {
   InTurn planes{std::vector<Dealt>(static_cast<std::size_t>(nodes_)), 0}, all = planes;
   Dealt each;  // to every node
@@ -194,7 +196,7 @@ Outcome BlockLengths::dealt_out(BlockOrder order) const {
   return out;
 }
 
-/// Of equal length all planes' blocks in turn.
+/// Returns the blocks of all planes by length, longest first.
 std::vector<EqualBlocks> BlockLengths::longest_first() const {
   std::vector<EqualBlocks> runs(in_order_.rbegin(), in_order_.rend()), out;  // a causal plane's are sorted
   const auto longer = [](const EqualBlocks& a, const EqualBlocks& b) { return a.iterations > b.iterations; };
@@ -209,8 +211,8 @@ std::vector<EqualBlocks> BlockLengths::longest_first() const {
   return out;
 }
 
-/// As many planes as there are nodes give each node one plane's work: from `most_rounds` rounds of blocks on, further
-/// planes are added so, and only the rest of them is put onto nodes block by block.
+/// Assigns blocks to the first free node. As many planes as nodes give each node the work of one plane: beyond
+/// `most_rounds` rounds planes are added that way, and only the rest is assigned block by block.
 Outcome BlockLengths::to_first_free(BlockOrder order, double iteration, double beyond) const {
   const bool sorted = order == BlockOrder::longest_first;
   const std::vector<EqualBlocks> runs = sorted ? longest_first() : in_order_;

@@ -1,7 +1,7 @@
 #pragma once
-// launch_clocks puts blocks onto compute nodes and so gets from one block's clocks to a launch's: 1,024 equal blocks on
-// 132 nodes take what 8 blocks take one after the other; under a mask the busiest node decides. (model/README.md,
-// "Time: the launch")
+// launch_clocks computes a launch's clocks from one block's, by distributing blocks over compute nodes: 1,024 equal
+// blocks on 132 nodes take what 8 blocks take one after the other; under a mask the busiest node decides.
+// (model/README.md, "Time: the launch")
 
 #include <cstdint>
 #include <memory>
@@ -19,34 +19,32 @@
 namespace napkin {
 
 struct LaunchClocks {
-  double busiest = 0;  ///< of the node that runs longest, its blocks one after the other
-  double mean = 0;     ///< over the nodes: what a counter of active cycles reads where blocks persist
-  double longest = 0;  ///< of the longest block alone on a node: no launch ends before it
+  double busiest = 0;  ///< clocks of the node that runs longest
+  double mean = 0;     ///< mean over the nodes, as a counter of active cycles reads if blocks persist
+  double longest = 0;  ///< clocks of the longest block alone on a node, a lower bound of the launch
 };
 
-/// Clocks of a node for a launched block that has no rows of its sequence of a packed batch: one that a launch starts
-/// takes what a block that does nothing takes; tiles that blocks draw cost a draw from the L2 and its message to the
-/// block's other threads (eq. 15.4; a tile with rows hides it); tiles that are dealt out, nothing. (eq. 15.3)
+/// Returns the clocks that a node spends on a block without rows of its packed sequence: an idle block's if the launch
+/// starts it (eq. 15.3), the draw of a tile from the L2 and its message to the threads if tiles are drawn (eq. 15.4; a
+/// tile with rows hides it), none if they are dealt out.
 [[nodiscard]] double empty_block_clocks(const PlacedDiagram& placed);
 
-/// The blocks of a masked launch, put onto nodes: row i of a causal plane visits i + 1 chunks, in all planes.
-///
-/// Where one more iteration takes c clocks and a block e beyond its iterations, a node with I iterations in b blocks
-/// takes I c + b e. Which node gets which blocks depends on e / c alone, and only at some e / c does it change: in
-/// between, the busiest node's clocks are the largest of a few I c + b e. (model/README.md, "Time: the launch")
+/// The assignment of a masked launch's blocks to nodes. A node with I iterations in b blocks takes I c + b e, for c
+/// clocks an iteration and e a block; the assignment depends only on e / c, in steps, so the busiest node's clocks are
+/// the largest of a few I c + b e. (model/README.md, "Time: the launch")
 class BlockLengths {
  public:
   BlockLengths(std::vector<EqualBlocks> in_order, double planes, double nodes);
   [[nodiscard]] double busiest(BlockOrder order, double iteration, double beyond);
-  /// busiest() where blocks have been put onto nodes in that order at an e / c with the same outcome, else 0.
+  /// Returns busiest() if an assignment in that order at an equivalent e / c is known, else 0.
   [[nodiscard]] double busiest_at_least(BlockOrder order, double iteration, double beyond) const;
 
-  /// What a node runs.
+  /// The work of a node.
   struct Dealt {
     double iterations = 0, blocks = 0;
   };
-  /// What nodes run wherever `least` <= e / c <= `most`: of nodes with equally many blocks the one with the most
-  /// iterations.
+  /// The work of nodes for `least` <= e / c <= `most`. If several nodes have equal numbers of blocks, only the one with
+  /// most iterations.
   struct Outcome {
     BlockOrder order;
     double least, most;
@@ -62,85 +60,84 @@ class BlockLengths {
   [[nodiscard]] Outcome to_first_free(BlockOrder order, double iteration, double beyond) const;
   [[nodiscard]] std::vector<EqualBlocks> longest_first() const;
 
-  std::vector<EqualBlocks> in_order_;  ///< of one plane
+  std::vector<EqualBlocks> in_order_;  ///< runs of equal blocks of a plane
   std::int64_t planes_ = 1;
   int nodes_ = 1;
   std::vector<Outcome> outcomes_;
 };
 
-/// What a launch takes its clocks from beside its graph: it follows from a question's lengths and a tile's sizes and
-/// cluster, and tiles with equal sizes and clusters share it.
+/// The facts of a launch, beside its graph, that its clocks depend on. They follow from the question's lengths and the
+/// tile's sizes and cluster, so that tiles with equal ones share them.
 struct LaunchShape {
   Schedule who;
   double mean = 0;       ///< iterations of a block
-  bool unequal = false;  ///< a mask makes blocks unequally long
+  bool unequal = false;  ///< true if a mask makes blocks unequally long
   CutChunks cut;
-  UnsharedFraction alone = {};                 ///< unshared_fraction_in_any_order()
-  MeanBlock block, uncut;                      ///< of mean length: with the cut chunks, and without any
-  std::shared_ptr<BlockLengths> lengths = {};  ///< where they have been asked for
-  EdgeCopies edge = {};  ///< edge_copies(); its blocks are those of the node that has the most edge blocks
+  UnsharedFraction alone = {};                 ///< result of unshared_fraction_in_any_order()
+  MeanBlock block, uncut;                      ///< block of mean length with its cut chunks, and without any
+  std::shared_ptr<BlockLengths> lengths = {};  ///< lengths of unequal blocks, once they are asked for
+  EdgeCopies edge = {};  ///< result of edge_copies(); its blocks are those of the node with most edge blocks
   /// The sequences of one length of a packed batch.
   struct Part {
     double mean = 0;  ///< iterations of a block
     CutChunks cut;
-    MeanBlock block, uncut;  ///< as of the launch
+    MeanBlock block, uncut;  ///< blocks as in the launch
     double blocks = 0;
   };
   bool packed = false;
-  std::vector<Part> parts = {};  ///< of a packed batch: its sequences that are not empty, by length
-  double empty_blocks = 0;       ///< of a packed batch: without rows of their sequences
+  std::vector<Part> parts = {};  ///< packed batch: non-empty sequences, by length
+  double empty_blocks = 0;       ///< packed batch: blocks without rows of their sequences
   std::shared_ptr<const PackedBlocks> blocks =
-      nullptr;  ///< which sequence each works for, of orders that walk the axes as they are listed
+      nullptr;  ///< sequence of each block, for orders that walk the axes as listed
 };
 [[nodiscard]] LaunchShape launch_shape(const PlacedDiagram& placed);
-/// Takes what does not depend on the cluster's size from the shape of a tile with another cluster.
+/// Makes the shape from `like`, the shape of the same tile with another cluster, whose cluster-independent fields it
+/// reuses.
 [[nodiscard]] LaunchShape launch_shape(const PlacedDiagram& placed, const LaunchShape& like);
-/// Iterations of the blocks of one plane of the mask, in order; empty where blocks are equally long.
+/// Returns the iterations of the blocks of one plane of the mask, in order; empty if all blocks have equal lengths.
 [[nodiscard]] std::vector<double> block_lengths(const PlacedDiagram& placed);
 [[nodiscard]] BlockLengths block_lengths(const PlacedDiagram& placed, const LaunchShape& shape);
 
-/// Iterations of the node that has the most of them, in the kernel's order: columns of 32, 31, ... 1 blocks dealt in
-/// turn to 24 nodes give the first one 32 + 8. Of packed sequences at least so many. (eq. 12.2)
+/// Returns the most iterations of any node, in the kernel's order (a lower bound for packed sequences): columns of 32,
+/// 31, ... 1 blocks dealt in turn to 24 nodes give the first 32 + 8. (eq. 12.2)
 [[nodiscard]] double busiest_iterations(const PlacedDiagram& placed);
 
-/// Blocks one after the other on a node; of unequal length (masks) onto nodes in the kernel's order, as a knob `order`
-/// says: `persistent` deals them out round robin, else the next goes to the first node that is free, the longest first
-/// (`longest_first`) or in order (`grid`, or no such knob). With `grid` every block starts cold when its predecessor
-/// has ended; else blocks persist and overlap. Packed sequences: the blocks of the launch in its order, each with the
-/// length of its rows of its sequence; the middle of a long row of equal planes is spread evenly over the nodes.
+/// Computes the clocks of a launch. Unequal blocks are assigned to nodes in the kernel's order (model/README.md, "Time:
+/// the launch"); with `grid` every block starts cold after its predecessor, else blocks persist and overlap. A packed
+/// launch runs its blocks in its order.
 [[nodiscard]] LaunchClocks launch_clocks(const PlacedDiagram& placed, const EventGraph& graph, const Period& period);
 [[nodiscard]] LaunchClocks launch_clocks(const PlacedDiagram& placed, const EventGraph& graph, const Period& period,
                                          const LaunchShape& shape);
 
-/// What lies between two blocks of a node, whatever the graph.
+/// The clocks between two blocks of a node, which no graph changes.
 struct BlockEnds {
-  double start = 0;     ///< clocks until a node's first block does anything
-  double handover = 0;  ///< until the next block is launched, where blocks do not persist
+  double start = 0;     ///< clocks before a node's first block starts to work
+  double handover = 0;  ///< clocks until the next block is launched, unless blocks persist
   bool persist = false;
-  double empty = 0;  ///< empty_block_clocks()
+  double empty = 0;  ///< result of empty_block_clocks()
   bool operator==(const BlockEnds&) const = default;
 };
 [[nodiscard]] BlockEnds block_ends(const PlacedDiagram& placed);
 
-/// The blocks of a cluster meet before the first copy into another's memory, and before one leaves that others may
-/// write to: clocks of one meeting. The last one of a node lies behind its last block's end.
+/// Returns the clocks of one meeting of a cluster's blocks: they meet before the first copy into another's memory, and
+/// before a block exits that others may write to. A node's last meeting comes after its last block.
 [[nodiscard]] double meeting_of_cluster(const PlacedDiagram& placed);
 
-/// launch_clocks() of blocks that take those clocks, and one more iteration `iteration`: not of packed sequences.
+/// Computes launch_clocks() from a block's clocks and those of another iteration; not for packed sequences.
 [[nodiscard]] LaunchClocks launch_clocks(const PlacedDiagram& placed, const LaunchShape& shape, const BlockEnds& ends,
                                          BlockClocks block, double iteration);
-/// launch_clocks() of blocks in a given order; unequal blocks have the shape's lengths.
+/// Computes launch_clocks() for a given order; unequal blocks have the shape's lengths.
 [[nodiscard]] LaunchClocks launch_clocks(BlockOrder order, LaunchShape& shape, const BlockEnds& ends, BlockClocks block,
                                          double iteration);
 
-/// At most launch_clocks().busiest, without putting blocks of unequal length onto nodes: exact where all are equally
-/// long, else the mean over the nodes, and a block of mean length.
+/// Returns a lower bound of launch_clocks().busiest that assigns no blocks to nodes: exact for blocks of equal length,
+/// else from the mean over the nodes and a block of mean length.
 [[nodiscard]] double launch_clocks_bound(const LaunchShape& shape, const BlockEnds& ends, BlockClocks block,
                                          double iteration);
 
-/// A bound from below on the cycles of a launch whose block of mean length takes `block` clocks, with `blocks` resident
-/// on a node. Of packed sequences: the mean over the nodes; `block.first` is no later behind `block.next` than any
-/// part's first block behind its next ones.
+/// Returns a lower bound of a launch's cycles whose block of mean length takes `block` clocks, `blocks` of them
+/// resident on a node. For packed sequences the mean over the nodes; requires block.first - block.next <= first - next
+/// of every part.
 [[nodiscard]] double cycles_at_least(BlockOrder order, const LaunchShape& shape, const BlockEnds& ends,
                                      BlockClocks block, const Period& period, Count blocks);
 

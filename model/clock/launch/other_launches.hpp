@@ -14,13 +14,13 @@ namespace napkin {
 struct OtherLaunch {
   std::string name;
   Bytes read, written;
-  Seconds time;  ///< of its bytes over device memory's pipe, or the L2's where all of them stay there; and of a launch
+  Seconds time;  ///< time of a launch: its bytes over device memory's pipe, or over the L2's if all of them stay there
 };
 
-/// In the order of the mapping; `clock`: of what is stated a clock.
+/// Lists the launches beside the main one, in the mapping's order; `clock` converts rates a clock.
 [[nodiscard]] std::vector<OtherLaunch> other_launches(const PlacedDiagram& placed, Hertz clock);
 
-/// All of them together.
+/// Returns the time of all other launches.
 [[nodiscard]] Seconds time_of_other_launches(const PlacedDiagram& placed, Hertz clock);
 
 }  // namespace napkin

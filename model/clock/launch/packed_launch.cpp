@@ -12,18 +12,18 @@
 namespace napkin {
 namespace {
 
-/// What each node has run so far, and which is free first.
+/// A queue of nodes by the clocks that each has run so far, which gives the first free one.
 class FirstFree {
  public:
   explicit FirstFree(std::size_t nodes) : heap_(nodes) {
     for (std::size_t n = 0; n < nodes; ++n) heap_[n].node = n;
   }
   [[nodiscard]] std::size_t node() const { return heap_.front().node; }
-  /// Every node runs that many clocks more.
+  /// Adds that many clocks to every node.
   void run_all(double clocks) {
     for (Node& node : heap_) node.until += clocks;
   }
-  /// node() runs that many clocks more.
+  /// Adds that many clocks to the current node().
   void run(double clocks) {
     Node moved = heap_.front();
     moved.until += clocks;
@@ -48,9 +48,9 @@ class FirstFree {
   std::vector<Node> heap_;  // the least on top
 };
 
-/// The blocks of a packed batch, each with the clocks of its rows of its sequence. Where many neighbouring planes have
-/// sequences of one length, the first and the last planes are acted out, so many that each node has some of their
-/// blocks; the planes in the middle keep the nodes as far apart as they are, and give each node an even share.
+/// The launch of a packed batch, whose blocks have the clocks of their sequences' rows. If many
+/// neighbouring planes have sequences of one length, only the first and the last are simulated, enough of them to reach
+/// every node; the planes between add an even share to each node.
 class PackedLaunch {
  public:
   PackedLaunch(const PlacedDiagram& placed, const EventGraph& graph, const Period& period, const LaunchShape& shape)
@@ -102,7 +102,7 @@ class PackedLaunch {
 
   [[nodiscard]] double real_nodes() const { return static_cast<double>(busy_.size()); }
 
-  /// Planes after which the order of the blocks begins anew, a round; 0: it does not.
+  /// Returns the number of planes after which the order of blocks repeats, a round; 0: it does not.
   [[nodiscard]] std::int64_t planes_a_round() const {
     switch (sequence_.order()) {
       case BlockOrder::grid:
@@ -174,8 +174,8 @@ class PackedLaunch {
   FirstFree free_;
 };
 
-/// A draw of the next tile from the L2 and its message to the block's other threads (eq. 15.4); 0 where tiles are
-/// dealt out.
+/// Returns the clocks to draw the next tile from the L2 and to tell the block's other threads (eq. 15.4); 0 if tiles
+/// are dealt out.
 double draw_clocks(const PlacedDiagram& placed) {
   if (!goes_to_first_free(block_order(placed))) return 0;
   const Pipe* pipe = placed.machine->pipe_into(placed.block().level);

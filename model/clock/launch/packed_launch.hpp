@@ -1,6 +1,6 @@
 #pragma once
-// packed_launch_clocks acts the launch of a packed batch out: sequences of 512, 4096 and 1 rows have blocks of their
-// own lengths, and each goes to the node that the kernel's order gives it. Internal to launch/.
+// packed_launch_clocks simulates the launch of a packed batch: blocks of sequences of 512, 4096 and 1 rows take
+// different times, and each goes to the node that the kernel's order gives it. Internal to launch/.
 
 #include "model/clock/launch/launch.hpp"
 

@@ -14,17 +14,17 @@
 
 namespace napkin {
 
-/// Launches of one kind, among those of others.
+/// The launches of one kind in a mix with others.
 struct MixPart {
-  double times = 1;                      ///< how often it is launched in one round of the mix
-  Energy energy;                         ///< of one launch
-  std::function<Seconds(Hertz)> time{};  ///< t(f): from its start to the next launch's
+  double times = 1;                      ///< launches in a round of the mix
+  Energy energy;                         ///< energy of a launch
+  std::function<Seconds(Hertz)> time{};  ///< time from its start to the next launch's, t(f)
 };
 
-/// Joules of one launch that takes so long, with its share of what the card takes whatever runs.
+/// Returns the joules of a launch of that time, its share of the card's constant power included.
 [[nodiscard]] Joules energy_at(const PowerLaw& law, const Energy& energy, Hertz clock, Seconds time);
 
-/// The clock that all parts run at, and the mean power. Of no parts: the highest clock and idle power.
+/// Finds the clock at which all parts run, and the mean power; for no parts the highest clock and idle power.
 [[nodiscard]] HeldClock held_clock(const PowerLaw& law, std::span<const MixPart> parts);
 
 }  // namespace napkin

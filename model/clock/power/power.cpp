@@ -128,7 +128,7 @@ HeldClock held_clock(const Machine& machine, const Energy& energy, double cycles
 
 namespace {
 
-/// Watts of launches one behind the other, by the clock over f0.
+/// The power of a sequence of launches, in watts, by the clock over f0.
 struct PowerAt {
   double idle, steep, flat, exponent;
 
@@ -137,12 +137,13 @@ struct PowerAt {
     steep = law.tree + energy.core * a_second;
     flat = energy.device * a_second;
   }
-  /// `raised`: ratio^n.
+  /// Returns the power at a ratio of clocks; `raised` is ratio^n.
   [[nodiscard]] double of(double ratio, double raised) const { return idle + (steep * raised + flat) * ratio; }
   [[nodiscard]] double rises(double raised) const { return steep * (1 + exponent) * raised + flat; }
 };
 
-/// The power is convex in the clock: the tangent at f0 meets the limit at or above where the power does.
+/// Returns an upper bound of the ratio: power is convex in the clock, so the tangent at f0 meets the limit at or above
+/// the power's own ratio.
 double ratio_at_most(const PowerLaw& law, const PowerAt& power) {
   const double highest = law.highest / reference_clock, rises = power.rises(1);
   if (law.limit <= 0 || rises <= 0) return highest;

@@ -14,38 +14,38 @@
 
 namespace napkin {
 
-/// Joules of one launch at f0.
+/// The joules of a launch at f0.
 struct Energy {
   double core = 0;    ///< tensor operations, warp instructions, bytes from and to the L2
   double device = 0;  ///< bytes to and from device memory
 };
 
-/// Bytes that one block gets from the L2, asked for by its own SM or by one of its cluster for all (multicast).
+/// The bytes that a block gets from the L2, requested by its own SM, or by one SM of its cluster for all (multicast).
 struct L2Bytes {
   double asked = 0, multicast = 0;
 };
 
-/// Joules of one operation, instruction or byte of each kind, at f0. A byte from the L2 takes `l2` where all neighbours
-/// have asked for it, and `alone` more where it comes for one SM alone.
+/// The joules of an operation, instruction or byte of each kind, at f0. A byte from the L2 takes `l2` if all
+/// neighbouring SMs share it, and `alone` more if it is for one SM.
 struct EnergyRates {
   bool known = false;
   double flop_16bit = 0, flop_8bit = 0, instruction = 0, l2 = 0, alone = 0, multicast = 0, device = 0;
-  double flop_synchronous = 0;  ///< of tensor instructions whose operands and results lie in registers; 0: as others
-  double shared = 0;            ///< a byte that threads load for them from the block's memory
+  double flop_synchronous = 0;  ///< joules of a FLOP of tensor instructions with operands and results in registers; 0:
+                                ///< as the others
+  double shared = 0;            ///< joules of a byte that threads load for them from the block's memory
   [[nodiscard]] double of_l2(const L2Bytes& bytes, double share_alone = 1) const {
     return bytes.asked * (l2 + share_alone * alone) + bytes.multicast * multicast;
   }
-  /// Of one FLOP of that tensor instruction.
+  /// Returns the joules of one FLOP of that tensor instruction.
   [[nodiscard]] double of_flop(const TensorInstruction& tensor) const;
 };
 [[nodiscard]] EnergyRates energy_rates(const PlacedDiagram& placed);
 
-/// Joules of one block at f0: tensor operations, warp instructions and bytes of an iteration and of its ends, and what
-/// an iteration takes more whose chunk is cut, and one whose bytes all come for its SM alone. Whatever the lengths of
-/// the axes that blocks and chunks divide.
+/// The energy of a block at f0: tensor operations, warp instructions and bytes of an iteration and of its ends, with
+/// surcharges for cut chunks and for unshared bytes. It does not depend on the lengths of grouped or streamed axes.
 struct BlockEnergy {
   double iteration = 0, once = 0, cut = 0, alone = 0;
-  /// `share_alone` of its bytes come for its SM alone; at least, where that is not said.
+  /// Returns the joules of all blocks; `share_alone` of their bytes are unshared, by default the least possible share.
   [[nodiscard]] double of(const LaunchShape& shape) const { return of(shape, shape.alone.least); }
   [[nodiscard]] double of(const LaunchShape& shape, double share_alone) const {
     return (iteration + alone * share_alone) * shape.who.total_iterations +
@@ -54,37 +54,37 @@ struct BlockEnergy {
 };
 [[nodiscard]] BlockEnergy block_energy(const PlacedDiagram& placed, const EventGraph& graph, const EnergyRates& rates);
 
-/// Of all blocks, each of that energy; `device_bytes`: device_bytes_in_order().
+/// Returns the energy of all blocks; `device_bytes` come from device_bytes_in_order().
 [[nodiscard]] Energy energy_of(const PlacedDiagram& placed, const BlockEnergy& block, const EnergyRates& rates,
                                const LaunchShape& shape, double device_bytes);
-/// None where the profile has no energies.
+/// Returns the energy of the launch; nothing if the profile has no energies.
 [[nodiscard]] std::optional<Energy> energy_of(const PlacedDiagram& placed, const EventGraph& graph);
 [[nodiscard]] std::optional<Energy> energy_of(const PlacedDiagram& placed, const EventGraph& graph,
                                               const LaunchShape& shape);
 
-/// Between the L2 and one block, its own copy of what is multicast, rows of a box as the L2 hands them out: in one
-/// iteration of the loop, else in head and tail.
+/// Returns the bytes between the L2 and a block, a multicast's copy included, in whole granules a box row: those of an
+/// iteration of the loop, else those of head and tail.
 [[nodiscard]] L2Bytes l2_bytes(const PlacedDiagram& placed, Phase phase);
 
-/// Bytes to and from device memory of a launch that is repeated: 0 where the L2 holds every array.
+/// Returns the bytes to and from device memory of a repeated launch; 0 if the L2 holds every array.
 [[nodiscard]] double device_bytes(const PlacedDiagram& placed);
-/// With those that the order of the blocks has it send again. (resource/reuse)
+/// Returns device_bytes() and the re-reads that the order of the blocks causes. (resource/reuse)
 [[nodiscard]] double device_bytes_in_order(const PlacedDiagram& placed);
 
-/// That no load of the matrix units exceeds: voltage droops under them, and the SMs count fewer clocks than the card's
-/// clock says. Where that was not measured: the maximum.
+/// Returns the highest SM clock under matrix load, which is below the card's reported clock since voltage droops; the
+/// profile's maximum if it was not measured.
 [[nodiscard]] Hertz highest_clock(const Machine& machine);
 
-/// Power is what the card takes on the mean from one launch to the next.
+/// The clock that a card holds, and its power: the mean from one launch to the next.
 struct HeldClock {
   Hertz clock;
   Watts power;
 };
 [[nodiscard]] HeldClock held_clock(const Machine& machine, const Energy& energy, double cycles);
 
-/// What of a machine decides it, by name looked up once.
+/// The machine's constants in the power equation (16.1), looked up once.
 struct PowerLaw {
-  double idle = 0, tree = 0;  ///< watts; at f0
+  double idle = 0, tree = 0;  ///< watts when idle, and of the clock tree at f0
   double limit = 0;           ///< watts; 0: none is known
   double highest = 0;         ///< Hz
   double gap = 0;             ///< clocks at the highest between two launches
@@ -92,15 +92,17 @@ struct PowerLaw {
 };
 [[nodiscard]] PowerLaw power_law(const Machine& machine);
 [[nodiscard]] HeldClock held_clock(const PowerLaw& law, const Energy& energy, double cycles);
-/// Of a launch that takes `least` however fast the clock: what device memory takes. Its energy is spent over that time.
+/// Finds the clock of a launch that takes `least` or longer at any clock, for device memory. Its energy is spread over
+/// that time.
 [[nodiscard]] HeldClock held_clock(const PowerLaw& law, const Energy& energy, double cycles, Seconds least);
-/// At least held_clock().clock: where the power's tangent at f0 meets the limit. Some nanoseconds.
+/// Returns an upper bound of held_clock().clock, in a few nanoseconds: the clock at which the power's tangent at f0
+/// meets the limit.
 [[nodiscard]] Hertz clock_at_most(const PowerLaw& law, const Energy& energy, double cycles);
-/// Whether the card may hold the clock at which those cycles take that time: where it takes more than its limit at that
-/// clock it holds less, and the cycles take longer. A part of held_clock()'s cost.
+/// Returns true if the cycles may take that time: at the clock that they then need, the card stays within its power
+/// limit. Cheaper than held_clock().
 [[nodiscard]] bool may_end_within(const PowerLaw& law, const Energy& energy, double cycles, Seconds time);
-/// One call by the event graph: its cycles on the busiest node, the clock that the card holds, launch overhead. Where
-/// the profile has no energies: the assumed clock, and no power.
+/// The prediction of a call by the event graph: cycles on the busiest node, the clock that the card holds, launch
+/// overhead. Without energies in the profile: the assumed clock, and no power.
 struct GraphPrediction {
   double cycles = 0;
   Hertz clock;

@@ -1,5 +1,5 @@
 #pragma once
-// assumed_clock() is the clock that a time rests on where nothing finer is known: of an H200 1.83 GHz, behind its
+// assumed_clock() returns the clock of a time where no power model gives it: 1.83 GHz on an H200, the clock of its
 // datasheet's tensor peak.
 
 #include <string_view>
@@ -8,11 +8,10 @@
 
 namespace napkin {
 
-/// What every call takes beside its kernel; 0 where the profile does not have it.
+/// Returns the time that every call takes beside its kernel; 0 if the profile does not have it.
 [[nodiscard]] Seconds launch_overhead(const Machine& machine);
 
-/// The clock that predictions assume: the profile's tensor clock, else its maximum, else its base. 1 GHz where it has
-/// none.
+/// The clock that predictions assume: the profile's tensor clock, else its maximum, else its base, else 1 GHz.
 struct AssumedClock {
   Hertz frequency{1e9};
   std::string_view source = "no clock in the profile: 1 GHz";

@@ -15,7 +15,8 @@ using By = CombineMapping::By;
 
 double real(Bytes bytes) { return real(bytes.value); }
 
-/// The pipes from where the parts meet down to the blocks: that of the cluster, or those of the levels in between.
+/// Returns the pipes between the meeting place of the parts and the blocks: the cluster's, or those of the levels in
+/// between.
 std::vector<const Pipe*> way(const PlacedDiagram& placed) {
   if (const Pipe* cluster = exchange_pipe(placed)) return {cluster};
   std::vector<const Pipe*> pipes;
@@ -27,7 +28,7 @@ std::vector<const Pipe*> way(const PlacedDiagram& placed) {
   return pipes;
 }
 
-/// Clocks that these bytes take over the narrowest of the pipes, all nodes together.
+/// Returns the clocks of these bytes over the narrowest of the pipes, all nodes together.
 double clocks_over(const PlacedDiagram& placed, const std::vector<const Pipe*>& pipes, double bytes, Hertz clock) {
   double longest = 0;
   for (const Pipe* pipe : pipes) {
@@ -48,8 +49,8 @@ const Pipe* exchange_pipe(const PlacedDiagram& placed) {
 
 namespace {
 
-/// Whoever has a cut tile's end waits for the part that was stored last, and loads it: nodes end at about the same
-/// time.
+/// Returns the cost of cut tiles: the node with a tile's end waits for the part stored last, and loads it. Nodes end at
+/// about the same time.
 Synchronisation of_cut_tiles(const PlacedDiagram& placed, Hertz clock) {
   Synchronisation out;
   const Pipe* pipe = placed.machine->pipe_into(placed.block().level);
@@ -61,8 +62,8 @@ Synchronisation of_cut_tiles(const PlacedDiagram& placed, Hertz clock) {
   return out;
 }
 
-/// Each block waits for its store and its number; of a result's blocks the last one reads all parts, at the rate that a
-/// node gets while the other results' last blocks read too, and stores the result. (eq. 19.4)
+/// Returns the cost of last blocks: each block waits for its store and its number; a result's last block reads all
+/// parts, at a node's rate while other results' last blocks read too, and stores the result. (eq. 19.4)
 Synchronisation of_last_blocks(const PlacedDiagram& placed, const CombineMoved& moved) {
   Synchronisation out;
   const Pipe* pipe = placed.machine->pipe_into(placed.block().level);

@@ -12,7 +12,8 @@ namespace {
 
 const Diagram& diagram(const PlacedDiagram& placed) { return placed.streamed->diagram; }
 
-/// Elements along some axes that one block touches: per iteration where `chunked`, else with the streamed axis in full.
+/// Returns the elements along some axes that one block touches: per iteration where `chunked`, else with the streamed
+/// axis in full.
 double elements(const PlacedDiagram& placed, const std::vector<AxisId>& axes, bool chunked) {
   const PlacedLevel& block = placed.block();
   const AxisId stream = chunked ? placed.streamed->stream.value_or(-1) : -1;
@@ -23,7 +24,7 @@ double elements(const PlacedDiagram& placed, const std::vector<AxisId>& axes, bo
   return product;
 }
 
-/// Elements of an array, with the rows between those that a shifted dimension reads.
+/// Returns the elements of an array, with the rows between those that a shifted dimension reads.
 double elements(const PlacedDiagram& placed, ArrayId array, const std::vector<AxisId>& axes, bool chunked) {
   if (array < 0 || !is_shifted(diagram(placed).arrays[static_cast<std::size_t>(array)]))
     return elements(placed, axes, chunked);
@@ -38,7 +39,7 @@ const std::vector<AxisId>& axes_of(const PlacedDiagram& placed, ArrayId array) {
   return diagram(placed).arrays[static_cast<std::size_t>(array)].axes;
 }
 
-/// Nodes that hold a unit, for each compute node (two vector cores to a cube core on some machines).
+/// Returns the nodes that hold a unit for each compute node: two vector cores to a cube core on some machines.
 double units_a_node(const Machine& machine, LevelId level) {
   if (level == machine.compute || level <= 0) return 1;
   return real(machine.nodes(level)) / std::max(real(machine.compute_nodes()), 1.0);
@@ -74,10 +75,10 @@ Pieces instructions(const PlacedDiagram& placed, const PlacedOperation& op) {
   return out;
 }
 
-/// Adds to the head and tail's work or to the loop's.
+/// Adds clocks to the work of head and tail, or of the loop.
 void add(PipeLoad& pipe, Phase phase, double clocks) { (phase == Phase::loop ? pipe.loop : pipe.once) += clocks; }
 
-/// What a load gathers for pipes whose rate is known only at the end.
+/// A load under construction, for pipes whose rate is known only at the end.
 struct Gathered {
   double slots_loop = 0, slots_once = 0;  // warp instructions
   double port_loop = 0, port_once = 0;    // bytes
@@ -89,7 +90,7 @@ bool read_from(const PlacedDiagram& placed, const PlacedOperation& op, std::size
   return input < op.operands.size() && op.operands[input].second == placed.block().level;
 }
 
-/// The variable of the block's level from which an operand is read, or nullptr.
+/// Returns the variable of the block's level that an operand is read from, or nullptr.
 const Variable* variable_of(const PlacedDiagram& placed, const PlacedOperation& op, std::size_t input) {
   if (!read_from(placed, op, input)) return nullptr;
   for (const Variable& v : placed.variables) {
@@ -100,12 +101,13 @@ const Variable* variable_of(const PlacedDiagram& placed, const PlacedOperation& 
   return nullptr;
 }
 
-/// Bytes of all banks of shared memory: the power of two nearest to the port's rate, which may be measured.
+/// Returns the bytes of all banks of shared memory: the power of two nearest to the port's rate, which may be a
+/// measured one.
 std::int64_t width_of_banks(const Unit& port) {
   return std::int64_t{1} << std::lround(std::log2(std::max(port.per_clock.best().value, 1.0)));
 }
 
-/// How often the rows of a matrix that threads load from shared memory meet the banks.
+/// Returns how often the rows of a matrix that threads load from shared memory conflict in its banks.
 double conflicts(const PlacedDiagram& placed, const PlacedOperation& op, std::size_t input) {
   const Variable* variable = variable_of(placed, op, input);
   const Unit* port = placed.machine->port();
@@ -115,9 +117,8 @@ double conflicts(const PlacedDiagram& placed, const PlacedOperation& op, std::si
   return bank_conflicts(static_cast<std::int64_t>(pitch), width_of_banks(*port));
 }
 
-/// Shared-memory bytes and issue slots of an operation's tensor instructions.
-/// Fetched by the unit: A (m x k) for each n piece, B (n x k) for each m rows. By threads: B once an agent (its rows
-/// reuse the fragments), A once; a load of 16 bytes a thread is one slot.
+/// Returns the shared-memory bytes and issue slots of an operation's tensor instructions. The unit fetches A (m x k)
+/// for each n piece and B (n x k) for each m rows; threads load B once an agent, A once, 16 bytes a thread and slot.
 TensorLoad load_of(const PlacedDiagram& placed, const PlacedOperation& op, const Pieces& pieces) {
   const TensorInstruction& i = *op.instruction;
   const double value = bytes_per_value(i.type), depth = real(round_up(op.k, i.k));
@@ -142,12 +143,12 @@ TensorLoad load_of(const PlacedDiagram& placed, const PlacedOperation& op, const
   return out;
 }
 
-/// Results of a unit that one warp instruction makes.
+/// Returns the results that a warp instruction of a unit makes.
 double results_a_warp(const Machine& machine, const Unit& unit) {
   return unit.results_per_lane() * real(machine.limits.warp_size);
 }
 
-/// Whether the work of the operation that makes an array counts its stores to shared memory.
+/// Returns true if the work of the operation that makes an array includes its stores to shared memory.
 bool stores_itself(const PlacedDiagram& placed, ArrayId array, Phase phase) {
   return std::any_of(placed.operations.begin(), placed.operations.end(), [&](const PlacedOperation& op) {
     if (diagram(placed).operations[static_cast<std::size_t>(op.operation)].outputs.front() != array) return false;

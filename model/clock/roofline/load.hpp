@@ -1,6 +1,6 @@
 #pragma once
-// block_load says how long one block keeps each pipe of its compute node busy: the tensor unit 1,024 clocks an
-// iteration of 128 x 128 at d = 128. (model/README.md, "Time: the roofline")
+// block_load returns the clocks for which one block keeps each pipe of its compute node busy: the tensor unit 1,024
+// clocks an iteration of 128 x 128 at d = 128. (model/README.md, "Time: the roofline")
 
 #include <array>
 #include <cstddef>
@@ -12,41 +12,42 @@
 
 namespace napkin {
 
-/// Clocks that one pipe of a compute node works for one block.
+/// The clocks that a pipe of a compute node works for a block.
 struct PipeLoad {
   std::string_view name;       ///< the unit's name, or "tensor"
-  const Unit* unit = nullptr;  ///< where it is one of the machine's
-  double loop = 0;             ///< for one visited iteration
-  double once = 0;             ///< for the head and the tail together
-  bool vector = false;         ///< work of threads: not tensor, not a memory port
+  const Unit* unit = nullptr;  ///< unit of the machine, if it is one
+  double loop = 0;             ///< clocks of a visited iteration
+  double once = 0;             ///< clocks of head and tail together
+  bool vector = false;         ///< true for work of threads, not of the tensor unit or a memory port
 };
 
-/// All pipes of a compute node, and what one block moves over the machine's pipe into its level.
+/// The loads of a compute node's pipes by one block, and the bytes that it moves over the pipe into its level.
 struct BlockLoad {
   static constexpr std::size_t most = 16;
   std::array<PipeLoad, most> pipes{PipeLoad{"tensor"}};
   std::size_t count = 1;
-  double loop_bytes = 0;  ///< from and to the level above, one visited iteration; multicast bytes / cluster
-  double once_bytes = 0;  ///< from and to the level above, head and tail together
+  double loop_bytes = 0;  ///< bytes from and to the level above in a visited iteration; multicast bytes count 1 /
+                          ///< cluster
+  double once_bytes = 0;  ///< bytes from and to the level above in head and tail together
   double part_bytes = 0;  ///< parts of results that blocks of a cluster exchange; in none of the above
 
-  [[nodiscard]] const PipeLoad& tensor() const { return pipes[0]; }  ///< always the first
-  /// The unit's pipe, appended where there is none yet. Throws Error for more than `most`.
+  [[nodiscard]] const PipeLoad& tensor() const { return pipes[0]; }  ///< returns the first pipe
+  /// Returns the unit's pipe, which it appends if it is new. Throws Error for more than `most`.
   PipeLoad& pipe(const Unit& unit);
 };
 
-/// Which work of a block goes to which pipe, with the sizes left open: made of one placement, it serves every other of
-/// its alternatives (PlacedDiagram::variant). For searches: it finds pipes, rates and axes once.
+/// The assignment of a block's work to pipes, with sizes left open. Made from a placement, it serves all placements of
+/// the same alternatives (PlacedDiagram::variant); a search finds pipes, rates and axes once.
 class Workload {
  public:
   explicit Workload(const PlacedDiagram& placed);
-  /// Every tile is counted in full, ragged ones too: a kernel runs whole instructions on padded tiles.
+  /// Returns the load. Ragged tiles count in full, since a kernel runs whole instructions on padded tiles.
   [[nodiscard]] BlockLoad of(const PlacedDiagram& placed) const;
 
  private:
   struct Share {
     int pipe = -1;       ///< index into BlockLoad::pipes; -1: none
-    double a_clock = 1;  ///< results, slots or bytes
+    double a_clock = 1;  ///< results, slots or bytes a clock
   };
   struct Results {
     std::size_t operation;  ///< index into PlacedDiagram::operations
@@ -54,20 +55,20 @@ class Workload {
     Phase phase;
     Share of;
     double a_warp;  ///< results of one warp instruction
-    bool bytes;     ///< of the port
+    bool bytes;     ///< true for the port, whose results are bytes
   };
   struct Box {
     const std::vector<AxisId>* axes;
-    bool chunked;  ///< of one iteration
+    bool chunked;  ///< true if it counts one iteration
     Phase phase;
     double value_bytes;
-    ArrayId array = -1;  ///< whose axes these are, -1: of something else
+    ArrayId array = -1;  ///< array of these axes; -1: none
   };
   struct Moved {
     std::size_t crossing;  ///< index into PlacedDiagram::crossings
     Box box;
     bool combined, into_block,
-        part;  ///< one result of a cluster on its way up; to or from the block; BlockLoad::part_bytes
+        part;  ///< flags: one result of a cluster on its way up; to or from the block; BlockLoad::part_bytes
   };
 
   void add_operation(const PlacedDiagram& placed, std::size_t operation);
@@ -80,40 +81,40 @@ class Workload {
   std::vector<std::size_t> tensor_;  ///< operations of the matrix unit
   std::vector<Results> results_;
   std::vector<Moved> crossings_;
-  std::vector<Box> through_port_;  ///< what threads read from the block's level and write to it
+  std::vector<Box> through_port_;  ///< boxes that threads read from the block's level, and write to it
   Share issue_, port_;
 };
 
-/// That of one placement alone.
+/// Returns the load of a single placement.
 [[nodiscard]] BlockLoad block_load(const PlacedDiagram& placed);
 
-/// What one tensor operation takes for one block's one iteration.
+/// The load of a tensor operation in one iteration of a block.
 struct TensorLoad {
-  double clocks = 0;      ///< of the matrix unit
-  double slots = 0;       ///< warp instructions issued, loads of operands included where threads do them
-  double port_bytes = 0;  ///< of shared memory
+  double clocks = 0;      ///< clocks of the matrix unit
+  double slots = 0;       ///< warp instructions issued, including loads of operands by threads
+  double port_bytes = 0;  ///< bytes of shared memory
   double products = 0;    ///< tensor instructions
-  double flops = 0;       ///< of the operations, in whole instructions
+  double flops = 0;       ///< FLOP of the operations, in whole instructions
 };
 [[nodiscard]] TensorLoad tensor_load(const PlacedDiagram& placed, const PlacedOperation& operation);
 
-/// How many times as long shared memory's port takes for one 8 x 8 matrix of 16-bit values (ldmatrix: eight rows of 16
-/// bytes at once) where rows lie `pitch` bytes apart, a multiple of 16, than where they meet all banks, `width` bytes
-/// wide together, equally often: 1 for 16 more than a multiple of 128 bytes, 8 for 128.
+/// Returns the slowdown of shared memory's port for an 8 x 8 matrix of 16-bit values (ldmatrix: eight rows of 16 bytes)
+/// whose rows are `pitch` bytes apart, a multiple of 16, over banks `width` bytes wide: 8 for a pitch of 128, 1 for 16
+/// more.
 [[nodiscard]] double bank_conflicts(std::int64_t pitch, std::int64_t width);
 
-/// Warp instructions for so many results of a unit. Example: 64 results of a unit that packs pairs are one.
+/// Returns the warp instructions for so many results of a unit: 64 results of a unit that packs pairs are one.
 [[nodiscard]] double warp_instructions(const Machine& machine, const Unit& unit, double results);
 
-/// Bytes that a crossing into the block's level reads for one block: once an iteration in the loop, else once; what is
-/// multicast divided by the cluster.
+/// Returns the bytes that a crossing reads for a block: an iteration's in the loop, else the block's; multicast bytes
+/// divided by the cluster.
 [[nodiscard]] double bytes_read(const PlacedDiagram& placed, const Crossing& crossing);
 
-/// Clocks of one operation's tensor instructions for one block's one iteration: rows in whole instructions of each
-/// agent, columns in as few instructions as their largest n allows, 0 for vector operations.
+/// Returns the clocks of an operation's tensor instructions in one iteration of a block: rows in whole instructions of
+/// each agent, columns in as few as the largest n allows; 0 for vector operations.
 [[nodiscard]] double tensor_clocks(const PlacedDiagram& placed, const PlacedOperation& operation);
 
-/// When a piece of an operation's work is done: work of cut chunks counts as done ahead of a block's iterations.
+/// Returns the phase of a piece of work; work of cut chunks counts as done before a block's iterations.
 [[nodiscard]] Phase phase_of(const PlacedOperation& operation, const WorkMapping& work);
 
 }  // namespace napkin

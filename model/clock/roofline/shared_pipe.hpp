@@ -17,11 +17,11 @@ struct SharedPipe {
   [[nodiscard]] std::string_view name() const { return pipe != nullptr ? pipe->name : std::string_view(); }
 };
 
-/// The pipe into that level.
+/// Returns the pipe into that level.
 [[nodiscard]] SharedPipe shared_pipe(const Machine& machine, LevelId into, Hertz clock);
-/// The one that device memory's bytes pass.
+/// Returns the pipe of device memory's bytes.
 [[nodiscard]] SharedPipe device_pipe(const PlacedDiagram& placed, Hertz clock);
-/// Returns device memory's pipe by the machine alone: the first that has a rate. Throws Error where none has.
+/// Returns device memory's pipe of a machine: the first that has a rate. Throws Error if none has.
 [[nodiscard]] SharedPipe device_pipe(const Machine& machine);
 
 }  // namespace napkin

@@ -14,7 +14,7 @@ namespace {
 
 std::size_t index(AxisId axis) { return static_cast<std::size_t>(axis); }
 
-/// The mean over the blocks of a packed batch's sequences.
+/// Returns the mean over the blocks of a packed batch's sequences.
 CutChunks cut_chunks_packed(const PlacedDiagram& placed) {
   CutChunks sum;
   double blocks = 0;
@@ -29,7 +29,7 @@ CutChunks cut_chunks_packed(const PlacedDiagram& placed) {
   return {sum.first / std::max(blocks, 1.0), sum.last / std::max(blocks, 1.0)};
 }
 
-/// Groups of a masked plane's members and the chunks that they see of the other axis.
+/// The groups of a masked plane's members, and the chunks of the other axis that they see.
 class GroupsUnderMask {
  public:
   GroupsUnderMask(const VisibleSpans& seen, Span seeing, std::int64_t members, std::int64_t group, std::int64_t along,
@@ -42,9 +42,8 @@ class GroupsUnderMask {
         chunk_(chunk),
         repeat_(chunk / std::gcd(group, chunk)) {}
 
-  /// Of the chunks that a group visits those that not all of its members see in full, before the first such one and
-  /// from there on: of all groups. Where a mask's band lies within the plane they come again after as many groups as
-  /// are whole chunks. Groups none of whose members sees anything visit none.
+  /// The chunks, summed over groups, that not all of a group's members see in full: before the first that all see, and
+  /// after. Within the plane they repeat after as many groups as make whole chunks; groups that see nothing visit none.
   struct Cut {
     std::int64_t low = 0, high = 0;
   };
@@ -65,8 +64,8 @@ class GroupsUnderMask {
   struct Spans {
     Span any, top, bottom;  // that some member sees, the first and the last
   };
-  /// How the band lies over a group: within the plane at both ends, or from its start on, or to its end with some chunk
-  /// that all members see, or over all of it.
+  /// The position of the band over a group: within the plane at both ends, from its start on, to its end, over all of
+  /// it (with some chunk that all members see), or otherwise.
   enum class Lies { within, from_the_start, to_the_end, over, otherwise };
 
   [[nodiscard]] Spans spans(std::int64_t k) const {
@@ -84,7 +83,7 @@ class GroupsUnderMask {
     if (starts) return Lies::over;
     return s.any.first > 0 && first <= along_ / chunk_ * chunk_ ? Lies::to_the_end : Lies::otherwise;
   }
-  /// How many groups from k on the band lies over in the way in which it lies over group k.
+  /// Returns the number of groups, from k on, with the same position of the band.
   [[nodiscard]] std::int64_t run_from(std::int64_t k, std::int64_t end) const {
     const Lies here = lies(k);
     if (here == Lies::otherwise) return 1;
@@ -159,6 +158,10 @@ Schedule schedule_packed(const PlacedDiagram& placed) {
 
 }  // namespace
 
+// A node that runs ceil(blocks / nodes) blocks takes at least their share: with lengths that fall evenly from the
+// longest (at the mask's mean), n nodes run k n + 1 blocks only if one of them runs k + 1 blocks, none shorter than the
+// last. The number of blocks that a node holds at a time does not change its work. Packed sequences: blocks that have
+// rows alone, and of the busiest node only the longest block and the even share.
 Schedule schedule(const PlacedDiagram& placed) {
   if (!placed.packed.empty()) return schedule_packed(placed);
   const Count nodes = std::max(placed.machine->compute_nodes(), Count(1));
@@ -187,12 +190,12 @@ Schedule schedule(const PlacedDiagram& placed) {
 
 namespace {
 
-/// Columns of a mask that no row sees, or rows that see none.
+/// The columns of a mask that no row sees, or the rows that see none.
 struct HiddenColumns {
   std::array<AxisId, 2> mask;
   AxisId axis = 0;
   double seen = 0;
-  bool of_all = false;  ///< whole chunks are left out, of every input
+  bool of_all = false;  ///< true if whole chunks of every input are left out
 };
 
 std::vector<HiddenColumns> hidden_columns(const PlacedDiagram& placed) {
@@ -210,7 +213,8 @@ std::vector<HiddenColumns> hidden_columns(const PlacedDiagram& placed) {
   return out;
 }
 
-/// Of one length of sequences. `none`: an axis of which they have nothing: they have no inputs, nor outputs along it.
+/// Returns the compulsory bytes of sequences of one length. `none` is an axis along which they have no elements, so no
+/// inputs or outputs.
 double compulsory_of_one_length(const PlacedDiagram& placed, AxisId none = -1) {
   const Diagram& d = placed.streamed->diagram;
   const Sizes& sizes = placed.problem->sizes;

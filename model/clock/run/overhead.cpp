@@ -11,7 +11,7 @@ constexpr double same_period = 1e-9;    // of a period, beside which two are one
 constexpr double least_step = 1e-6;     // of an overhead
 constexpr double most_overhead = 1000;  // what a user may suppose; a budget is less: such work waits for itself
 
-/// The operation whose vector work in the loop this is; empty: none.
+/// Returns the operation that this vector work of the loop belongs to; empty: none.
 std::string_view operation_of(const EventNode& node) {
   const std::size_t dot = node.name.find('.');
   if (node.kind != NodeKind::thread || node.phase != Phase::loop || dot == std::string::npos) return {};

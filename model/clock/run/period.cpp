@@ -13,14 +13,14 @@ namespace {
 // cycles with up to four tokens.
 constexpr int run_length = 72, settled = most_to_settle;
 
-/// A block of so many iterations alone, and one more behind two others.
+/// Runs a block of so many iterations alone, and one more behind two others.
 BlockRun run_blocks(Simulation& simulation, int iterations, CutIterations cut = {}) {
   const Simulation::FirstBlocks run = simulation.first_blocks(iterations, cut);
   const auto of = [](const std::array<double, 3>& ends) { return BlockClocks{ends[0], ends[2] - ends[1]}; };
   return {of(run.clocks), iterations, run.least, run.turn, of(run.more)};
 }
 
-/// Clocks of what a block does once, one after the other.
+/// Returns the clocks of a block's work outside its loop, one node after the other.
 double once_clocks(const EventGraph& graph) {
   double sum = 0;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
@@ -30,8 +30,8 @@ double once_clocks(const EventGraph& graph) {
   return sum;
 }
 
-/// Iterations from which on one more adds the steady clocks to any block: the steady state is reached, and then there
-/// is time for what the block before and the next one do once. Whole turns short of `settled`.
+/// Returns the length from which another iteration adds the steady clocks to any block: the steady state is reached,
+/// and the neighbours' single work fits. May lie whole turns below `settled`.
 int iterations_to_settle(const EventGraph& graph, const SteadyIteration& steady) {
   const double least = steady.iterations + std::ceil(once_clocks(graph) / steady.clocks);
   if (least >= settled) return settled;
@@ -59,7 +59,7 @@ void explain(const EventGraph& graph, Period& period) {
 
 namespace {
 
-/// The simulation must be turned to the graph.
+/// Makes the period. The simulation must be set to the graph.
 Period period_of(const std::shared_ptr<Simulation>& simulation, const EventGraph& graph, const SteadyIteration& steady,
                  bool explained) {
   Period out;
@@ -91,18 +91,19 @@ Period period(const EventGraph& graph, bool explained) {
 
 namespace {
 
-/// Towards `other`, by that share.
+/// Interpolates towards `other` by that share.
 BlockClocks between(const BlockClocks& one, const BlockClocks& other, double share) {
   return {one.first + share * (other.first - one.first), one.next + share * (other.next - one.next)};
 }
 
-/// Clocks of a first block and of a following one, by the runs that a period keeps.
+/// The clocks of a first block and of a following one, from the runs that a period keeps.
 class Runs {
  public:
-  /// Without a graph: of runs that are known.
+  /// Prepares the runs of a graph; without a graph only known runs are used.
   Runs(const EventGraph* graph, const Period& period) : g_(graph), p_(period) {}
 
-  /// Beyond where it settles, the period: behind its cut iterations a block settles as one without does.
+  /// Returns a block's clocks; beyond the settling length it adds the period, as a block with cut iterations settles
+  /// like one without.
   [[nodiscard]] BlockClocks of(double iterations, CutIterations cut) {
     cut.first = at_most(iterations, cut.first);
     cut.last = at_most(iterations - cut.first, cut.last);
@@ -114,7 +115,8 @@ class Runs {
   [[nodiscard]] bool missed() const { return missed_; }
 
  private:
-  /// Of the longest run that says it; below what that speaks of, a straight line to a run of a few iterations.
+  /// Returns a block's clocks from the longest run that covers its length; below that run's range, from a straight line
+  /// to a run of a few iterations.
   BlockClocks of_run(int n, CutIterations cut) {
     const int few = few_iterations + cut.all();
     if (n <= few) return run(n, cut).clocks;
@@ -131,7 +133,7 @@ class Runs {
     }
   }
 
-  /// Valid until the next call.
+  /// Runs a block of that length if it is new. Valid until the next call.
   const BlockRun& run(int n, CutIterations cut) {
     static const BlockRun none;
     const BlockRun* known = p_.run->find(n, cut);
@@ -140,7 +142,7 @@ class Runs {
     return missed_ ? none : p_.run->add(run_blocks(p_.run->turned_to(*g_), n, cut), cut);
   }
 
-  /// The lesser of the two; iterations are whole, and may be more than an int holds.
+  /// Returns the lesser of the two; `iterations` is whole and may exceed an int.
   static int at_most(double iterations, int n) { return iterations < n ? static_cast<int>(iterations) : n; }
 
   const EventGraph* g_;
@@ -211,7 +213,7 @@ Periods::~Periods() = default;
 
 namespace {
 
-/// Nodes and pipes by name, as a whole number that a double holds: explanations quote them.
+/// Hashes the names of nodes and pipes, which explanations quote, to a whole number that a double holds.
 double names_of(const EventGraph& graph) {
   std::uint64_t hash = 1;
   const auto add = [&](const std::string& name) {
@@ -224,8 +226,7 @@ double names_of(const EventGraph& graph) {
 
 }  // namespace
 
-/// Everything about the graph; for one block's run alone without the edges that reach into the next block, but for how
-/// far they reach.
+/// Appends the graph's content; for a single block's run without the edges into the next block, except their reach.
 void Periods::say(const EventGraph& graph, bool one_block) {
   numbers_.assign(1, static_cast<double>(graph.tensor_queue));
   if (!one_block) numbers_.push_back(names_of(graph));

@@ -20,21 +20,20 @@ namespace napkin {
 
 class Simulation;
 
-/// Clocks of one block with so many iterations: alone, from its first copy's start to its last result, and what one
-/// more block takes behind others.
+/// The clocks of a block with a number of iterations: `first` alone, from its first copy's start to its last result;
+/// `next` as the increase by another block after others.
 struct BlockClocks {
   double first = 0, next = 0;
   bool operator==(const BlockClocks&) const = default;
 };
 
-/// A run of blocks of `iterations` iterations. It also gives the clocks of blocks that are longer or shorter by whole
-/// turns, down to `least` iterations: a block repeats itself every `turn`
-/// iterations.
+/// A run of blocks of `iterations` iterations. As a block repeats itself every `turn` iterations, it also gives the
+/// clocks of blocks that differ by whole turns, down to `least` iterations.
 struct BlockRun {
   BlockClocks clocks;
   int iterations = 1;
-  int least = 1, turn = 1;  ///< of the other lengths that the run gives
-  BlockClocks more = {};    ///< for one iteration more
+  int least = 1, turn = 1;  ///< lengths to which the run applies: from `least` on, in steps of `turn`
+  BlockClocks more = {};    ///< clocks of another iteration
 
   [[nodiscard]] bool serves(int n) const { return n >= least && (n - iterations) % turn == 0; }
   [[nodiscard]] BlockClocks of(int n) const {
@@ -42,16 +41,16 @@ struct BlockRun {
   }
 };
 
-/// Runs of blocks by how many iterations they have and how many of their iterations are cut: a few dozen a graph, in
-/// one piece of memory.
+/// The runs of a graph's blocks by their numbers of iterations and of cut iterations: a few dozen, in one piece of
+/// memory.
 class BlockRuns {
  public:
-  /// One run with its cut iterations, in the form that tables keep on disk.
+  /// A run with its cut iterations, in the form that tables keep on disk.
   struct Kept {
     CutIterations cut;
     BlockRun run;
   };
-  /// `simulation`: what new runs are made on; one for many graphs keeps what equal graphs share.
+  /// Keeps runs; new ones are made on `simulation`, which shares what equal graphs have in common.
   explicit BlockRuns(std::shared_ptr<Simulation> simulation = nullptr, std::vector<Kept> runs = {})
       : simulation_(std::move(simulation)), runs_(std::move(runs)) {}
   [[nodiscard]] Simulation& turned_to(const EventGraph& graph);
@@ -59,14 +58,15 @@ class BlockRuns {
     const auto at = std::lower_bound(runs_.begin(), runs_.end(), key(iterations, cut), before);
     return at != runs_.end() && of(*at) == key(iterations, cut) ? &at->run : nullptr;
   }
-  /// Valid until the next one is added.
+  /// Inserts a run. The reference is valid until the next call.
   const BlockRun& add(const BlockRun& run, CutIterations cut) {
     const auto at = std::lower_bound(runs_.begin(), runs_.end(), key(run.iterations, cut), before);
     return runs_.insert(at, {cut, run})->run;
   }
   [[nodiscard]] std::size_t size() const { return runs_.size(); }
-  [[nodiscard]] const std::vector<Kept>& all() const { return runs_; }  ///< sorted
-  static constexpr double most_cut = 1 << 15;                           ///< of either end
+  [[nodiscard]] const std::vector<Kept>& all() const { return runs_; }  ///< returns the runs, sorted
+  static constexpr double most_cut = 1 << 15;                           ///< largest number of cut iterations at either
+                                                                        ///< end
 
  private:
   using Key = std::array<int, 3>;
@@ -75,14 +75,14 @@ class BlockRuns {
   [[nodiscard]] static bool before(const Kept& one, const Key& other) { return of(one) < other; }
 
   std::shared_ptr<Simulation> simulation_;
-  std::vector<Kept> runs_;  // by key
+  std::vector<Kept> runs_;  // kept runs by key
 };
 
-/// A block of mean length with a mean number of cut iterations, as the whole numbers on both sides of the two means.
+/// A block of mean length with a mean number of cut iterations, between the whole numbers around both means.
 struct MeanBlock {
-  double iterations = 1, rest = 0;  ///< below, and how far above
+  double iterations = 1, rest = 0;  ///< iterations of the shorter block, and the distance above it
   CutIterations fewer, more;
-  double share = 0;  ///< of the way from fewer to more
+  double share = 0;  ///< distance from `fewer` to `more`
 };
 [[nodiscard]] MeanBlock mean_block(double iterations, CutChunks cut);
 
@@ -90,52 +90,53 @@ struct Period {
   double clocks = 0;
   CycleRatio cycle;
   BusiestPipe pipe;
-  int settled = 1;  ///< iterations from which on a block's goes on at the period
-  /// Runs of blocks, where a question needed them.
+  int settled = 1;  ///< length from which another iteration takes the period
+  /// The runs of blocks that questions needed.
   std::shared_ptr<BlockRuns> run;
-  double contention = 0;  ///< clocks - the larger bound: instances meet on pipes with no order between them
+  double contention = 0;  ///< clocks above the larger bound: instances meet on pipes with no order between them
 };
 
-/// The steady iteration of a run of one block; what a period starts from.
+/// The steady iteration of a run of one block, from which a period is made.
 struct SteadyIteration {
-  double clocks = 0;   ///< 0 where the run does not settle
-  int iterations = 0;  ///< from which on it goes on like that
+  double clocks = 0;   ///< clocks; 0 if the run does not settle
+  int iterations = 0;  ///< length from which an iteration takes `clocks`
   int turn = 0;        ///< iterations after which it repeats itself; 0: it does not settle
-  double end = 0;      ///< where it does not settle: clocks of the whole run
-  double mean = 0;     ///< where it does not settle: clocks of one iteration
+  double end = 0;      ///< clocks of the whole run, if it does not settle
+  double mean = 0;     ///< clocks of an iteration, if it does not settle
   int settled = 1;     ///< Period::settled
 };
 
-/// Not explained: without the critical cycle, and the contention over the busiest pipe alone; what a search compares.
+/// Finds the period. Without `explained` it lacks the critical cycle, and its contention counts from the busiest pipe
+/// alone, which is enough for a search.
 [[nodiscard]] Period period(const EventGraph& graph, bool explained = true);
 
-/// Adds what period(graph, true) says beyond period(graph, false).
+/// Adds the parts of period(graph, true) that period(graph, false) lacks.
 void explain(const EventGraph& graph, Period& period);
 
-/// Blocks of a few iterations are run; those up to the length from which on period() measures are by straight lines
-/// what few runs say (Runs in period.cpp), with the period from there on. Between whole numbers of iterations and of
-/// cut ones: straight lines. Not for several threads at once with one period.
+/// Returns a block's clocks. Short blocks are simulated; up to the settling length a few simulated lengths are
+/// interpolated (Runs in period.cpp); longer blocks add the period. Not thread-safe for a shared period.
 [[nodiscard]] BlockClocks block_clocks(const EventGraph& graph, const Period& period, double iterations,
                                        CutChunks cut = {});
-/// Clocks of a block none of whose iterations are cut, beyond its iterations at the period: of a first one what filling
-/// and draining take from a cold start, of a next one what the end of the block before it does not hide.
+/// Returns the clocks of a block without cut iterations beyond its iterations at the period. `first`: to fill and drain
+/// the pipeline from a cold start; `next`: the part that the previous block's end does not hide.
 [[nodiscard]] BlockClocks ends_of_blocks(const EventGraph& graph, const Period& period);
-/// block_clocks() where all runs that it needs are known; `cut` none for a graph without cut work.
+/// Returns block_clocks() if all runs that it needs are known; `cut` is empty for a graph without cut work.
 [[nodiscard]] std::optional<BlockClocks> known_block_clocks(const Period& period, const MeanBlock& block);
-/// block_clocks() of a block with whole numbers of iterations and of cut iterations. From most_to_settle + cut.all()
-/// iterations on, each further iteration takes Period::clocks.
+/// Returns block_clocks() for whole numbers of iterations and cut iterations. From most_to_settle + cut.all()
+/// iterations on, each adds Period::clocks.
 [[nodiscard]] std::optional<BlockClocks> known_block_clocks(const Period& period, int iterations, CutIterations cut);
-/// No block of so many iterations, `cut` of them cut, takes fewer clocks, first or behind others: the busiest pipe's
-/// for the iterations in which it settles, the period for the rest. For blocks whose runs are not known.
+/// Returns a lower bound of a block's clocks, first or later, from the busiest pipe while it settles and the period
+/// after. For blocks whose runs are not known.
 [[nodiscard]] double block_clocks_at_least(const Period& period, double iterations, double cut);
-inline constexpr int most_to_settle = 36;  ///< iterations, beside the cut ones: no period settles later
-inline constexpr int few_iterations = 9;   ///< beside the cut ones: up to so many each length has a run of its own
-/// block_clocks() from the whole blocks that one of mean length lies between.
+inline constexpr int most_to_settle = 36;  ///< iterations, beside the cut ones, after which every period has settled
+inline constexpr int few_iterations = 9;   ///< iterations, beside the cut ones: each length up to this has a run of its
+                                           ///< own
+/// Interpolates block_clocks() between the whole blocks around one of mean length.
 [[nodiscard]] BlockClocks between_blocks(const MeanBlock& block, BlockClocks fewer, BlockClocks longer,
                                          BlockClocks more);
 
-/// The periods of graphs met before, found by the graphs' numbers: tiles and questions with equal graphs share a
-/// period. Not for several threads at once.
+/// The periods of known graphs, found by the graphs' content: tiles and questions with equal graphs share a period. Not
+/// thread-safe.
 class Periods {
  public:
   Periods();
@@ -143,12 +144,12 @@ class Periods {
   Periods(const Periods&) = delete;
   Periods& operator=(const Periods&) = delete;
 
-  /// Not explained, where explained() was not asked for.
+  /// Returns the graph's period, not explained unless explained() was called.
   [[nodiscard]] const Period& of(const EventGraph& graph);
   [[nodiscard]] const Period& explained(const EventGraph& graph);
   [[nodiscard]] std::size_t size() const { return known_.size(); }
-  /// The steady iteration alone, a third of a period's cost: graphs that differ only in the edges between blocks share
-  /// it.
+  /// Returns the steady iteration alone, at a third of a period's cost; graphs that differ only in edges between blocks
+  /// share it.
   [[nodiscard]] const SteadyIteration& steady(const EventGraph& graph);
 
  private:

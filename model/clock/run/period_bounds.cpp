@@ -10,12 +10,12 @@
 namespace napkin {
 namespace {
 
-/// What passes between a node's start and the moment that an edge's target may start.
+/// Returns the clocks from a node's start to the earliest start of an edge's target.
 double passes(const EventNode& from, const EventEdge& edge) {
   return (edge.after == EdgeFrom::done ? from.clocks + from.latency : 0) + edge.latency;
 }
 
-/// Of all instances in one iteration, where the unit works.
+/// Returns the clocks of all instances in an iteration, over nodes of that kind.
 double loop_clocks(const EventGraph& graph, NodeKind kind) {
   double sum = 0;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
@@ -26,7 +26,7 @@ double loop_clocks(const EventGraph& graph, NodeKind kind) {
   return sum;
 }
 
-/// What a copy engine takes for one iteration.
+/// Returns the clocks of a copy engine in an iteration.
 double engine_clocks(const EventGraph& graph, std::size_t engine) {
   double sum = 0;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
@@ -36,13 +36,12 @@ double engine_clocks(const EventGraph& graph, std::size_t engine) {
   return sum;
 }
 
-/// The maximum cycle ratio by Howard's policy iteration, on one vertex for every instance of every node that loops:
-/// what runs once a block is in no cycle of the steady state. Every vertex follows one arc, its policy; the best cycle
-/// that the policies run into gives a ratio, and vertices turn to arcs that lead to longer ways with it, until none
-/// does.
+/// The maximum cycle ratio by Howard's policy iteration, over every instance of every node in the loop. Each vertex
+/// follows one arc, its policy; the best cycle among policies gives a ratio, and vertices switch to arcs that lead to
+/// longer paths under it until none does.
 class Howard {
  public:
-  /// `across`: through the edges alone that hold from block to block too.
+  /// Builds the arcs; `across` takes only edges that also hold between blocks.
   explicit Howard(const EventGraph& graph, bool across = false) : g_(graph) {
     int vertices = 0;
     for (const int instances : g_.instances) {
@@ -64,7 +63,7 @@ class Howard {
   }
 
   [[nodiscard]] double ratio() const { return ratio_; }
-  /// The nodes of the critical cycle by name.
+  /// Returns the names of the critical cycle's nodes.
   [[nodiscard]] std::vector<std::string> nodes() const {
     std::vector<std::string> out;
     for (const int vertex : critical_) out.push_back(name(vertex));
@@ -77,8 +76,8 @@ class Howard {
     double clocks;
   };
 
-  /// Ends where no vertex turns. A ratio that no cycle beats lets ways grow over `vertices` rounds at most: beyond,
-  /// they grow by rounding alone. Whatever the numbers, no search takes more than so many rounds for each vertex.
+  /// Iterates until no vertex switches, or until ways have grown over `vertices` rounds without a better cycle, which
+  /// only rounding can cause. Rounds are limited for each vertex.
   void search(int vertices) {
     constexpr int most_rounds_a_vertex = 64;
     const int most = most_rounds_a_vertex * (vertices + 1);
@@ -103,7 +102,7 @@ class Howard {
     }
   }
 
-  /// Takes the best of the cycles that the policies run into, where it beats the best so far; returns whether one did.
+  /// Takes the best cycle of the current policies if it beats the best so far. Returns true if one did.
   bool follow() {
     bool better = false;
     std::fill(met_.begin(), met_.end(), 0);
@@ -134,7 +133,8 @@ class Howard {
     return true;
   }
 
-  /// Whether a vertex has an arc that leads to a longer way, in clocks less the ratio for every token.
+  /// Switches vertices to arcs with longer paths, in clocks less the ratio for every token. Returns true if any
+  /// switched.
   bool turn() {
     bool any = false;
     for (int a = 0; a < static_cast<int>(arcs_.size()); ++a) {

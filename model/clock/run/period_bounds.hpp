@@ -14,20 +14,20 @@
 namespace napkin {
 
 struct CycleRatio {
-  double clocks = 0;               ///< 0 where nothing waits for itself
-  std::vector<std::string> nodes;  ///< of the critical cycle, in order: "P.max[0]", instance in brackets
+  double clocks = 0;               ///< clocks an iteration; 0 if there is no cycle of waits
+  std::vector<std::string> nodes;  ///< nodes of the critical cycle, in order: "P.max[0]", instance in brackets
 };
 
-/// Throws Error for a cycle without tokens that takes time.
+/// Finds the cycle. Throws Error for a cycle without tokens that takes time.
 [[nodiscard]] CycleRatio cycle_ratio(const EventGraph& graph);
 
-/// The clocks alone, through the edges that hold from block to block: what a search bounds by.
+/// Returns the clocks of the critical cycle over edges that also hold between blocks, a bound for searches.
 [[nodiscard]] double cycle_clocks(const EventGraph& graph);
 
 struct BusiestPipe {
   double clocks = 0;
   std::string name = "none";
-  bool beside_tensor = false;  ///< what binds is the share that the running tensor unit leaves it
+  bool beside_tensor = false;  ///< true if the share beside the running tensor unit binds
 };
 [[nodiscard]] BusiestPipe busiest_pipe(const EventGraph& graph);
 

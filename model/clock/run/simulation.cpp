@@ -15,8 +15,8 @@ constexpr double same_end = 1e-6;     // clocks
 
 Simulation::Simulation(const EventGraph& graph) { turn_to(graph); }
 
-/// The turn of the arc's target that waits for this turn of its source; -1: none. A negative shift does not reach out
-/// of its block; what runs once a block meets the loop at the block's first iteration or its last.
+/// Returns the target's turn that waits for this turn of the source; -1: none. A negative shift stays within its block;
+/// work done once a block meets the loop at the block's first or last iteration.
 int Simulation::target_turn(const Vertex& from, const Arc& arc, int turn) const {
   int to = turn + arc.shift;
   if (from.loop && arc.into_loop) {
@@ -61,7 +61,7 @@ void Simulation::begin(int iterations, int blocks, int let_in) {
   let_in_unblocked();
 }
 
-/// Finds every unblocked job before the first of them runs: a job that another one unblocks would be met twice.
+/// Finds every unblocked job before the first of them runs, since a job that another unblocks would be found twice.
 void Simulation::let_in_unblocked() {
   let_in_.clear();
   for (int v = 0; v < static_cast<int>(vertices_.size()); ++v) {
@@ -121,7 +121,7 @@ void Simulation::count_waits() {
   }
 }
 
-/// What it does in that turn: index into nodes_.
+/// Returns the work of that vertex in that turn, as an index into nodes_.
 int Simulation::node_of(const Vertex& v, int turn) const {
   if (v.cut < 0) return v.id;
   const int iteration = turn % iterations_;
@@ -185,7 +185,7 @@ void Simulation::finish(Job job) {
   fire(job, EdgeFrom::done);
 }
 
-/// Serves the queues' heads, then lets time pass until something ends, or arrives that lets a job begin.
+/// Serves the queues' heads, then advances the time until a job ends, or an arrival lets a job begin.
 void Simulation::step() {
   for (std::size_t which = 0; which < s_.queues.size(); ++which) {
     if (s_.ends[end_of(which)] == never && !s_.queues[which].empty()) serve(which);
@@ -200,7 +200,8 @@ void Simulation::step() {
   if (s_.next_end <= until) end_threads();
 }
 
-/// Lets time pass until the next arrival, or to the next end where that comes first. False: nothing has come of it yet.
+/// Advances the time to the next arrival, or to the next end if that is earlier. Returns false if no job could begin
+/// yet.
 bool Simulation::receive(double ends) {
   if (s_.first_arrival == s_.arrivals.size()) {
     s_.arrivals.clear();
@@ -255,7 +256,7 @@ void Simulation::end_threads() {
   }
 }
 
-/// Settles what threads have done, and gives them their rates from now on.
+/// Accounts for the threads' progress, and gives them new rates.
 void Simulation::share() {
   s_.changed = false;
   const double passed = s_.now - s_.changed_at;
@@ -310,7 +311,7 @@ bool Simulation::has_ended(std::size_t vertex, int iteration) const {
   return !vertices_[vertex].loop || noted_[index({static_cast<int>(vertex), iteration})] > 0;
 }
 
-/// Clocks from the end of an iteration to that of a later one, of the first node that loops.
+/// Returns the clocks between the ends of two iterations of the first node that loops.
 double Simulation::shift_of(int iteration, int distance) const {
   for (int v = 0; v < static_cast<int>(vertices_.size()); ++v) {
     if (vertices_[at(v)].loop) return noted_[index({v, iteration})] - noted_[index({v, iteration - distance})];
@@ -318,7 +319,7 @@ double Simulation::shift_of(int iteration, int distance) const {
   return 0;
 }
 
-/// Whether every node of this iteration, and of the iterations before it that later ones wait for, ended equally many
+/// Returns true if every node of this iteration, and of earlier ones that later ones wait for, ended equally many
 /// clocks after it did `distance` iterations before.
 bool Simulation::repeats(int iteration, int distance) const {
   if (iteration < distance + window_) return false;

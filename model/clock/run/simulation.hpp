@@ -1,7 +1,7 @@
 #pragma once
 // A Simulation runs an event graph for timeline and period: first come, first served, one event after the other. It is
-// made for many runs: of a graph, dependences are resolved and shares of pipes found once; turned to the next graph it
-// keeps its memory, and a step allocates nothing.
+// made for many runs: a graph's dependences and shares of pipes are computed once; given the next graph it keeps its
+// memory, and a step allocates nothing.
 
 #include <array>
 #include <cstdint>
@@ -16,60 +16,61 @@ namespace napkin {
 
 class Simulation {
  public:
-  /// A graph must outlive its runs.
+  /// Prepares runs of a graph, which must outlive them.
   explicit Simulation(const EventGraph& graph);
-  Simulation() = default;  ///< to be turned to a graph
+  Simulation() = default;  ///< makes an empty simulation for turn_to()
   void turn_to(const EventGraph& graph);
 
-  /// So many blocks of so many iterations. Throws Error as napkin::run does.
+  /// Runs so many blocks of so many iterations. Throws Error as napkin::run does.
   [[nodiscard]] Timeline whole(int iterations, int blocks, bool keep_spans);
 
   struct FirstBlocks {
-    std::array<double, 3> clocks{};  ///< until the last result of one block, of two and of three in turn
-    std::array<double, 3> more{};    ///< for one iteration more of each block
-    int least = 1, turn = 1;         ///< holds for blocks of `least` iterations or more that differ by whole turns
+    std::array<double, 3> clocks{};  ///< clocks until the last result of one, two and three blocks in a row
+    std::array<double, 3> more{};    ///< clocks of another iteration in each block
+    int least = 1, turn = 1;         ///< range of validity: blocks of `least` iterations or more that differ by whole
+                                     ///< turns
   };
-  /// One run, which goes on behind each block with what it was before the next one began. Of each block's iterations
-  /// the first and last so many are cut. Where a block repeats itself, the run goes on at its end; `in_full`: it does
-  /// not.
+  /// Simulates up to three blocks in a row, each starting from the state in which the previous left the pipes. `cut`
+  /// tells how many of a block's first and last iterations are partial. Unless `in_full`, repeated iterations are
+  /// skipped.
   [[nodiscard]] FirstBlocks first_blocks(int iterations, CutIterations cut = {}, bool in_full = false);
 
   struct Steady {
-    double clocks = 0;   ///< an iteration; where it does not settle: all
-    int iterations = 0;  ///< from which on a block's goes on like that
+    double clocks = 0;   ///< clocks of an iteration; if it does not settle, of all iterations
+    int iterations = 0;  ///< length from which an iteration takes `clocks`
     int turn = 0;        ///< iterations after which it repeats itself; 0: it does not settle
   };
-  /// Runs one block until it repeats itself: over twice as many iterations as an edge reaches, every node ends a
-  /// fixed number of clocks after it did 1 or a few iterations before. A block that never does runs to its end.
+  /// Runs a block until it repeats itself: over twice as many iterations as any edge reaches, every node ends a fixed
+  /// number of clocks after it did a fixed number of iterations before. Otherwise runs to the end.
   [[nodiscard]] Steady steady(int most_iterations);
 
  private:
-  /// Where a wait on an edge leads, from one instance.
+  /// An edge from one instance, with the wait that it causes.
   struct Arc {
     double wait = 0;  // clocks, the source's latency included
     int to = 0;       // vertex
     int shift = 0;    // turns
-    int base = 0;     // the first job of `to`, of the run at hand
+    int base = 0;     // index of the first job of `to` in this run
     bool into_loop = true;
-    bool simple = false;  // from iteration to iteration, forward
+    bool simple = false;  // true from iteration to iteration, forward
     int ahead = 0;
     bool in_order = false;
   };
-  /// One instance of a node.
+  /// An instance of a node.
   struct Vertex {
     NodeKind kind = NodeKind::thread;
     bool loop = true;
     int id = 0, instance = 0;
-    std::array<int, 3> arcs{};  // by EdgeFrom: its first, and past the last
+    std::array<int, 3> arcs{};  // range of arcs_ by EdgeFrom: arcs[f] up to arcs[f + 1]
     double clocks = 0;
-    double early = 0;                // clocks before its pipe is free that its result is there
-    int base = 0;                    // its first job, of the run at hand
+    double early = 0;                // clocks from its result to the moment at which its pipe is free
+    int base = 0;                    // index of its first job in this run
     int waits = 0;                   // simple arcs into it
-    int all_waits = 0, most_in = 0;  // all arcs into it from what loops, and the most turns that one reaches over
-    double late = 0;        // clocks more until its result is there, in a block's first iterations that are cut
-    int cut = -1;           // index into nodes_, of its iterations that are cut; -1: as in others
-    std::size_t queue = 0;  // of a copy or a store
-    double each = 0;        // clocks of one instruction of a tensor operation
+    int all_waits = 0, most_in = 0;  // arcs into it from loop vertices, and the most turns that such an arc spans
+    double late = 0;                 // additional clocks to its result in a block's first iterations that are cut
+    int cut = -1;                    // index into nodes_ for its iterations that are cut; -1: as for others
+    std::size_t queue = 0;           // queue of a copy or a store
+    double each = 0;                 // clocks of one instruction of a tensor operation
   };
   struct Job {
     int vertex = 0, turn = 0;
@@ -79,7 +80,7 @@ class Simulation {
     Job job;
     int node = 0;
     bool instant = false;
-    double left = 1, rate = 0, end = 0;  // parts; parts a clock; clock
+    double left = 1, rate = 0, end = 0;  // fraction left, fraction a clock, clock of the end
   };
   struct Arrival {
     double time = 0;
@@ -95,7 +96,7 @@ class Simulation {
     std::size_t head = 0;
     [[nodiscard]] bool empty() const { return head == jobs.size(); }
   };
-  /// Instructions in a row of one tensor operation.
+  /// Consecutive instructions of a tensor operation.
   struct Part {
     Job job;
     int count = 0;
@@ -103,71 +104,71 @@ class Simulation {
   /// A tensor operation whose last instruction is not in the unit's queue yet.
   struct Handing {
     Job job;
-    double time = 0;  // when it will be, as things stand
+    double time = 0;  // clock at which it will be, if nothing changes
   };
-  /// When that will be: when so many of the unit's instructions have ended.
+  /// The condition of that moment: `must_end` of the unit's instructions have ended.
   struct Due {
     int must_end;
-    std::size_t handing;  // index
+    std::size_t handing;  // index into Tensors::handing
   };
   /// The tensor unit's instructions in the order in which they run: the first `tensor_queue` instructions
   /// are in its queue.
   struct Tensors {
     std::vector<Part> parts;
     std::size_t head = 0;
-    double start = 0;  // of the part that runs
+    double start = 0;  // start of the part that runs
     std::vector<Handing> handing;
     [[nodiscard]] bool idle() const { return head == parts.size(); }
   };
   static constexpr double never = std::numeric_limits<double>::infinity();
-  static constexpr double tiny = 1e-9;  // of a clock or of a pipe: two times or rates are one
+  static constexpr double tiny = 1e-9;  // tolerance, in clocks or in a pipe's rate, below which two are equal
   enum : std::size_t { copies, stores, tensors, handed };
-  /// Where the end of a queue's job stands in State::ends.
+  /// Returns the index in State::ends of a queue's job.
   [[nodiscard]] static std::size_t end_of(std::size_t queue) { return queue < tensors ? queue : queue + 2; }
-  /// Iterations that a run has left out.
+  /// The iterations that a run has skipped.
   struct Skipped {
-    int blocks = 0, behind = 0;  // blocks that have repeated themselves, and the block behind the latest one
+    int blocks = 0, behind = 0;  // blocks that have repeated themselves, and the block after the latest such block
     double clocks = 0;
-    double iteration = 0;     // clocks of one of each block
-    int least = 1, turn = 1;  // FirstBlocks
+    double iteration = 0;     // clocks of an iteration of each block
+    int least = 1, turn = 1;  // validity, as in FirstBlocks
   };
   struct State {
-    std::vector<std::int16_t> waits;  // by job
+    std::vector<std::int16_t> waits;  // open dependences of each job
     std::vector<Queue> queues = std::vector<Queue>(2);
     Tensors unit;
-    std::vector<double> free_at;  // by queue: when its pipe can take the next job
-    /// Of the jobs that the first two queues serve, of the tensor unit's part, of the next `handing`, and of the jobs
-    /// of the further queues; or never.
+    std::vector<double> free_at;  // clock at which each queue's pipe can take the next job
+    /// The ends of running jobs, or never: the first two queues' jobs, the tensor unit's part, the next `handing`, the
+    /// further queues' jobs.
     std::vector<double> ends;
-    int tensor = -1;  // the node that the tensor unit runs
+    int tensor = -1;  // node that the tensor unit runs
     std::vector<Active> active;
-    std::vector<Arrival> arrivals;  // sorted, the next at first_arrival: few, and what comes later mostly goes behind
+    std::vector<Arrival> arrivals;  // sorted, the next at first_arrival; insertions are few and mostly at the end
     std::size_t first_arrival = 0;
-    std::vector<Job> held;  // of blocks that may not begin yet
+    std::vector<Job> held;  // jobs of blocks that may not begin yet
     double now = 0, changed_at = 0, next_end = 0;
     bool changed = false;
     std::int64_t done = 0;
     int blocks_let_in = 0, iterations_let_in = 0;
-    std::vector<int> ended;  // jobs, by vertex
+    std::vector<int> ended;  // number of ended jobs of each vertex
     Skipped skipped;
     void clear();
     void let_in(int blocks, int iterations);
   };
   struct Share {
     std::uint64_t key = 0;
-    std::uint32_t demands = 0;  // which graphs' demands
+    std::uint32_t demands = 0;  // number of the graph's set of demands
     std::array<double, 6> rates{};
   };
 
-  /// What a node asks of a pipe: `wanted` for each part of its weight.
+  /// The demand of a node on a pipe: `wanted` for each part of its weight.
   struct Demand {
     std::size_t pipe = 0;
     double clocks = 0, wanted = 0;
-    bool at_work = true;  // VectorPipe::least_share
+    bool at_work = true;  // true if it counts for VectorPipe::least_share
   };
   struct Node {
     double clocks = 0, weight = 0;
-    int demands = 0, demands_end = 0;  // in demands_
+    int demands = 0, demands_end = 0;  // range in demands_
   };
   enum class Note { nothing, starts, ends };
 
@@ -223,38 +224,39 @@ class Simulation {
   const EventGraph* g_ = nullptr;
   std::vector<Vertex> vertices_;
   std::vector<Node> nodes_;
-  std::vector<Demand> demands_;  // by node, without zeros
-  std::vector<int> first_;       // by node: its first vertex
-  std::vector<Arc> arcs_;        // by vertex
-  std::vector<Share> shares_;    // a table by key and demands
-  std::vector<double> numbers_;  // of the graph's demands
+  std::vector<Demand> demands_;  // nonzero demands, node after node
+  std::vector<int> first_;       // first vertex of each node
+  std::vector<Arc> arcs_;        // arcs, vertex after vertex
+  std::vector<Share> shares_;    // hash table by key and demands
+  std::vector<double> numbers_;  // numbers of the graph's demands
   std::map<std::vector<double>, std::uint32_t> known_demands_;
   std::uint32_t demands_of_graph_ = 0;
-  int most_shift_ = 1;  // turns that an arc reaches over
-  int window_ = 2;      // turns that must repeat
+  int most_shift_ = 1;  // most turns that an arc spans
+  int window_ = 2;      // number of turns that must repeat
   int iterations_ = 1, blocks_ = 1, loop_turns_ = 1;
-  CutIterations cut_;  // of each block
+  CutIterations cut_;  // cut iterations of each block
   State s_, before_;
   Timeline timeline_;
   Note note_ = Note::nothing;
-  std::vector<Due> due_;               // the latest first
-  std::vector<std::size_t> place_;     // by job: its index in the list at hand, where it is in it
-  std::vector<double> noted_;          // by job: its start or its end
-  std::vector<double> room_, wanted_;  // by pipe
-  std::vector<std::size_t> at_work_;   // by pipe: threads' nodes at work on it
+  std::vector<Due> due_;               // conditions, the latest first
+  std::vector<std::size_t> place_;     // index of each job in the list that is being searched
+  std::vector<double> noted_;          // start or end of each job
+  std::vector<double> room_, wanted_;  // free and wanted rate of each pipe
+  std::vector<std::size_t> at_work_;   // number of threads' nodes that use each pipe
   std::vector<std::size_t> growing_;
   std::vector<Job> let_in_;
   std::vector<Part> behind_;  // instructions of the tensor unit that wait outside its queue
-  /// What the run was like when the node that it is watched by ended, of the latest iterations.
+  /// A snapshot of the run's state at an end of the watched node, kept for the latest iterations to detect that the
+  /// state repeats.
   struct Said {
     double time = 0;
     std::vector<double> numbers;
   };
-  std::vector<Said> said_;              // by iteration, in turn
-  int watched_ = 0;                     // vertex
-  bool skips_ = false;                  // whether such a run leaves out what repeats itself
-  int known_ = 0;                       // iterations in a row that have been said
-  int most_back_ = 0, most_ahead_ = 0;  // iterations at a block's end and start in which arcs within it lead elsewhere
+  std::vector<Said> said_;              // snapshots by iteration, cyclic
+  int watched_ = 0;                     // vertex whose ends are recorded
+  bool skips_ = false;                  // true if this run skips iterations that repeat
+  int known_ = 0;                       // number of consecutive iterations with a snapshot
+  int most_back_ = 0, most_ahead_ = 0;  // iterations at a block's end and start whose arcs have other targets
 };
 
 }  // namespace napkin

@@ -39,7 +39,7 @@ Simulation::FirstBlocks Simulation::first_blocks(int iterations, CutIterations c
   }
 }
 
-/// Until so many jobs are done, or a job is held back.
+/// Runs until `done` jobs are done, or a job is held back.
 void Simulation::run_until(std::int64_t done, bool none_held) {
   while (s_.done < done && !(none_held && !s_.held.empty())) {
     const int ended = s_.ended[at(watched_)];
@@ -48,7 +48,7 @@ void Simulation::run_until(std::int64_t done, bool none_held) {
   }
 }
 
-/// Behind an iteration at whose end everything was as it was at the end of an earlier one of the block.
+/// Skips ahead if the state at this iteration's end equals that at the end of an earlier one of the block.
 void Simulation::skip_what_repeats() {
   const int turn = s_.ended[at(watched_)] - 1, block = turn / iterations_;
   if (block < s_.skipped.behind) return;
@@ -68,7 +68,7 @@ void Simulation::skip_what_repeats() {
   ++known_;
 }
 
-/// All that what follows depends on: times from now on, turns from the watched one's.
+/// Records the state that the rest of the run depends on: times from now on, turns relative to the watched node's.
 void Simulation::say() {
   const int turn = s_.ended[at(watched_)] - 1;
   Said& said = said_[at(turn) % said_.size()];
@@ -114,8 +114,8 @@ void Simulation::say() {
   for (const Job job : s_.held) say_job(job);
 }
 
-/// Lets as many whole turns pass as do not reach into what is other at the block's end; none where it began with what
-/// is other at its start, or has met its end.
+/// Skips as many whole turns as do not reach into the cut iterations at the block's end; none if the repeated part
+/// begins with cut iterations at its start, or has met its end.
 void Simulation::skip(int block, int distance, double clocks) {
   const int start = block * iterations_, to = start + iterations_ - std::max(cut_.last, most_back_);
   const int last = furthest(start, to), like_others = start + std::max(cut_.first, most_ahead_);
@@ -139,7 +139,7 @@ void Simulation::skip(int block, int distance, double clocks) {
   move_on(start, last, skipped);
 }
 
-/// The last turn between the two for which anything has happened, or is on its way.
+/// Returns the last turn between the two with any finished or running work.
 int Simulation::furthest(int from, int to) const {
   int last = from;
   for (std::size_t i = s_.first_arrival; i < s_.arrivals.size(); ++i) {
@@ -155,7 +155,7 @@ int Simulation::furthest(int from, int to) const {
   return last;
 }
 
-/// What has been done and what is under way of a block up to that turn is that of so many iterations later.
+/// Shifts the finished and running work of a block, up to that turn, by so many iterations.
 void Simulation::move_on(int from, int last, int iterations) {
   const auto move = [&](Job& job) {
     if (vertices_[at(job.vertex)].loop && job.turn >= from && job.turn <= last) job.turn += iterations;

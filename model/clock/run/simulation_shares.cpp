@@ -11,7 +11,7 @@ constexpr int share_shift = 53;  // the table takes the highest bits of a hash
 
 }  // namespace
 
-/// Graphs that ask the same of the pipes share the table of shares.
+/// Finds the table of shares of the graph's demands. Graphs with equal demands share it.
 void Simulation::find_demands() {
   numbers_.clear();
   for (const VectorPipe& pipe : g_->pipes) pipe.say(numbers_);
@@ -29,8 +29,8 @@ void Simulation::find_demands() {
   demands_of_graph_ = known_demands_.try_emplace(numbers_, number).first->second;
 }
 
-/// From the table where the same nodes have shared the pipes before; nullptr: they have been filled in where they
-/// belong.
+/// Returns the rates from the table, computed if the set of nodes is new; nullptr if the set exceeds the table's
+/// entries, with the rates stored in place.
 const double* Simulation::rates(std::uint64_t key) {
   if (s_.active.size() > most_kept || nodes_.size() > 254) {
     fill(s_.tensor);
@@ -46,8 +46,8 @@ const double* Simulation::rates(std::uint64_t key) {
   return known.rates.data();
 }
 
-/// Max-min fairness by water filling: all threads' issue rates grow at one speed until a pipe is full or the node runs
-/// as fast as it does alone.
+/// Computes max-min fair rates by water filling: all threads' issue rates grow at one speed until a pipe is full or the
+/// node runs as fast as it does alone.
 void Simulation::fill(int tensor) {
   growing_.clear();
   for (std::size_t k = 0; k < s_.active.size(); ++k) {

@@ -17,8 +17,8 @@ void Simulation::hand_over(Job job) {
   see_what_is_handed_over();
 }
 
-/// Behind what is in the unit's queue, instructions that may run in turn do so, one of each operation, beginning with
-/// another operation than that of the queue's last; others run as they came.
+/// Queues a job's instructions. After the unit's own queue, operations that may alternate do so, one instruction each,
+/// beginning with another operation than the queue's last; others run in order of arrival.
 void Simulation::line_up(Job job) {
   take_back();
   behind_.push_back({job, tensor_of(job).instructions});
@@ -37,7 +37,7 @@ void Simulation::line_up(Job job) {
   }
 }
 
-/// Into `behind_`, by operation: the instructions that are not in the unit's queue yet.
+/// Moves the instructions that are not yet in the unit's queue to `behind_`, by operation.
 void Simulation::take_back() {
   Tensors& t = s_.unit;
   behind_.clear();
@@ -105,9 +105,8 @@ void Simulation::end_part() {
   if (last) finish(job);
 }
 
-/// Notes when the last instruction of each operation that is being handed over will be in the unit's queue: when all
-/// but `tensor_queue` of those up to it have ended. Two walks over what is lined up serve all of them: hundreds of
-/// instructions may stand there.
+/// Records when the last instruction of each operation being handed over enters the unit's queue: when all but
+/// `tensor_queue` of those up to it have ended. Two passes over the queued instructions serve all operations.
 void Simulation::time_handing() {
   Tensors& t = s_.unit;
   constexpr auto found = static_cast<std::size_t>(-1);
@@ -138,7 +137,8 @@ void Simulation::time_handing() {
   }
 }
 
-/// Lets go on who waits for operations whose last instruction is in the queue; notes for the others when it will be.
+/// Releases jobs that wait for operations whose last instruction is in the queue, and computes that moment for the
+/// others.
 void Simulation::see_what_is_handed_over() {
   Tensors& t = s_.unit;
   const bool all = g_->tensor_queue == 0 || t.idle();

@@ -1,5 +1,5 @@
 #pragma once
-// A Timeline says who runs when: a run of an event graph for so many iterations. Copies and asynchronous tensor
+// A Timeline holds when each event of an event graph runs, over a number of iterations. Copies and asynchronous tensor
 // operations are served first come, first served; threads share the vector pipes max-min fair, at the rates that are
 // left beside a running tensor operation.
 
@@ -9,19 +9,19 @@
 
 namespace napkin {
 
-/// One node of one instance in one iteration. Times in clocks from the block's start.
+/// A node of an instance in an iteration. Times in clocks from the block's start.
 struct TimelineSpan {
   int node = 0, instance = 0;
-  int iteration = 0;  ///< through all blocks; of a head or tail node: the block
+  int iteration = 0;  ///< iteration, counted through all blocks; for a head or tail node the block
   double start = 0, end = 0;
 };
 
 struct Timeline {
-  double clocks = 0;                ///< until the last node is done
-  std::vector<TimelineSpan> spans;  ///< in order of their end; empty unless asked for
+  double clocks = 0;                ///< clocks until the last node is done
+  std::vector<TimelineSpan> spans;  ///< spans in order of their ends; empty unless asked for
 };
 
-/// So many blocks of so many iterations, one after the other, from a cold start to the last result. Throws Error for a
+/// Simulates so many blocks of so many iterations in a row, from a cold start to the last result. Throws Error for a
 /// graph that cannot run (a cycle without tokens) and for numbers < 1.
 [[nodiscard]] Timeline run(const EventGraph& graph, int iterations, int blocks = 1, bool keep_spans = false);
 

@@ -14,12 +14,13 @@ namespace {
 constexpr const char* exponent_name = "energy_exponent";
 constexpr double exponent_of_small_kernels = 1;  // where the base has none (eq. 16.1)
 
-/// The number at "units.special.rate" and the like, made where the profile may have one; nullptr where it may not.
+/// The lookup of a number by its place, such as "units.special.rate"; it makes the number if the profile may have it,
+/// and returns nullptr otherwise.
 class Places {
  public:
   explicit Places(Machine& machine) : machine_(machine) {}
 
-  /// What predictions use there now; for by-name numbers nothing where there is none.
+  /// Returns the number that predictions use there now; nothing for a named number that the machine lacks.
   [[nodiscard]] std::optional<Number> used(const std::string& name) const {
     const auto [section, key, field] = parts(name);
     if (section == "units" || section == "pipes") {
@@ -35,7 +36,7 @@ class Places {
                                                                        : std::nullopt;
   }
 
-  /// False where the machine has no such unit or pipe.
+  /// Puts the number into the machine. Returns false if the machine has no such unit or pipe.
   [[nodiscard]] bool put(const std::string& name, const Number& number) {
     const auto [section, key, field] = parts(name);
     if (Stated* stated = stated_at(section, key, field)) {
@@ -102,7 +103,7 @@ class Places {
     std::vector<Number>* list = nullptr;
     std::size_t instances = 0;
   };
-  /// Of "co_use.alone.2": the rates of a unit, and of how many instances.
+  /// Returns the rates of a unit for a number of instances: "co_use.alone.2".
   [[nodiscard]] Shares shares_at(const std::string& section, const std::string& key, const std::string& field) const {
     constexpr std::string_view alone = "co_use.alone.", beside = "co_use.beside.";
     const bool is_alone = field.starts_with(alone);
@@ -123,7 +124,7 @@ double rounded(double value, int digits) {
   return std::round(value * scale) / scale;
 }
 
-/// The value in `unit`, at four digits; whole bytes.
+/// Returns the value in `unit`, to four digits; bytes are whole.
 Number number_of(const MeasuredNumber& measured, const Stamp& stamp) {
   Number out;
   out.unit = measured.unit;

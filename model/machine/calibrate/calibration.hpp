@@ -1,6 +1,6 @@
 #pragma once
-// calibrate() gets from readings to a machine: it says which number of a profile follows from which experiment, and
-// how. It is a pure function.
+// calibrate() derives a machine's numbers from readings, each number of a profile from its experiment. It is a pure
+// function.
 
 #include <optional>
 #include <string>
@@ -12,28 +12,28 @@
 
 namespace napkin {
 
-/// Who measured, when, under which driver.
+/// The origin of a measurement: person or tool, date, driver.
 struct Stamp {
   std::string tool, date, driver;
 };
 
-/// One number of a profile, as measured.
+/// A measured number of a profile.
 struct Finding {
-  std::string name;              ///< its place in the profile: "units.special.beside_tensor", "constants.barrier_128"
+  std::string name;              ///< place in the profile: "units.special.beside_tensor", "constants.barrier_128"
   Number number;                 ///< four significant digits
   int runs = 0;                  ///< repetitions behind it
-  std::optional<double> before;  ///< what the base's predictions used, in number.unit; none: not known
-  bool placed = false;           ///< stands in the calibrated machine
-  std::string why;               ///< where it does not
+  std::optional<double> before;  ///< value that the base's predictions used, in number.unit; none: not known
+  bool placed = false;           ///< true if the calibrated machine has it
+  std::string why;               ///< reason why it was not put into the profile
 };
 
 struct Calibration {
-  Machine machine;  ///< the base with what was found in its place; the rest keeps its source
+  Machine machine;  ///< the base with the findings in their places; other numbers keep their source
   std::vector<Finding> findings;
 };
 
-/// What the readings say, for each number that they suffice for. Numbers that the base has no place for are left out of
-/// it. Throws Error where readings are no numbers.
+/// Computes each number that the readings suffice for, leaving out numbers that the base has no place for. Throws Error
+/// if readings are no numbers.
 [[nodiscard]] Calibration calibrate(const Machine& base, const Readings& readings, const Stamp& stamp);
 
 }  // namespace napkin

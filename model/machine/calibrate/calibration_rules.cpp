@@ -11,7 +11,7 @@ namespace {
 constexpr double lanes = 32;     // results of a warp instruction
 constexpr double plateau = 0.9;  // of the L2's rate: up to there a working set counts as held
 
-/// All values of those readings, together: the spread is that over the conditions too.
+/// Pools the values of those readings; the spread includes that between conditions.
 std::optional<Estimate> pooled(const std::vector<const Reading*>& readings, double factor = 1) {
   std::vector<double> all;
   for (const Reading* reading : readings) {
@@ -21,7 +21,7 @@ std::optional<Estimate> pooled(const std::vector<const Reading*>& readings, doub
   return estimate(std::move(all));
 }
 
-/// A number that is a reading times a factor: most are.
+/// A rule for a number that is a reading times a factor, as most are.
 struct Rule {
   const char* name;
   const char* unit;
@@ -32,7 +32,7 @@ struct Rule {
   const char* note;
 };
 
-/// Of two warpgroups at work on one kind of instruction alone, and beside products.
+/// Makes the rule for a rate: two warpgroups execute one kind of instruction, alone or beside products.
 Rule rate(const char* name, const char* unit, const char* work, double factor, const char* note) {
   return {name, unit, "vector_alone", "rate", {{"work", work}, {"groups", "2"}}, factor, note};
 }
@@ -61,7 +61,7 @@ std::vector<Rule> unit_rules() {
   };
 }
 
-/// Of one, two and three warpgroups at work together.
+/// Makes the rules for one, two and three warpgroups at work together.
 std::vector<Rule> co_use_rules() {
   return {
       beside("units.issue.co_use.beside.2", "instructions/clk", "mix", 1,
@@ -206,7 +206,7 @@ std::vector<Rule> wait_rules() {
   };
 }
 
-/// L2 to SM against the working set: the rate of the plateau, and its end.
+/// Adds the L2's rate to SMs against the working set: the rate of the plateau, and its end.
 void add_working_sets(const Readings& readings, std::vector<MeasuredNumber>& out) {
   std::map<double, const Reading*> by_size;
   for (const Reading* reading : matching(readings, "l2_bandwidth", "rate", {{"way", "read"}, {"tile", "own"}})) {
@@ -309,7 +309,7 @@ struct Load {
   double nvml_clock = 0;  // hertz
 };
 
-/// By name, those whose power was read.
+/// Returns the loads by name whose power was read.
 std::map<std::string, Load> steady_loads(const Readings& readings, const std::string& experiment,
                                          const std::vector<std::string>& kinds) {
   std::map<std::string, Load> out;
@@ -326,7 +326,7 @@ std::map<std::string, Load> steady_loads(const Readings& readings, const std::st
   return out;
 }
 
-/// What the SMs count of the clock that NVML reads while their matrix units run, of the highest clock that NVML reads.
+/// Measures the SMs' clock under matrix load as a fraction of NVML's clock, times NVML's highest clock.
 std::optional<MeasuredNumber> clock_beside_tensor(const std::map<std::string, Load>& loads) {
   std::vector<double> clocks;
   double highest = 0;
@@ -344,7 +344,8 @@ std::optional<MeasuredNumber> clock_beside_tensor(const std::map<std::string, Lo
 
 namespace {
 
-/// Of loads of products of eight bits and nothing else, each by eq. 16.1, idle power and clock tree known.
+/// Measures the energy of 8-bit products from loads of products alone, each by eq. 16.1, with idle power and clock tree
+/// known.
 std::optional<MeasuredNumber> energy_8bit(const Readings& readings, double exponent, double tree) {
   const std::map<std::string, Load> named =
       steady_loads(readings, "power_e4m3", {flops_8bit, "instructions", "l2_bytes", "device_bytes"});

@@ -12,31 +12,30 @@
 namespace napkin {
 
 struct MeasuredNumber {
-  std::string name;   ///< its place in a profile
-  std::string unit;   ///< that it is written in
-  Estimate estimate;  ///< in SI units, or per clock
+  std::string name;   ///< place in a profile
+  std::string unit;   ///< unit in the profile
+  Estimate estimate;  ///< value in SI units, or per clock
   std::string note;
 };
 
-/// Those that the readings suffice for; `exponent`: n of eq. 16.1.
+/// Measures all numbers that the readings suffice for; `exponent` is n of eq. 16.1.
 [[nodiscard]] std::vector<MeasuredNumber> measured_numbers(const Readings& readings, double exponent);
 
-/// The table of a 16-bit product's clocks against n, with the latencies of one alone. Below the smallest n measured the
-/// line through the three smallest (A in shared memory: 16 + n/4 clocks of operands), A in registers as at the
-/// smallest.
+/// The clocks of a 16-bit product against n, with the latencies of a single product. Below the smallest measured n: the
+/// line through the three smallest (A in shared memory: 16 + n/4 clocks of operands), or the smallest (A in registers).
 struct MeasuredTiming {
-  std::string instruction;              ///< that was measured, by its name in the profile
-  std::vector<DType> types;             ///< that take those clocks
+  std::string instruction;              ///< measured instruction, by its name in the profile
+  std::vector<DType> types;             ///< types that take those clocks
   std::vector<InstructionTiming> rows;  ///< empty: not measured
-  double spread = 0;                    ///< the largest of the rows'
+  double spread = 0;                    ///< largest spread of the rows
   std::string note;
 };
 [[nodiscard]] MeasuredTiming measured_timing(const Readings& readings);
 
-/// Of mma.sync and cp.async.
+/// Measures the numbers of mma.sync and cp.async.
 [[nodiscard]] std::vector<MeasuredNumber> measured_synchronous(const Readings& readings);
 
-/// Energies and the clock tree from loads of known rates (eq. 16.1), as constants.
+/// Measures energies and the clock tree from loads of known rates (eq. 16.1), as constants.
 [[nodiscard]] std::vector<MeasuredNumber> measured_energies(const Readings& readings, double exponent);
 
 }  // namespace napkin

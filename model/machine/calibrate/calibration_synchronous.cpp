@@ -17,9 +17,9 @@ void add_products(const Readings& readings, std::vector<MeasuredNumber>& out) {
   add("constants.mma_sync_latency", "1", "1", "m16 n8 k16, bf16, one accumulator, one warp");
 }
 
-/// What an mma.sync takes of its scheduler's register ports (eq. 13.5), with what else an attention kernel's warps
-/// have among products: a product's clocks less the instructions of the mix and the ldmatrix. A warp alone on its
-/// scheduler also waits for itself.
+/// Adds the clocks that an mma.sync takes of its scheduler's register ports (eq. 13.5) among an attention kernel's
+/// instructions: a product's clocks less those of the mix and the ldmatrix. A lone warp on its scheduler also waits for
+/// its own results.
 void add_register_ports(const Readings& readings, std::vector<MeasuredNumber>& out) {
   std::vector<double> one, several;
   for (const Reading* reading : matching(readings, "mma_attention", "product")) {
@@ -38,7 +38,8 @@ void add_register_ports(const Readings& readings, std::vector<MeasuredNumber>& o
   add("constants.mma_sync_ports_one", one, "of one warp a scheduler, its waits for itself included");
 }
 
-/// cp.async: where the line of a chunk's clocks against its bytes begins, beside warps that multiply and load operands.
+/// Adds cp.async's latency: the start of the line through a chunk's clocks against its bytes, beside warps that
+/// multiply and load operands.
 void add_loaded_latency(const Readings& readings, std::vector<MeasuredNumber>& out) {
   std::vector<double> kib, clocks;
   double spread = 0;

@@ -19,7 +19,7 @@ double quantile(const std::vector<double>& sorted, double q) {
 
 double rms_of(const Eigen::VectorXd& left) { return std::sqrt(left.squaredNorm() / static_cast<double>(left.size())); }
 
-/// Least squares with x >= 0: the column of the most negative x leaves until there is none. (few columns, well
+/// Solves least squares with x >= 0: drops the column of the most negative x until there is none. (few columns, well
 /// conditioned)
 Eigen::VectorXd solve_positive(const Eigen::MatrixXd& a, const Eigen::VectorXd& b) {
   std::vector<Eigen::Index> kept(static_cast<std::size_t>(a.cols()));

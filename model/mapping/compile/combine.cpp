@@ -11,7 +11,7 @@ using By = CombineMapping::By;
 
 }  // namespace
 
-/// Whether every result with parts is a sum that some variable's copy engine adds to what is there.
+/// Returns true if every result with parts is a sum whose variable has a copy engine that adds in place.
 bool Placer::Compiled::adds_up() const {
   return std::all_of(streamed_->combines.begin(), streamed_->combines.end(), [&](const Combine& c) {
     if (c.kind != Combine::Kind::sum) return false;
@@ -24,7 +24,8 @@ bool Placer::Compiled::adds_up() const {
   });
 }
 
-/// The groups exchange every result that has parts, and the maximum and sum of the softmax that weighs it.
+/// Checks an exchange: the groups must exchange every result that has parts, and the maximum and sum of the softmax
+/// that weighs it.
 void Placer::Compiled::check_exchange(const CombineMapping& combine) const {
   const Diagram& d = streamed_->diagram;
   std::vector<std::string> needed, possible;

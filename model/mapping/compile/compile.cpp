@@ -73,7 +73,7 @@ Number64 Placer::Compiled::number(const Value& value) const {
   return out;
 }
 
-/// Where the rows of the problem's mask and sizes begin.
+/// Returns the first row for the problem's mask and sizes.
 std::size_t Placer::Compiled::base_of(const RegisterTable& table) const {
   std::vector<std::int64_t> sizes;
   for (const std::string& axis : table.axes())
@@ -192,7 +192,7 @@ void Placer::Compiled::compile_operations() {
   for (std::size_t i = 0; i < streamed_->diagram.operations.size(); ++i) compile_operation(static_cast<OpId>(i));
 }
 
-/// The variables that each operand is read from, with their guards.
+/// Compiles the variables that each operand is read from, with their guards.
 void Placer::Compiled::compile_operands(const Operation& op, CompiledOperation& out) {
   const Diagram& d = streamed_->diagram;
   const OperationMapping& o = *out.mapping;

@@ -89,7 +89,7 @@ void Placer::Compiled::compile_levels() {
 
 namespace {
 
-/// The size of an axis that a knob gives.
+/// Returns the size of an axis that a knob gives.
 Number64 size_by(const Mapping& mapping, KnobId id) {
   const Knob& knob = mapping.knobs[at(id)];
   if (std::count(knob.domain.begin(), knob.domain.end(), 0) > 0)

@@ -14,12 +14,12 @@
 
 namespace napkin {
 
-/// Whether it adds to what is there.
+/// Returns true if the engine adds to the data that it overwrites.
 [[nodiscard]] inline bool adds(CopyEngine engine) {
   return engine == CopyEngine::atomic || engine == CopyEngine::bulk_reduce;
 }
 
-/// A set of knobs: bit i is KnobId i; all of them where it has one that no bit stands for.
+/// A set of knobs: bit i is KnobId i; all bits if it has a knob beyond 63.
 using Knobs = std::uint64_t;
 
 [[nodiscard]] constexpr Knobs knob_of(KnobId knob) { return knob < 0 ? 0 : knob < 64 ? Knobs{1} << knob : ~Knobs{0}; }
@@ -28,10 +28,10 @@ using Knobs = std::uint64_t;
 struct Number64 {
   KnobId knob = -1;
   std::int64_t literal = 1;
-  std::int64_t more = 0;                 ///< on top of the knob's value
-  AxisId axis = -1;                      ///< whose full size the literal is
-  const RegisterTable* table = nullptr;  ///< in place of all that
-  std::size_t column = 0, base = 0;      ///< of the table: which number; where the problem's rows begin
+  std::int64_t more = 0;                 ///< addend to the knob's value
+  AxisId axis = -1;                      ///< axis whose full size the literal is
+  const RegisterTable* table = nullptr;  ///< table that replaces all of the above
+  std::size_t column = 0, base = 0;      ///< column of the table, and first row for the problem
   [[nodiscard]] Count of(const Tile& tile) const {
     if (table != nullptr) return table->at(column, base, tile);
     return knob < 0 ? Count(literal) : Count(tile.values[static_cast<std::size_t>(knob)] + more);
@@ -47,26 +47,27 @@ struct Number64 {
 using GuardedNumber = std::vector<std::pair<const Guard*, Number64>>;
 
 [[nodiscard]] bool holds(const Guard& guard, const Tile& tile);
-/// The first alternative that holds, or `otherwise`.
+/// Returns the first alternative that holds, or `otherwise`.
 [[nodiscard]] Count number_of(const GuardedNumber& alternatives, const Tile& tile, Count otherwise);
 
-/// A product of extents: those that no tile changes, multiplied once, and the axes of the others.
+/// A product of extents: the constant ones, multiplied, and the axes of the others.
 struct Extents {
   Count constant = 1;
   std::vector<AxisId> axes;
-  std::vector<AxisId> folded = {};  ///< those in `constant`
-  bool streams = false;             ///< the streamed axis is among `axes`
-  const Array* shifted = nullptr;   ///< whose dimensions overlap: its values are no product of extents
+  std::vector<AxisId> folded = {};  ///< axes in `constant`
+  bool streams = false;             ///< true if the streamed axis is among `axes`
+  const Array* shifted = nullptr;   ///< array whose dimensions overlap, so that its values are no product of extents
 };
 
 struct CompiledLevel {
   LevelId id = 0;
-  int agent = -1;  ///< whose core's memory it is; -1: of the agent that divides the block's group
+  int agent = -1;  ///< agent whose core's memory it is; -1: that of the agent that divides the block's group
   bool staged = false;
-  bool cluster = false;                            ///< blocks side by side along `along`
-  std::vector<std::pair<AxisId, Number64>> sizes;  ///< of a group, where not that of the array (below: of the block)
-  std::optional<Number64> chunk;                   ///< of the streamed axis
-  std::optional<Number64> parts;                   ///< into which it is cut, in whole chunks
+  bool cluster = false;                            ///< true if blocks are adjacent along `along`
+  std::vector<std::pair<AxisId, Number64>> sizes;  ///< group sizes that differ from the array's (below the block's
+                                                   ///< level: the block's)
+  std::optional<Number64> chunk;                   ///< chunk of the streamed axis
+  std::optional<Number64> parts;                   ///< number of parts into which it is cut, in whole chunks
   Number64 nodes;
   AxisId along = 0;
   bool rounds_up = false;  ///< the last cluster along it may have blocks without rows
@@ -76,16 +77,16 @@ struct CompiledAgent {
   GuardedNumber count, registers, overhead;
   Number64 threads, row_step;
   std::vector<AxisId> splits;
-  std::vector<Number64> split_steps;  ///< by axis of `splits`
+  std::vector<Number64> split_steps;  ///< step by axis of `splits`
   bool repeats = false;
-  bool compiled = false;  ///< its registers are those that the compiler gave it
+  bool compiled = false;  ///< true if the compiler gave its registers
 };
 
 struct CompiledVariable {
   std::vector<ArrayId> arrays;
-  std::vector<AxisId> axes;   ///< of its one array in another order; empty: in the diagram's
+  std::vector<AxisId> axes;   ///< axes of its one array in another order; empty: in the diagram's
   std::vector<Extents> held;  ///< the size of each array or auxiliary that it holds
-  bool streams = false;       ///< one of them follows the chunk
+  bool streams = false;       ///< true if one of them follows the chunk
   int auxiliaries = 0;
   int position = 0;  ///< index into the levels
   DType type = DType::f32;
@@ -99,25 +100,26 @@ struct CompiledVariable {
 struct CompiledWork {
   const WorkMapping* mapping = nullptr;
   int unit = -1;
-  int agent = -1;  ///< whose threads do it
+  int agent = -1;  ///< agent whose threads do it
   Extents per;
-  std::vector<std::pair<AxisId, Number64>> per_chunk;  ///< axes beside those of `per`: once for so many
-  std::optional<Number64> counted = {};                ///< in place of the mapping's count
+  std::vector<std::pair<AxisId, Number64>> per_chunk;  ///< axes of `per` that are divided: once for so many elements
+  std::optional<Number64> counted = {};                ///< count that replaces the mapping's
 };
 
 struct CompiledOperation {
   const OperationMapping* mapping = nullptr;  ///< nullptr: the mapping says nothing
   int agent = -1;
   bool tensor = false;
-  std::vector<std::pair<const Guard*, const TensorInstruction*>> instruction;  ///< alternatives; empty: none
+  std::vector<std::pair<const Guard*, const TensorInstruction*>> instruction;  ///< alternative instructions; empty:
+                                                                               ///< none
   Extents m, n, k;
   std::vector<AxisId> rows, columns;  ///< all axes of m and of n
   std::optional<Number64> waits;
-  const Guard* swap_ab = nullptr;  ///< where it holds, m and n change places, and the second input is A
-  GuardedNumber row_parts;         ///< empty: as the agent's splits say
+  const Guard* swap_ab = nullptr;  ///< guard under which m and n change places, and the second input is A
+  GuardedNumber row_parts;         ///< alternatives; empty: as the agent's splits say
   [[nodiscard]] bool swapped(const Tile& tile) const { return swap_ab != nullptr && holds(*swap_ab, tile); }
   std::vector<CompiledWork> work;
-  /// By input: variables (indices into Mapping::variables) with the guard under which it is read from there.
+  /// Variables (indices into Mapping::variables) that an input may be read from, each with its guard, by input.
   std::vector<std::vector<std::pair<const Guard*, int>>> operands;
 };
 
@@ -126,10 +128,10 @@ struct Variant {
   std::vector<Variable> variables;
   std::vector<Crossing> crossings;
   std::vector<PlacedOperation> operations;
-  std::vector<const CompiledWork*> work;              ///< of all operations, one after the other
-  std::vector<ArrayId> arrays;                        ///< of all variables
-  std::vector<std::vector<AxisId>> axes;              ///< of variables whose array lies in another order
-  std::vector<std::pair<ArrayId, LevelId>> operands;  ///< of all operations
+  std::vector<const CompiledWork*> work;              ///< work of all operations, in order
+  std::vector<ArrayId> arrays;                        ///< arrays of all variables
+  std::vector<std::vector<AxisId>> axes;              ///< axes of variables whose array is in another order
+  std::vector<std::pair<ArrayId, LevelId>> operands;  ///< operands of all operations
 };
 
 class Placer::Compiled {
@@ -138,9 +140,9 @@ class Placer::Compiled {
   void place(const Tile& tile, PlacedDiagram& into) const;
   void place_alternatives(const Tile& tile, PlacedDiagram& into) const;
   void rebind(const Problem& problem);
-  /// Whether guards that ask for sizes say of that problem what they say of this one.
+  /// Returns true if guards over sizes give the same answers for that problem as for this one.
   [[nodiscard]] bool is_of_one_kind(const Problem& problem) const;
-  /// Compiled for another problem.
+  /// Compiles the mapping for another problem.
   [[nodiscard]] std::unique_ptr<Compiled> of(const Problem& problem) const {
     return std::make_unique<Compiled>(*streamed_, *mapping_, *machine_, problem);
   }
@@ -173,7 +175,7 @@ class Placer::Compiled {
   [[nodiscard]] Number64 number(const Value& value) const;
   [[nodiscard]] GuardedNumber numbers(const Guarded<Value>& values);
   [[nodiscard]] bool is_meant(const Guard& guard, const Problem& problem) const;
-  /// What a guard says of the problem; it is remembered where sizes decide it.
+  /// Evaluates a guard on the problem; remembers it if sizes decide it.
   [[nodiscard]] bool is_meant(const Guard& guard);
   [[nodiscard]] std::size_t base_of(const RegisterTable& table) const;
   [[nodiscard]] DType type_of(const std::string& name) const;
@@ -210,15 +212,15 @@ class Placer::Compiled {
   const Mapping* mapping_;
   const Machine* machine_;
   const Problem* problem_;
-  std::uint64_t binding_ = 0;          // how many problems there were before this one
-  std::vector<const Guard*> by_size_;  // that ask for sizes
+  std::uint64_t binding_ = 0;          // number of problems bound before this one
+  std::vector<const Guard*> by_size_;  // guards that read sizes
   std::optional<AxisId> across_;
-  AxisId stream_ = -1;                          // the streamed axis, -1 where nothing streams
-  std::vector<CompiledLevel> levels_;           // top to bottom, device memory left out
-  int block_ = 0, deepest_ = 0, cluster_ = -1;  // positions
+  AxisId stream_ = -1;                          // streamed axis; -1: none
+  std::vector<CompiledLevel> levels_;           // levels top to bottom, without device memory
+  int block_ = 0, deepest_ = 0, cluster_ = -1;  // positions in levels_
   std::vector<CompiledAgent> agents_;
-  int divider_ = -1;    // the agent whose instances divide the block's group at the levels below it
-  bool cores_ = false;  // agents are cores of the node, with memories of their own side by side
+  int divider_ = -1;    // agent whose instances divide the block's group at the levels below it
+  bool cores_ = false;  // true if agents are cores of the node, with memories of their own side by side
   std::vector<CompiledVariable> variables_;
   std::vector<CompiledOperation> operations_;
   std::shared_ptr<const PlacedCombine> combine_;
@@ -234,11 +236,11 @@ class Placer::Compiled {
     std::size_t stride = 1;
   };
   std::vector<Told> told_;
-  mutable std::vector<std::shared_ptr<const Variant>> variants_;  // each made once, when first asked for
+  mutable std::vector<std::shared_ptr<const Variant>> variants_;  // each is made once, when first used
   std::unique_ptr<std::atomic<bool>[]> made_;
   std::vector<const Guard*> guards_;
-  mutable std::vector<std::pair<std::vector<bool>, std::shared_ptr<const Variant>>> distinct_;  // by what holds
-  mutable std::mutex making_;                                                                   // of variants
+  mutable std::vector<std::pair<std::vector<bool>, std::shared_ptr<const Variant>>> distinct_;  // variants by guards
+  mutable std::mutex making_;  // guards the making of variants
 };
 
 }  // namespace napkin

@@ -13,7 +13,7 @@ bool Ways::holds(int variable, ArrayId array) const {
   return std::find(arrays.begin(), arrays.end(), array) != arrays.end();
 }
 
-/// The variables that hold it, as listed.
+/// Returns the variables that hold the array, in listed order.
 std::vector<int> Ways::homes(ArrayId array, bool staging) const {
   std::vector<int> out;
   for (int v = 0; v < static_cast<int>(variables_.size()); ++v) {
@@ -22,7 +22,7 @@ std::vector<int> Ways::homes(ArrayId array, bool staging) const {
   return out;
 }
 
-/// Whether others use its storage, so that what it holds must come anew in every iteration.
+/// Returns true if other variables use its storage, so that its content must be loaded anew in every iteration.
 bool Ways::shares(int variable) const {
   if (variables_[at(variable)].alias >= 0) return true;
   return std::any_of(variables_.begin(), variables_.end(), [&](const Variable& v) { return v.alias == variable; });
@@ -153,7 +153,7 @@ bool goes_ways(const PlacedDiagram& placed) {
 
 namespace {
 
-/// A memory of the compute node that is neither its threads' registers nor what all of its blocks' data come through.
+/// Returns true for a memory of the compute node that holds neither its threads' registers nor all data of its blocks.
 bool beside_registers(const Machine& machine, LevelId level) {
   return machine.cores.empty() && level > 0 && machine.levels[at(level)].parent == machine.compute &&
          machine.levels[at(level)].kind == LevelKind::ordinary && machine.find_level("registers") != level;
@@ -175,8 +175,7 @@ bool uses_side_memory(const Mapping& mapping, const Machine& machine) {
   return false;
 }
 
-/// Memories that lie beside the chain of levels, of cores or of a node's threads, behind it in the order of the
-/// machine's levels.
+/// Appends the memories that are not in the chain of levels, such as a core's, in the order of the machine's levels.
 void Placer::Compiled::compile_beside() {
   cores_ = std::any_of(mapping_->agents.begin(), mapping_->agents.end(),
                        [](const Agent& agent) { return !agent.core.empty(); });
@@ -190,7 +189,7 @@ void Placer::Compiled::compile_beside() {
   for (CompiledLevel& level : levels_) level.agent = agent_at(level.id);
 }
 
-/// The agent whose core's memory that level is; -1: none's.
+/// Returns the agent whose core's memory that level is; -1: none.
 int Placer::Compiled::agent_at(LevelId level) const {
   const Core* core = cores_ ? machine_->core_of(level) : nullptr;
   for (std::size_t a = 0; core != nullptr && a < mapping_->agents.size(); ++a) {

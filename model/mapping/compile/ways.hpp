@@ -14,14 +14,14 @@ namespace napkin {
 
 class Ways {
  public:
-  /// `made_at`: by operation, the memory of the core that computes it.
+  /// Prepares the routes; `made_at` is the memory of the core that computes an operation, by operation.
   Ways(const Streamed& streamed, const Machine& machine, std::span<const Variable> variables,
        std::vector<LevelId> made_at)
       : s_(streamed), d_(streamed.diagram), m_(machine), variables_(variables), made_at_(std::move(made_at)) {}
 
-  /// Every array's, in the diagram's order; `types`: by array, of results that no variable holds. An input sets out
-  /// from device memory, an output arrives there behind its staging variables. From one memory to another leads the
-  /// pipe that joins them, else the tree: up to what they have in common, and down. (eq. 2.4)
+  /// Finds every array's route, in the diagram's order. `types` by array give the types of results that no variable
+  /// holds. An input starts in device memory; an output arrives there through its staging variables. Memories are
+  /// joined by their pipe, else by the tree: up to the common ancestor, and down. (eq. 2.4)
   [[nodiscard]] std::vector<Crossing> crossings(std::span<const DType> types);
 
  private:
@@ -32,7 +32,7 @@ class Ways {
   struct Trip {
     ArrayId array = 0;
     Phase phase = Phase::loop;
-    bool each_time = false;  ///< in every iteration although it lacks the streamed axis
+    bool each_time = false;  ///< true if read in every iteration although it lacks the streamed axis
     bool output = false;     ///< the last leg, to device memory
     DType type = DType::f32;
   };
@@ -44,7 +44,7 @@ class Ways {
   [[nodiscard]] bool is_above(LevelId above, LevelId level) const;
   void input(ArrayId array);
   void result(ArrayId array, DType type);
-  /// The latest of the variables before it that a pipe leads from.
+  /// Returns the latest of the variables before it from which a pipe leads there.
   [[nodiscard]] std::optional<Stop> source(const std::vector<int>& before, LevelId to) const;
   void go(Trip trip, Stop from, Stop to);
   void cross(const Trip& trip, LevelId into, bool store, int pipe, int variable);
@@ -58,14 +58,13 @@ class Ways {
   std::vector<Crossing> out_;
 };
 
-/// Whether that level is a memory of the node that its threads share beside the way from device memory down to their
-/// registers, such as tensor memory: the matrix unit reads and writes it by itself, threads by instructions that are
-/// work like any other.
+/// Returns true for a memory of the node beside the way from device memory to its threads' registers, such as tensor
+/// memory: the matrix unit accesses it by itself, threads by instructions that count as work.
 [[nodiscard]] bool is_beside(const PlacedDiagram& placed, LevelId level);
-/// Whether a mapping whose agents are threads keeps variables there.
+/// Returns true if a mapping whose agents are threads keeps variables in such a memory.
 [[nodiscard]] bool uses_side_memory(const Mapping& mapping, const Machine& machine);
 
-/// Whether a placed diagram's agents are cores of the machine, so that its arrays go such ways.
+/// Returns true if a placed diagram's agents are cores of the machine, so that its arrays take these routes.
 [[nodiscard]] bool goes_ways(const PlacedDiagram& placed);
 
 }  // namespace napkin

@@ -44,7 +44,7 @@ class Finder {
     out.push_back({axis, size, knob ? p_.mapping->knobs[at(value.knob)].name + "=" + number : number});
   }
 
-  /// Whether it, or what its factor rescales, has work for each part of the axis.
+  /// Returns true if the softmax, or what its factor rescales, has work for each part of the axis.
   [[nodiscard]] bool renews(OpId softmax, AxisId axis) const {
     const std::string& name = d_.axes[at(axis)].name;
     return std::any_of(p_.operations.begin(), p_.operations.end(), [&](const PlacedOperation& op) {

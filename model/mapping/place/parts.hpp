@@ -7,9 +7,9 @@
 
 namespace napkin {
 
-/// An operation goes in the parts that variables of what it reads or makes have, a store in those of its staging
-/// variable. Parts of a softmax renew its maximum where the mapping counts work that does so (`per_chunk`). Keeps a
-/// pointer: use it before `placed` ends.
+/// Returns an operation's parts: those of the variables that it reads or makes; for a store those of its staging
+/// variable. A softmax renews its maximum for each part if the mapping counts work for that (`per_chunk`). Keeps a
+/// pointer to `placed`.
 [[nodiscard]] PartsOf parts_of(const PlacedDiagram& placed);
 
 }  // namespace napkin

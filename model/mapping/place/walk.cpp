@@ -7,7 +7,7 @@
 namespace napkin {
 namespace {
 
-/// The mask's plane of one question: the streamed axis and the one across.
+/// The mask's plane of a question: the streamed axis, and the axis across.
 struct Plane {
   const Mask& mask;
   std::int64_t along, across;
@@ -21,7 +21,7 @@ struct Plane {
   [[nodiscard]] Span seen(std::int64_t first, std::int64_t last) const {
     return by_columns ? visible(mask, first, last, across, along) : visible_rows(mask, first, last, along, across);
   }
-  /// The part of the axis across that sees anything.
+  /// Returns the members of the axis across that see any element.
   [[nodiscard]] Span seeing() const {
     return by_columns ? visible_rows(mask, 0, along, across, along) : visible(mask, 0, along, along, across);
   }
@@ -44,14 +44,16 @@ void walk_masked(const Plane& plane, Walk& w, std::int64_t chunk) {
   }
 }
 
-/// Most chunks of one part that any group visits. A group's chunks [begin, end) cover a whole part, or lie in two.
+/// The search for the most chunks of a part that any group visits. A group's chunks [begin, end) cover whole parts, or
+/// lie in two.
 class LongestInPart {
  public:
   LongestInPart(const Plane& plane, std::int64_t group, std::int64_t chunk, std::int64_t part)
       : plane_(plane), group_(group), chunk_(chunk), part_(part / chunk) {}
 
-  /// `most`: no group visits more chunks in all. Groups that the array's begin or end cuts visit most where they are
-  /// cut least; what those between visit repeats with the parts, a group further each time.
+  /// Finds the most chunks that a group visits within a part; no group visits more than `most` in all. Groups cut by
+  /// the array's begin or end visit most if they are cut least; the visits of groups in between repeat with the parts,
+  /// shifted by a group.
   [[nodiscard]] std::int64_t find(std::int64_t most) {
     const Span seeing = plane_.seeing();
     most = std::min(most, part_);
@@ -76,7 +78,8 @@ class LongestInPart {
     const std::int64_t in_first = std::min(end - begin, part_ - begin % part_);
     longest_ = std::max({longest_, in_first, std::min(end - begin - in_first, part_)});
   }
-  /// The first group from `from` on, at most `last`, of which it holds; it holds of all behind that one.
+  /// Returns the first group from `from` on, at most `last`, for which `holds` is true; it must stay true after that
+  /// group.
   template <class Holds>
   static std::int64_t first_where(std::int64_t from, std::int64_t last, const Holds& holds) {
     while (from < last) {
@@ -91,14 +94,13 @@ class LongestInPart {
   std::int64_t longest_ = 0;
 };
 
-/// The streamed axis is split too, into parts of whole chunks: parts cut no chunk, so that they change only how many of
-/// them lie in one.
+/// Counts a split streamed axis whose parts are whole chunks: parts cut no chunk, but limit the longest walk.
 void walk_masked_parts(const Plane& plane, Walk& w, std::int64_t chunk, std::int64_t part) {
   walk_masked(plane, w, chunk);
   w.total.longest = LongestInPart(plane, w.across.get(), chunk, part).find(w.total.longest.get());
 }
 
-/// Into parts that end within a chunk (no legal tile has them): group by group of both axes, but for those that see
+/// Counts parts that end within a chunk (no legal tile has them), group by group of both axes, skipping groups that see
 /// nothing.
 void walk_ragged_parts(const Plane& plane, Walk& w, std::int64_t chunk, std::int64_t part) {
   const std::int64_t group = w.across.get();

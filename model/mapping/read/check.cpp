@@ -181,7 +181,7 @@ void check_movers(const Mapping& m) {
 }
 
 // "load K", "store O", "S", "P.max"
-/// What edges may name, sorted: copies, operations and their work.
+/// Returns the names that edges may use, sorted: copies, operations and their work.
 std::vector<std::string> nodes_of(const Mapping& m) {
   std::vector<std::string> known;
   for (const VariableMapping& v : m.variables) {
@@ -327,7 +327,7 @@ void check(const Mapping& mapping, const Diagram& diagram) {
 
 namespace {
 
-/// "--dtype with one of f16, e4m3"
+/// Words the types that the machine's instructions take: "--dtype with one of f16, e4m3".
 std::string types_of(const Machine& machine) {
   std::vector<std::string> types;
   for (const TensorInstruction& each : machine.tensor) {

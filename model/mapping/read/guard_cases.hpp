@@ -11,20 +11,20 @@
 
 namespace napkin {
 
-using KnobValues = std::vector<std::int64_t>;  ///< by KnobId
+using KnobValues = std::vector<std::int64_t>;  ///< The knobs' values, by KnobId.
 
 [[nodiscard]] bool holds(const Guard& guard, const KnobValues& values);
 
-/// Calls `visit` with knob values such that every combination that the guards can tell apart occurs once. Throws Error
-/// at `where` where there are more than 4096.
+/// Calls `visit` with knob values that contain every combination which the guards can tell apart, once. Throws Error at
+/// `where` for more than 4096.
 void for_each_case(const Mapping& m, const std::vector<const Guard*>& guards, const Location& where,
                    const std::function<void(const KnobValues&)>& visit);
 
-/// "stages=1,overlap=on": the knobs that a guard names.
+/// Writes the values of the knobs that the guards name: "stages=1,overlap=on".
 [[nodiscard]] std::string text_of_case(const Mapping& m, const std::vector<const Guard*>& guards,
                                        const KnobValues& values);
 
-/// The guards that no other guard implies: they hold in every case in which any of the given ones does.
+/// Returns the guards that no other guard implies: in every case in which any given guard holds, one of them does.
 [[nodiscard]] std::vector<const Guard*> weakest(const std::vector<const Guard*>& guards);
 
 }  // namespace napkin

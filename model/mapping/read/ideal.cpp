@@ -47,8 +47,9 @@ LevelId home_of(const Machine& machine) {
   return level;
 }
 
-/// The knobs' values in so fine steps that all their combinations can be looked at: a convolution has five sizes to
-/// choose. The first choice is every multiple of 16 (0), then come powers of 2 (1), of 4 (2), of 8 (3).
+/// Returns the steps of the knobs' values, in bits, fine enough and few enough to try all combinations (a convolution
+/// chooses five sizes): every multiple of 16 (0), powers of 2 (1), powers of 4 (2) or
+/// powers of 8 (3).
 int bits_of_steps(const Streamed& streamed, const Sizes& sizes) {
   constexpr double most_tiles = 1 << 17;
   for (int bits = 0;; ++bits) {
@@ -63,7 +64,7 @@ int bits_of_steps(const Streamed& streamed, const Sizes& sizes) {
   }
 }
 
-/// A knob for the group of each grouped axis and for the chunk of the streamed one, all at one level.
+/// Adds a knob for the group of each grouped axis and for the chunk of the streamed axis, all at one level.
 void add_axes(const Streamed& streamed, const std::string& home, const Sizes* sizes, bool typed, Mapping& m) {
   const Diagram& diagram = streamed.diagram;
   const int bits = sizes != nullptr ? bits_of_steps(streamed, *sizes) : 0;
@@ -92,8 +93,8 @@ void add_axes(const Streamed& streamed, const std::string& home, const Sizes* si
   m.levels.push_back(std::move(level));
 }
 
-/// A variable for each array, one more for an output that is stored in another type, and one for each auxiliary.
-/// `typed`: a real machine accumulates in fp32; the abstract one counts values.
+/// Adds a variable for each array, another for an output that is stored in another type, and one for each auxiliary.
+/// `typed`: a real machine accumulates in fp32; the abstract machine counts values.
 void add_variables(const Streamed& streamed, const std::string& home, bool typed, Mapping& m) {
   const Diagram& diagram = streamed.diagram;
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {

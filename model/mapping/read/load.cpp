@@ -20,7 +20,7 @@ std::string_view mapping_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-/// An answer names the mapping, and its errors are looked up by that name: a file of another name would pass for it.
+/// Checks that the mapping's name is its file's: answers name the mapping, and its errors are looked up by that name.
 void check_name(const Mapping& mapping, std::string_view path) {
   path = path.substr(path.rfind('/') + 1);
   if (path.ends_with(yaml_suffix)) path.remove_suffix(yaml_suffix.size());
@@ -64,7 +64,7 @@ Mapping load_mapping(const std::string& name_or_path, const std::string& where) 
 
 namespace {
 
-/// Found without reading any mapping whole: its file's top-level keys say enough.
+/// Lists mappings by the top-level keys of their files, without reading any mapping in full.
 std::vector<std::string> mappings_of(std::string_view algorithm, bool bundled) {
   std::vector<std::string> names;
   for (const EmbeddedFile& file : embedded_files()) {

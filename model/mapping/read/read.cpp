@@ -119,7 +119,7 @@ Guard Reader::guard(const yaml::Node* node, bool of_problem) {
 
 namespace {
 
-/// "preload" and 1 of "1 + preload"; the text itself and 0 where it is no such sum.
+/// Splits a sum of a knob and a number: "preload" and 1 for "1 + preload"; the text itself and 0 if it is no such sum.
 std::pair<std::string, std::int64_t> as_sum(const std::string& text) {
   constexpr std::string_view plus = " + ";
   const std::size_t at = text.find(plus);

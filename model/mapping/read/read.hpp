@@ -11,17 +11,17 @@
 
 namespace napkin::mapping_text {
 
-/// A table that a mapping names; no path: there is none of that name.
+/// A table that a mapping names; no path: there is none.
 struct TableFile {
   std::string path, text;
   bool bundled = false;
 };
 using FindTable = std::function<TableFile(const std::string& name)>;
 
-/// Reads one document. Knobs come first: everything else may name them.
+/// The reader of a mapping's document. Knobs come first, since everything else may name them.
 class Reader {
  public:
-  /// Throws Error (file:line:column, field path, what, what would be right).
+  /// Reads a mapping. Throws Error (file:line:column, field path, what, what would be right).
   [[nodiscard]] static Mapping read(const yaml::Node& document, const std::string& file, const FindTable& find_table);
 
  private:
@@ -49,12 +49,12 @@ class Reader {
   [[nodiscard]] std::vector<std::int64_t> domain(const yaml::Node& node, std::int64_t least) const;
   [[nodiscard]] std::int64_t knob_value(const Knob& knob, const yaml::Node& node) const;
   [[nodiscard]] static std::vector<Mask::Kind> mask_kinds(const yaml::Node& node);
-  /// `of_problem`: it may ask for the problem's mask and for sizes of axes too.
+  /// Reads a guard; `of_problem` allows conditions on the problem's mask and on sizes of axes.
   [[nodiscard]] Guard guard(const yaml::Node* node, bool of_problem = false);
   [[nodiscard]] Guarded<std::string> words(const yaml::Node& node);
   [[nodiscard]] Value value(const yaml::Node& node, std::int64_t least);
   [[nodiscard]] Guarded<Value> values(const yaml::Node& node, std::int64_t least, bool of_problem = false);
-  /// {table: NAME, number: COLUMN}; without a column the registers.
+  /// Reads {table: NAME, number: COLUMN}; without a column, the registers.
   [[nodiscard]] Value table_value(const yaml::Node& node);
   [[nodiscard]] std::shared_ptr<const RegisterTable> table(const yaml::Node& name);
   [[nodiscard]] std::vector<Value> product(const yaml::Node& node);
@@ -65,23 +65,23 @@ class Reader {
 
   Mapping& m_;
   const FindTable& find_table_;
-  std::vector<std::pair<std::string, std::shared_ptr<const RegisterTable>>> tables_;  ///< read so far
+  std::vector<std::pair<std::string, std::shared_ptr<const RegisterTable>>> tables_;  ///< tables read so far
 };
 
-constexpr std::int64_t most = std::int64_t{1} << 40;  ///< of any literal: far above every size of a GPU
+constexpr std::int64_t most = std::int64_t{1} << 40;  ///< upper limit of any literal: far above every size of a GPU
 
-/// Letters, digits, _ and ., a letter first.
+/// Returns true for letters, digits, _ and ., a letter first.
 [[nodiscard]] bool is_name(const std::string& text);
-/// Whether the text begins as a number does.
+/// Returns true if the text begins like a number.
 [[nodiscard]] bool is_number(const std::string& text);
 [[nodiscard]] std::vector<std::string> knob_names(const Mapping& mapping);
-/// The axes of an order are those that the block's level groups, each once.
+/// Checks that an order's axes are those that the block's level groups, each once.
 void check_orders(const Mapping& mapping, const yaml::Node& knobs);
-/// A knob that sizes an axis is never 0.
+/// Checks that a knob that sizes an axis is never 0.
 void check_sizes(const Mapping& mapping);
 
-/// What can be checked without diagram and machine: names within the mapping, aliases, that guards leave nothing
-/// without an alternative. Throws Error with a position.
+/// Checks all that needs neither diagram nor machine: names within the mapping, aliases, that guards always leave an
+/// alternative. Throws Error with a position.
 void check_within(const Mapping& mapping);
 
 }  // namespace napkin::mapping_text

@@ -61,7 +61,7 @@ Value Reader::table_value(const yaml::Node& node) {
 
 namespace {
 
-/// Whether it is a list of plain numbers, `[84, 63]`.
+/// Returns true for a list of plain numbers, `[84, 63]`.
 bool is_plain_list(const yaml::Node& node) {
   if (!node.is_sequence()) return false;
   const auto items = node.items();
@@ -202,7 +202,7 @@ void Reader::variables(const yaml::Node& node) {
 
 namespace {
 
-/// "12" or "1/8"; nothing else can be counted.
+/// Parses a count: "12" or "1/8"; nothing for any other text.
 std::optional<double> counted(const std::string& text) {
   std::int64_t above = 0, below = 1;
   const char* const end = text.data() + text.size();
@@ -217,7 +217,7 @@ std::optional<double> counted(const std::string& text) {
   return static_cast<double>(above) / static_cast<double>(below);
 }
 
-/// Instructions that a disassembly gives. A number that fits whole kernels better stands under `fitted`.
+/// Reads a count of instructions from a disassembly. A number that fits whole kernels better belongs under `fitted`.
 double count_of(const yaml::Node& node) {
   const auto number = counted(node.text());
   if (!number)
@@ -270,7 +270,7 @@ WorkMapping Reader::work(const yaml::Node& node) {
   return out;
 }
 
-/// A word, or alternatives of it.
+/// Reads a word, or alternatives of it.
 Guarded<std::string> Reader::words(const yaml::Node& node) {
   Guarded<std::string> out;
   if (!node.is_sequence()) {

@@ -25,7 +25,7 @@ namespace napkin {
 struct KnobValue {
   std::string name;
   std::int64_t number = 0;
-  std::string word;  ///< empty: the number counts
+  std::string word;  ///< word of the value; empty: `number` holds it
   bool operator==(const KnobValue&) const = default;
 };
 using TileValues = std::vector<KnobValue>;
@@ -33,37 +33,37 @@ using TileValues = std::vector<KnobValue>;
 /// The common head of every answer.
 struct Head {
   std::string algorithm;
-  std::optional<std::string> gpu;     ///< none: the abstract two-level machine
-  std::optional<std::string> kernel;  ///< none: the ideal mapping
+  std::optional<std::string> gpu;     ///< profile's name; none: the abstract two-level machine
+  std::optional<std::string> kernel;  ///< mapping's name; none: the ideal mapping
   std::string dtype;
   Mask mask;
-  CardConditions conditions;             ///< of the GPU
-  NamedSizes shape;                      ///< every axis
-  std::vector<SequenceLengths> lengths;  ///< of a packed batch; else empty
-  TileValues tile;                       ///< every knob; empty where nothing fits
-  bool bundled = false;                  ///< the kernel is one of this repository's, not a peer's
-  Vocabulary terms;                      ///< the machine's own words
+  CardConditions conditions;             ///< load and clock of the GPU
+  NamedSizes shape;                      ///< sizes of every axis
+  std::vector<SequenceLengths> lengths;  ///< sequences of a packed batch; else empty
+  TileValues tile;                       ///< values of every knob; empty if nothing fits
+  bool bundled = false;                  ///< true for a kernel of this repository, false for a peer's
+  Vocabulary terms;                      ///< the machine's own words for levels and nodes
 };
 
 struct ViolationAnswer {
   std::string constraint;
   double needed = 0;
   double available = 0;
-  std::string text;  ///< in words: "takes bf16 and f16 only", "needs 288,896 B of shared memory, there are 232,448"
+  std::string text;  ///< explanation: "takes bf16 and f16 only", "needs 288,896 B of shared memory, there are 232,448"
 };
 
-/// How many of the machine's compute nodes get work.
+/// The number of the machine's compute nodes that get work.
 struct NodesAnswer {
   std::int64_t busy = 1, all = 1;
 };
 
 struct WorkAnswer {
-  std::int64_t flops = 0;           ///< contractions, 2 a multiply-add, unmasked pairs
-  std::int64_t executed_flops = 0;  ///< visited tiles in full
+  std::int64_t flops = 0;           ///< FLOP of contractions, 2 a multiply-add, unmasked pairs
+  std::int64_t executed_flops = 0;  ///< FLOP of the visited tiles in full
   std::int64_t exponentials = 0;
 };
 
-/// A value that is worked out when it is first read, where that takes long. Safe from several threads.
+/// A value that is computed when it is first read, if that takes long. Safe from several threads.
 template <class T>
 class Later {
  public:
@@ -89,19 +89,20 @@ class Later {
   std::shared_ptr<Found> later_;
 };
 
-/// One level below device memory.
+/// A memory level below device memory.
 struct LevelAnswer {
   std::string name;
   std::int64_t groups = 0;
-  std::int64_t load = 0, store = 0, transfer = 0;  ///< over the pipe from its parent, all groups
-  Later<std::int64_t> delivered;                   ///< into a cache below device memory with what is read again
+  std::int64_t load = 0, store = 0, transfer = 0;  ///< bytes over the pipe from the level's parent, all groups
+  Later<std::int64_t> delivered;                   ///< bytes into a cache below device memory, re-reads after evictions
+                                                   ///< included
   std::int64_t transfer_per_group = 0;
   std::int64_t memory_lower_bound = 0, memory_live = 0, memory = 0;
   std::optional<std::int64_t> memory_limit;
   std::optional<double> bandwidth;  ///< bytes a second, whole machine
   std::optional<double> time;       ///< transfer over bandwidth
-  /// Of the cache below device memory, where its size is known: the part of what it is asked for that it has, with
-  /// blocks in step, and with blocks that walk out of step.
+  /// Hit rates of the cache below device memory, if its size is known: with blocks in step, and with blocks that drift
+  /// apart.
   Later<std::optional<double>> hit_rate = {}, hit_rate_apart = {};
 };
 
@@ -121,24 +122,26 @@ struct OptimumAnswer {
   double transfer = 0;
   std::vector<std::pair<std::string, double>> group;
   Later<std::optional<Integer>> integer;
-  std::string formula;  ///< of the closed form, "2 q d + 4 q x d^2 / M"; the numbers are `terms`
-  bool exact = true;    ///< `terms` give `transfer`; else an axis is too short for them, and they only bound it
+  std::string formula;  ///< text of the closed form, "2 q d + 4 q x d^2 / M"; the numbers are `terms`
+  bool exact = true;    ///< true if the sum of `terms` is `transfer`; else an axis is too short for them, and they only
+                        ///< bound it
 };
 
-/// How sure a prediction is: which clock made it, on which numbers it rests, and how far such predictions were off.
+/// The confidence in a prediction: the clock that made it, the numbers on which it rests, and the errors of such
+/// predictions.
 struct StandingAnswer {
-  bool by_graph = false;  ///< the event graph's; else a bound: the fullest pipe's
+  bool by_graph = false;  ///< true for the event graph's prediction; false for a bound by the fullest pipe
   std::string basis;      ///< the weakest among the numbers that matter: measured, fitted, published, derived, assumed
-  std::vector<std::string> numbers;   ///< those of that basis, the weightiest first
-  std::vector<std::string> missing;   ///< of a bound: the numbers that would make it a prediction
-  std::vector<std::string> left_out;  ///< numbers that the machine lacks, whose effect the time is without
-  std::string why;                    ///< of a bound: what else than numbers it lacks; "": nothing
-  std::optional<Band> band;           ///< how far off such predictions were
-  std::string unsure;                 ///< without a band: why none is known
-  std::optional<double> least;        ///< seconds that no mapping goes below
+  std::vector<std::string> numbers;   ///< names of the numbers of that basis, the weightiest first
+  std::vector<std::string> missing;   ///< numbers that would turn a bound into a prediction
+  std::vector<std::string> left_out;  ///< numbers that the machine lacks; the time leaves out their effects
+  std::string why;                    ///< the reason, beside missing numbers, why this is a bound; "": none
+  std::optional<Band> band;           ///< error band of such predictions
+  std::string unsure;                 ///< the reason why no band is known
+  std::optional<double> least;        ///< seconds below which no mapping goes
 };
 
-/// The same tile under another load of the card: in a burst beside sustained, or sustained beside a burst.
+/// The same tile under another load of the card: a burst if the question's is sustained, else sustained.
 struct LoadAnswer {
   CardLoad load;
   double time = 0;              ///< seconds
@@ -154,74 +157,77 @@ struct PredictedAnswer {
   double time = 0;
   double tflops = 0;
   std::string bound;
-  std::vector<std::pair<std::string, double>> pipes;  ///< busy fractions
+  std::vector<std::pair<std::string, double>> pipes;  ///< busy fraction of each pipe
   NodesAnswer nodes;
-  std::optional<LoadAnswer> other_load;  ///< where asked for (Session::other_load)
-  bool at_least = false;  ///< a bound: the fullest pipe's time; without a kernel what no mapping goes below
-  /// Of a tile that was asked about or chosen: found when it is first read, which takes some milliseconds.
+  std::optional<LoadAnswer> other_load;  ///< the other load's answer, if asked for (Session::other_load)
+  bool at_least = false;  ///< true for a bound: the fullest pipe's time; without a kernel the time below which no
+                          ///< mapping goes
+  /// The standing of a tile that was asked about or chosen; found at first read, which takes some milliseconds.
   Later<std::optional<StandingAnswer>> standing = {};
-  /// The event graph's; else a bound.
+  /// Returns true if the event graph made the prediction; false for a bound.
   [[nodiscard]] bool by_graph() const { return standing.get() && standing.get()->by_graph; }
-  /// Seconds that such calls took: in the mean, and eight of ten of them. Never less than a bound.
+  /// The likely seconds of such calls: the mean, and the range of eight in ten. Never less than a bound.
   struct Likely {
     double mean = 0, low = 0, high = 0;
   };
-  /// Nothing where no band is known.
+  /// Returns the likely times; nothing if no band is known.
   [[nodiscard]] std::optional<Likely> likely() const;
 };
 
-/// Values moved and held by a run of the streamed program, or predicted for it; where results have parts, what the
-/// launch that combines them moves.
+/// Values moved and held by a run of the streamed program, or predicted for it; the launch that combines parts counts
+/// apart.
 struct CountsAnswer {
   std::int64_t load = 0, store = 0, memory_live = 0;
   std::int64_t combine_load = 0, combine_store = 0;
   bool operator==(const CountsAnswer&) const = default;
 };
 
-/// The interpreter beside the two rules, at a scaled-down shape.
+/// A check of the two rules: a run of the interpreter at a scaled-down shape.
 struct CheckAnswer {
   std::vector<std::pair<std::string, std::int64_t>> shape, tile;
   CountsAnswer counted, predicted;
-  double output_error = 0;  ///< streamed against unfused, over the largest output
-  bool equal = false;       ///< counts are equal and the outputs agree to 1e-12
+  double output_error = 0;  ///< largest difference between streamed and unfused outputs, over the largest output
+  bool equal = false;       ///< true if the counts are equal and the outputs agree to 1e-12
 };
 
-/// What results in parts cost: the split of an axis that is summed over, and how its groups' parts become one.
+/// The cost of results in parts: the split of a summed axis, and the combining of its groups' parts.
 struct CombineAnswer {
-  std::string by;              ///< "launch", "adds", "turns", "barriers", "last"
+  std::string by;              ///< method: "launch", "adds", "turns", "barriers", "last"
   std::string at;              ///< the level in which the parts meet
-  std::int64_t parts = 1;      ///< of one result
-  std::int64_t steps = 0;      ///< launches, turns of a chain, barriers; 0 where nobody waits
-  std::int64_t load = 0;       ///< bytes out of that level: what groups read back; by launch: by the second launch
-  std::int64_t store = 0;      ///< bytes into it: parts and what goes with them; by launch the second's results too
-  std::optional<double> time;  ///< what the waiting adds to the prediction, of one wave; none: latencies unknown
+  std::int64_t parts = 1;      ///< parts of one result
+  std::int64_t steps = 0;      ///< launches, turns of a chain, or barriers; 0 if no block waits
+  std::int64_t load = 0;       ///< bytes out of that level: parts that groups read back (by `launch`: the second
+                               ///< launch)
+  std::int64_t store = 0;      ///< bytes into it: parts and their statistics (by `launch`: the second launch's results
+                               ///< too)
+  std::optional<double> time;  ///< seconds that waiting adds to the prediction of a wave; none: latencies unknown
 };
 
-/// What one block takes: the compiler's numbers, or the plan's.
+/// The resources of a block: the compiler's numbers, or the plan's.
 struct BlockAnswer {
-  std::int64_t registers_per_thread = 0;  ///< at launch
+  std::int64_t registers_per_thread = 0;  ///< registers of a thread at launch
   std::int64_t shared_memory = 0;
   std::int64_t blocks_per_sm = 0;
   std::string limited_by;
 };
 
-/// The kernel compiled with the tile, beside what the plan says of it.
+/// The kernel compiled with the tile, beside the plan's expectation.
 struct CompiledAnswer {
   BlockAnswer compiled, planned;
-  std::int64_t static_shared_memory = 0;           ///< part of compiled.shared_memory
+  std::int64_t static_shared_memory = 0;           ///< bytes of compiled.shared_memory that are static
   std::int64_t spill_stores = 0, spill_loads = 0;  ///< bytes a thread
   std::string objection;  ///< spills, or instructions that the compiler serialised; empty: none
 };
 
-/// One launch of an algorithm that is cut into several: some of its operations, with the ideal mapping.
+/// A launch of an algorithm that is cut into several: some of its operations, under the ideal mapping.
 struct LaunchAnswer {
-  std::vector<std::string> inputs, outputs;  ///< arrays that it loads and stores
+  std::vector<std::string> inputs, outputs;  ///< arrays that the launch loads and stores
   TileValues tile;
   std::vector<LevelAnswer> levels;
-  std::optional<PredictedAnswer> predicted;  ///< a bound
+  std::optional<PredictedAnswer> predicted;  ///< bound of the launch's time
 };
 
-/// What one block takes of its node.
+/// The resources of its node that one block takes.
 struct OccupancyAnswer {
   std::int64_t registers_per_thread = 0, registers_limit = 0;
   std::int64_t shared_memory = 0, shared_memory_limit = 0;
@@ -236,15 +242,17 @@ struct QueryAnswer {
   WorkAnswer work;
   std::vector<LevelAnswer> levels;
   Later<FormulaAnswer> formula;
-  Later<std::optional<OptimumAnswer>> optimum;  ///< none of packed sequences
-  Later<std::optional<Laws>> laws;              ///< nor there where the profile lacks a bandwidth that they need
-  std::optional<PredictedAnswer> predicted;     ///< none on the abstract machine
-  std::optional<OccupancyAnswer> occupancy;     ///< nor there, nor where one launch does not hold it
-  std::optional<CombineAnswer> combine;         ///< where results have parts
-  std::optional<CheckAnswer> check;             ///< where it was asked for
-  std::optional<CompiledAnswer> compiled;       ///< where it was asked for
-  std::vector<std::string> notes;               ///< what is unusual about the question: a knob outside its domain
-  std::vector<LaunchAnswer> launches;           ///< where the algorithm does not fit one launch; `levels` is their sum
+  Later<std::optional<OptimumAnswer>> optimum;  ///< closed form; none for packed sequences
+  Later<std::optional<Laws>> laws;              ///< laws; none also if the profile lacks a bandwidth that they need
+  std::optional<PredictedAnswer> predicted;     ///< prediction; none on the abstract machine
+  std::optional<OccupancyAnswer> occupancy;     ///< resources of a block; none also if the algorithm does not fit a
+                                                ///< single launch
+  std::optional<CombineAnswer> combine;         ///< cost of combining, if results have parts
+  std::optional<CheckAnswer> check;             ///< check, if asked for
+  std::optional<CompiledAnswer> compiled;       ///< compiled kernel, if asked for
+  std::vector<std::string> notes;               ///< remarks on the question: a knob outside its domain
+  std::vector<LaunchAnswer> launches;           ///< launches of an algorithm that does not fit a single launch;
+                                                ///< `levels` is their sum
 };
 
 struct AlternativeAnswer {
@@ -256,56 +264,59 @@ struct AlternativeAnswer {
 struct KernelAnswer {
   std::string kernel;
   bool bundled = false;
-  TileValues tile;  ///< empty: nothing fits
+  TileValues tile;  ///< best tile; empty: nothing fits
   std::optional<PredictedAnswer> predicted;
-  bool by_graph = false;  ///< predicted by the event graph; else by the roofline, which no kernel reaches
-  std::string why;        ///< nothing fits: why
+  bool by_graph = false;  ///< true if predicted by the event graph; false for the roofline, which no kernel reaches
+  std::string why;        ///< the reason why nothing fits
 };
 
 struct SelectAnswer {
   Head head;
-  bool found = false;  ///< false: nothing fits, or no kernel runs there (the ideal mapping's bound is shown)
+  bool found = false;  ///< true if a tile fits; false also if no kernel runs there (the ideal mapping's bound is shown)
   std::optional<PredictedAnswer> predicted;
   std::vector<LevelAnswer> levels;
   std::optional<CombineAnswer> combine;
   OccupancyAnswer occupancy;
-  std::vector<AlternativeAnswer> alternatives;  ///< of other sizes, best first
+  std::vector<AlternativeAnswer> alternatives;  ///< runners-up of other sizes, best first
   std::int64_t candidates = 0;
-  Later<std::int64_t> legal;  ///< of the candidates
+  Later<std::int64_t> legal;  ///< legal candidates
   Later<std::vector<std::pair<std::string, std::int64_t>>> rejected;
   Later<std::string> because;
   std::vector<std::string> notes;
-  std::vector<LaunchAnswer> launches;  ///< where the algorithm does not fit one launch; `levels` is their sum
-  /// All kernels that run there, bundled and peers', the fastest first; empty: not asked for (Session::kernels).
+  std::vector<LaunchAnswer> launches;  ///< launches of an algorithm that does not fit a single launch; `levels` is
+                                       ///< their sum
+  /// All kernels that run there, bundled and peers', fastest first; empty unless asked for (Session::kernels).
   std::vector<KernelAnswer> kernels;
 };
 
 /// Neighbouring sizes of a family that one kernel and tile serves within 1 % of the best.
 struct FamilyPick {
-  std::int64_t from = 0, to = 0;  ///< of the sizes that were asked for, both included
-  bool found = false;             ///< as SelectAnswer::found
+  std::int64_t from = 0, to = 0;  ///< first and last size among those asked for
+  bool found = false;             ///< true if a legal tile exists, as SelectAnswer::found
   std::optional<std::string> kernel;
-  TileValues tile;  ///< empty where nothing fits
+  TileValues tile;  ///< tile; empty if nothing fits
   std::optional<PredictedAnswer> predicted_from, predicted_to;
-  double loss = 0;  ///< how much longer than the best at most, over these sizes, as a fraction
+  double loss = 0;  ///< largest excess over the best time in these sizes, as a fraction
 };
 
-/// One kernel and tile for the whole range.
+/// A kernel and tile for the whole range.
 struct FamilyDefault {
   FamilyPick pick;
-  double mean = 0;            ///< of its losses
-  std::int64_t worst_at = 0;  ///< the size at which it loses the most
+  double mean = 0;            ///< mean of its losses
+  std::int64_t worst_at = 0;  ///< size at which it loses most
 };
 
-/// What to use along a family of shapes, in as few pieces as one tile within 1 % of the best everywhere allows. Every
-/// size of the range is selected for; of sizes between two neighbours nothing is said.
+/// The best tiles along a family of shapes, in as few pieces as a tile within 1 % of the best allows. Only the sizes of
+/// the range are judged, not those between two neighbours.
 struct FamilyAnswer {
-  Head head;  ///< of the first shape
+  Head head;  ///< head of the first shape
   ShapeFamily family;
-  std::int64_t points = 0;                             ///< sizes that were selected for
-  std::vector<FamilyPick> picks;                       ///< by size: each begins where another tile is needed
-  std::vector<std::pair<double, std::int64_t>> wider;  ///< how few pieces suffice within 2, 5 and 10 %
-  std::optional<FamilyDefault> whole;                  ///< nothing where no tile fits everywhere
+  std::int64_t points = 0;                             ///< number of sizes that were selected for
+  std::vector<FamilyPick> picks;                       ///< pieces by size; a new one begins where another tile is
+                                                       ///< needed
+  std::vector<std::pair<double, std::int64_t>> wider;  ///< number of pieces that suffice within 2, 5 and 10 %
+  std::optional<FamilyDefault> whole;                  ///< single choice for the whole range; none if no tile fits
+                                                       ///< everywhere
 };
 
 }  // namespace napkin

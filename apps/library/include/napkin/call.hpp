@@ -25,40 +25,44 @@
 
 namespace napkin {
 
-/// Rows of heads on the device, at a multiple of 16 bytes. Strides in elements, multiples of 8; the last axis is dense.
+/// Rows of heads on the device, at a multiple of 16 bytes. Strides are in elements, multiples of 8; the last axis is
+/// dense.
 struct DeviceRows {
   void* data = nullptr;
   std::int64_t batch = 0, head = 0, row = 0;
   bool operator==(const DeviceRows&) const = default;
 };
 
-/// What numbers of e4m3 are to be multiplied by: f32 on the device. Strides in numbers; 0 where one stands for all, so
-/// that one pointer alone is a scale of the whole tensor. `block`: from 128 rows to the next.
+/// The scales of e4m3 numbers: f32 on the device. Strides in scales; 0 shares a scale along that axis, so that a
+/// pointer alone scales the whole tensor. `block` is the stride between groups of 128 rows.
 struct DeviceScales {
-  const float* data = nullptr;  ///< null: all are 1
+  const float* data = nullptr;  ///< address; null: all scales are 1
   std::int64_t batch = 0, head = 0, block = 0;
   bool operator==(const DeviceScales&) const = default;
 };
 
-/// O = softmax(scale Q K^T) V with the paper's axes: b batch, h key heads, g query heads a key head, q queries, x keys.
+/// The arguments of O = softmax(scale Q K^T) V with the paper's axes: b batch, h key heads, g query heads a key head, q
+/// queries, x keys.
 struct AttentionArgs {
   struct Sizes {
     std::int64_t b = 1, h = 1, g = 1, q = 0, x = 0, d = 0;
-    std::int64_t dv = 0;  ///< 0: d
+    std::int64_t dv = 0;  ///< columns of V and O; 0: d
     bool operator==(const Sizes&) const = default;
   } sizes;
-  DType dtype = DType::bf16;  ///< or f16, or e4m3 on Hopper: o is bf16 then, and strides of q, k, v multiples of 16
-  Mask mask;                  ///< bottom-right aligned
-  DeviceRows q, k, v, o;      ///< heads: h g of q and of o, h of k and of v
-  DeviceScales q_scale, k_scale, v_scale;  ///< e4m3 alone: heads as those of q, k and v; no blocks where packed
-  std::optional<double> scale;             ///< default d^-1/2
-  float* log_sum_exp = nullptr;            ///< [b, h g, q], or not wanted
-  /// Sequences of different lengths, one behind the other: [b + 1] first rows on the device, and all rows. sizes.q
-  /// and sizes.x are then the longest, log_sum_exp is [h g, q_rows], and batch strides are not used.
+  DType dtype = DType::bf16;  ///< type of q, k, v: bf16, f16, or e4m3 on Hopper (o is then bf16, strides of q, k, v
+                              ///< multiples of 16)
+  Mask mask;                  ///< mask, bottom-right aligned
+  DeviceRows q, k, v, o;      ///< arrays with h g heads (q, o) and h heads (k, v)
+  DeviceScales q_scale, k_scale, v_scale;  ///< scales for e4m3 alone, by head of q, k and v; packed calls have no
+                                           ///< blocks
+  std::optional<double> scale;             ///< scale of the softmax; default d^-1/2
+  float* log_sum_exp = nullptr;            ///< result [b, h g, q]; null: not wanted
+  /// The packed sequences' first rows [b + 1] on the device, and the numbers of all rows. sizes.q and sizes.x are then
+  /// the longest, log_sum_exp is [h g, q_rows], and batch strides are not used.
   const std::int32_t* q_starts = nullptr;
   const std::int32_t* x_starts = nullptr;
   std::int64_t q_rows = 0, x_rows = 0;
-  /// Their lengths, where the host knows them: the tile is then selected for them, else for sequences of the longest.
+  /// The sequences' lengths, if the host knows them: the tile is then selected for them, else for the longest.
   std::vector<SequenceLengths> lengths;
   int device = 0;  ///< ordinal of the GPU; its primary context is made current
   bool operator==(const AttentionArgs&) const = default;
@@ -66,66 +70,60 @@ struct AttentionArgs {
 
 void attention(const AttentionArgs& args, void* stream = nullptr);
 
-/// Memory on the device, of any content, that a call's launches hand each other results in. It is the caller's, and
-/// free for another call of the stream when this one's launches are in the stream.
+/// Device memory in which a call's launches pass results to each other; its contents at the start do not matter. The
+/// caller owns it, and may use it for the next call in the stream once this call's launches are in the stream.
 struct DeviceWorkspace {
-  void* data = nullptr;    ///< at a multiple of 16 bytes
-  std::int64_t bytes = 0;  ///< that there are
+  void* data = nullptr;    ///< address, a multiple of 16 bytes
+  std::int64_t bytes = 0;  ///< size
   bool operator==(const DeviceWorkspace&) const = default;
 };
 
-/// dQ, dK and dV of O = softmax(scale Q K^T) V from dO. Example, behind attention(forward, stream):
-///
-///   napkin::AttentionBackwardArgs args;
-///   args.forward = forward;   // with its log_sum_exp
-///   args.d_o = {d_o, ...}, args.dq = {dq, ...}, args.dk = ..., args.dv = ...;
-///   const std::int64_t bytes = napkin::attention_backward_workspace(args);
-///   args.workspace = {allocate(bytes), bytes};
-///   napkin::attention_backward(args, stream);
+/// The arguments of dQ, dK and dV of O = softmax(scale Q K^T) V, computed from dO (see attention_backward()).
 struct AttentionBackwardArgs {
-  AttentionArgs forward;  ///< whose o and log_sum_exp were written; bf16 or f16, d and dv of 64 or 128
-  DeviceRows d_o;         ///< like forward.o
-  DeviceRows dq, dk, dv;  ///< written, like forward.q, k and v: every row of every sequence
-  /// Equal bits in every run: the parts of dQ are added up one behind the other, which takes longer. Else they are
-  /// added up in whatever order they come, and the last bits of dQ differ from run to run; dK and dV never do.
+  AttentionArgs forward;  ///< the forward call that wrote o and log_sum_exp; bf16 or f16, d and dv of 64 or 128
+  DeviceRows d_o;         ///< gradient of o, laid out like forward.o
+  DeviceRows dq, dk, dv;  ///< results, written like forward.q, k and v: every row of every sequence
+  /// True for equal bits in every run: the parts of dQ are added in a fixed order, which takes longer. Otherwise the
+  /// last bits of dQ vary from run to run; dK and dV never do.
   bool deterministic = false;
-  DeviceWorkspace workspace;  ///< of attention_backward_workspace() bytes
+  DeviceWorkspace workspace;  ///< memory of attention_backward_workspace() bytes
   bool operator==(const AttentionBackwardArgs&) const = default;
 };
 
-/// Bytes of workspace that the call takes: b h g (d + 2) f32 numbers for each query, queries rounded up to whole tiles,
-/// and a little more. The tile is selected, and compiled where it is new. args.workspace is not looked at.
+/// Returns the bytes of workspace of a call: b h g (d + 2) f32 for each query, queries rounded up to whole tiles, and a
+/// little more. Selects the tile, and compiles it if it is new. Ignores args.workspace.
 [[nodiscard]] std::int64_t attention_backward_workspace(const AttentionBackwardArgs& args);
 
-/// Three launches in the stream. What the bundled kernel does not take is an Error that says why.
+/// Launches three kernels in the stream. Throws Error if the bundled kernel does not take the arguments.
 void attention_backward(const AttentionBackwardArgs& args, void* stream = nullptr);
 
-/// Whether a bundled kernel computes the gradients of heads of d and dv in that type on the GPU, a profile's name; else
-/// why not. "" where it does.
+/// Returns "" if a bundled kernel computes gradients of heads of d and dv in that type on the GPU (a profile's name),
+/// else the reason.
 [[nodiscard]] std::string attention_backward_refusal(const std::string& gpu, DType dtype, std::int64_t d,
                                                      std::int64_t dv);
-/// The profile of a GPU of this machine: "h200-sxm". Throws Error where none is its, CudaFailure where there is none.
+/// Returns the profile of a GPU of this machine: "h200-sxm". Throws Error if no profile matches, CudaFailure without a
+/// GPU.
 [[nodiscard]] std::string profile_of_device(int device = 0);
 
-/// Rows on the device, at a multiple of 16 bytes; elements from row to row, a multiple of 8, of e4m3 of 16.
+/// Rows on the device, at a multiple of 16 bytes. `row` is the stride in elements, a multiple of 8 (for e4m3 of 16).
 struct DeviceMatrix {
   void* data = nullptr;
   std::int64_t row = 0;
   bool operator==(const DeviceMatrix&) const = default;
 };
 
-/// C[a, c] = A[a, b] B[b, c]; b is a multiple of 8. Of e4m3 b is a multiple of 16, B lies with its contracted axis
-/// inside, as c rows of b, and C is bf16.
+/// The arguments of C[a, c] = A[a, b] B[b, c]; b is a multiple of 8. For e4m3, b is a multiple of 16, B is stored as c
+/// rows of b, and C is bf16.
 struct MatmulArgs {
   struct Sizes {
     std::int64_t a = 0, b = 0, c = 0;
     bool operator==(const Sizes&) const = default;
   } sizes;
-  DType dtype = DType::bf16;  ///< or f16, or e4m3 on Hopper
+  DType dtype = DType::bf16;  ///< type of A and B: bf16, f16, or e4m3 on Hopper
   DeviceMatrix a, b, c;
-  const float* a_scale = nullptr;  ///< e4m3 alone: f32 on the device that numbers of A stand for; null: 1
-  const float* b_scale = nullptr;  ///< of B
-  int device = 0;                  ///< as above
+  const float* a_scale = nullptr;  ///< scale of A, for e4m3 alone: an f32 on the device; null: 1
+  const float* b_scale = nullptr;  ///< scale of B
+  int device = 0;                  ///< ordinal of the GPU; its primary context is made current
   bool operator==(const MatmulArgs&) const = default;
 };
 

@@ -14,19 +14,20 @@ namespace napkin {
 
 struct ComparedMachine {
   SelectAnswer selected;
-  std::optional<Laws> laws;  ///< none where the profile lacks a bandwidth that they need, and of packed sequences
-  std::string refused;       ///< why nothing can be laid out there (no instruction for the type); empty: selected
+  std::optional<Laws> laws;  ///< laws; none for packed sequences, and if the profile lacks a bandwidth that they need
+  std::string refused;       ///< the reason why the algorithm cannot run there (no instruction for the type); empty: it
+                             ///< can
 };
 
-/// What other element types are worth by the quantisation law: H* in bytes and seconds, first type over this one.
+/// The gain by another element type under the quantisation law: H* in bytes and seconds, first type over this one.
 struct QuantisationAnswer {
   std::string gpu, from, to;
   double gain = 1;
-  std::vector<std::pair<double, double>> terms;  ///< (beta, (from / to)^(1 + beta))
+  std::vector<std::pair<double, double>> terms;  ///< pairs (beta, (from / to)^(1 + beta))
 };
 
 struct CompareAnswer {
-  std::vector<ComparedMachine> machines;  ///< by GPU, then by type, as given
+  std::vector<ComparedMachine> machines;  ///< answers by GPU, then by type, as given
   std::vector<QuantisationAnswer> quantisation;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
-// An IslandAnswer says what several GPUs make of an algorithm: attention on hgx-h100-8 by ring_attention, zigzag, moves
-// so many bytes into each GPU and takes so long, the ring hidden or not. Each GPU's own work is a question to the
-// Session as any other.
+// An IslandAnswer predicts an algorithm on several GPUs: the bytes that attention on hgx-h100-8 by ring_attention,
+// zigzag, moves into each GPU, its time, and whether the work hides the moves. Each GPU's own work is answered as a
+// question about one GPU.
 
 #include <cstdint>
 #include <optional>
@@ -14,75 +14,77 @@
 
 namespace napkin {
 
-/// An array between GPUs. Bytes.
+/// The move of an array between GPUs, in bytes.
 struct MovedAnswer {
   std::string array;
-  std::string by;                      ///< "none", "ring", "all_to_all", "all_gather", "reduce_scatter", "all_reduce"
-  bool after = false;                  ///< the work
-  std::int64_t at_home = 0;            ///< of a GPU
-  std::int64_t received = 0, all = 0;  ///< into each GPU, into all
+  std::string by;                      ///< operation: "none", "ring", "all_to_all", "all_gather", "reduce_scatter",
+                                       ///< "all_reduce"
+  bool after = false;                  ///< true for a move after the work
+  std::int64_t at_home = 0;            ///< bytes that a GPU holds from the start
+  std::int64_t received = 0, all = 0;  ///< bytes into each GPU, and into all
 };
 
-/// A call of the library that carries arrays.
+/// A call of the communication library.
 struct TransportAnswer {
   std::string by;
   std::vector<std::string> arrays;
   bool after = false;
   std::int64_t calls = 1;
   std::int64_t received = 0;  ///< bytes into each GPU, by all calls
-  double time = 0;            ///< of one call, seconds
-  std::string level;          ///< whose links limit it
+  double time = 0;            ///< seconds of a call
+  std::string level;          ///< the level whose links limit the call
 };
 
-/// Launches of one shape; every GPU's.
+/// The launches of one shape on all GPUs.
 struct DeviceLaunchAnswer {
   NamedSizes shape;
   Mask mask;
-  std::int64_t launches = 0;  ///< by all GPUs
+  std::int64_t launches = 0;  ///< launches of all GPUs
   std::optional<std::string> kernel;
   TileValues tile;
   PredictedAnswer predicted;
-  double adding = 0;  ///< seconds for its part of the results to be added to the running ones
+  double adding = 0;  ///< seconds to add its part of the results to the running results
 };
 
-/// The simulated GPUs beside the closed forms, at a scaled-down shape. Values.
+/// The check by simulated GPUs against the closed forms, at a scaled-down shape, in values.
 struct DevicesCheck {
   NamedSizes shape;
-  std::vector<std::pair<std::string, std::pair<std::int64_t, std::int64_t>>> counted;  ///< array: counted, predicted
-  double output_error = 0;  ///< against the algorithm in one piece, over the largest output
+  /// Values counted and predicted, by array
+  std::vector<std::pair<std::string, std::pair<std::int64_t, std::int64_t>>> counted;
+  double output_error = 0;  ///< largest difference from the undivided algorithm, over the largest output
   bool equal = false;
 };
 
-/// One way to divide the algorithm.
+/// A way to divide the algorithm.
 struct DividedAnswer {
-  std::string split, order;  ///< order: "contiguous", "zigzag"
+  std::string split, order;  ///< names; order: "contiguous", "zigzag"
   std::int64_t gpus = 1;
   std::vector<MovedAnswer> moved;
-  std::int64_t received = 0;  ///< into each GPU, bytes: H of the level above device memory
+  std::int64_t received = 0;  ///< bytes into each GPU: H of the level above device memory
   std::vector<TransportAnswer> transports;
   std::vector<DeviceLaunchAnswer> launches;
-  std::int64_t memory = 0;  ///< of a GPU, bytes
+  std::int64_t memory = 0;  ///< bytes that a GPU holds
   std::optional<std::int64_t> memory_limit;
-  double time = 0;     ///< seconds, from the first call or launch to the last GPU's end
-  double work = 0;     ///< of that, launches and adding on the GPU with most
-  double exposed = 0;  ///< and copies that nothing hides
+  double time = 0;     ///< seconds from the first call or launch to the last GPU's end
+  double work = 0;     ///< seconds of `time` that the GPU with most work spends on launches and adding
+  double exposed = 0;  ///< seconds of copies that nothing hides
   bool ring = false, hidden = true;
   std::string bound;      ///< "work" or the name of the limiting link
-  double imbalance = 1;   ///< work of the GPU with most over the mean
-  double tflops = 0;      ///< of all GPUs together, 1e12 FLOP/s
-  bool at_least = false;  ///< a launch's time is a bound
+  double imbalance = 1;   ///< work of the busiest GPU over the mean
+  double tflops = 0;      ///< speed of all GPUs together, 1e12 FLOP/s
+  bool at_least = false;  ///< true if a launch's time is a bound
   StandingAnswer standing;
-  /// The least length of the sequence from which on the ring is hidden; nothing: not asked for, or none up to 4 M.
+  /// The least length of the sequence that hides the ring; none if it was not asked for, or is above 4 M.
   std::optional<std::int64_t> hidden_from;
 };
 
 struct IslandAnswer {
-  Head head;            ///< gpu: the island; kernel and tile: of the launches that take most
-  std::string product;  ///< the GPU
+  Head head;            ///< head; `gpu` is the island, kernel and tile are those of the launches that take most
+  std::string product;  ///< profile of its GPUs
   std::int64_t gpus = 1;
   bool found = false;
-  std::vector<DividedAnswer> ways;                           ///< the fastest first; of a query: one
-  std::vector<std::pair<std::string, std::string>> refused;  ///< split, why
+  std::vector<DividedAnswer> ways;                           ///< ways, fastest first; for a query a single one
+  std::vector<std::pair<std::string, std::string>> refused;  ///< splits that were refused, with the reason
   std::string because;
   std::optional<DevicesCheck> check;
 };
@@ -90,14 +92,14 @@ struct IslandAnswer {
 class Session;
 struct Emission;
 
-/// Whether the question is about an island of GPUs.
+/// Returns true if the question is about an island of GPUs.
 [[nodiscard]] bool asks_island(const Ask& ask);
 
-/// The way that the question names, or the fastest.
+/// Answers for the way that the question names, or the fastest.
 [[nodiscard]] IslandAnswer query_island(const Session& session, const Ask& ask);
-/// Every way to divide the algorithm, the fastest first, `top` of them; rings with the length that hides them.
+/// Answers with the `top` fastest ways to divide the algorithm; for rings with the sequence length that hides them.
 [[nodiscard]] IslandAnswer select_island(const Session& session, const Ask& ask, int top = 5);
-/// The calls of NCCL and the launches of the fastest way, in the order in which each rank makes them.
+/// Emits the NCCL calls and launches of the fastest way, in the order in which each rank makes them.
 [[nodiscard]] Emission nccl_calls(const Session& session, const Ask& ask);
 
 }  // namespace napkin

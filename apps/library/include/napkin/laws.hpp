@@ -1,7 +1,8 @@
 #pragma once
-// Laws say what any tile of an algorithm moves at least on a machine, level by level, and what its pipes must bring for
-// the tensor units to be fed: attention's H* = 2 q d + 4 q x d^2 / M into the shared memory of an H200 is 1.28 GB of
-// 8,192 queries and keys of 16 heads, which takes 151 us. (model/README.md, "Several levels" and "Bandwidth minima")
+// Laws are lower bounds for every tile of an algorithm on a machine: the bytes that it moves into each level, and the
+// rates that the pipes need to keep the tensor units busy. For attention with 8,192 queries and keys of 16 heads,
+// H* = 2 q d + 4 q x d^2 / M into the shared memory of an H200 is 1.28 GB, which takes 151 us. (model/README.md,
+// "Several levels" and "Bandwidth minima")
 
 #include <cstdint>
 #include <optional>
@@ -11,42 +12,42 @@
 
 namespace napkin {
 
-/// What one level costs at best: the least transfer into it with its memory, and the time over its pipe.
+/// The ideal cost of a level: the least transfer into its memory, and the time of that transfer over its pipe.
 struct LevelLaw {
   std::string name;
-  double memory = 0;    ///< effective, bytes of one node (a cache: of its children together)
-  double transfer = 0;  ///< H*, bytes
-  double time = 0;      ///< seconds: its part of the weighted sum (eq. 7.1)
+  double memory = 0;    ///< effective memory, bytes of one node (for a cache: of its children together)
+  double transfer = 0;  ///< least transfer H*, bytes
+  double time = 0;      ///< seconds of its part of the weighted sum (eq. 7.1)
   double needed = 0;    ///< bytes a second at which moving H* takes as long as the tensor units compute; 0: not known
 };
 
-/// What a cross-transfer level changes, of clusters of so many nodes (eq. 7.4): a cluster brings what N M would need
-/// from the level above, its nodes hand each other the rest.
+/// The effect of clusters of several nodes (eq. 7.4): a cluster loads from the level above as a node of memory N M
+/// would, and its nodes exchange the rest.
 struct CrossLaw {
   std::string level;
   std::int64_t nodes = 1;
-  double above = 0;     ///< H*(N M), bytes
-  double between = 0;   ///< H*(M) - H*(N M), bytes
-  double time = 0;      ///< seconds that those take between the nodes
-  double weighted = 0;  ///< seconds: the sum over all levels then
+  double above = 0;     ///< bytes from the level above, H*(N M)
+  double between = 0;   ///< bytes between the nodes, H*(M) - H*(N M)
+  double time = 0;      ///< seconds of the bytes between the nodes
+  double weighted = 0;  ///< seconds of the sum over all levels, with clusters
 };
 
-/// What a cluster of that many blocks saves over the pipe that feeds its members, seconds of one call.
+/// The time that clusters save over the pipe that feeds their members, seconds of one call.
 struct ClusterLaw {
-  std::string from;       ///< the level at the pipe's upper end; device memory: as if there were no cache
-  bool measured = false;  ///< the pipe's rate is a measured one, else the datasheet's
-  std::int64_t size = 1;  ///< the best; 1: none saves
+  std::string from;       ///< level at the pipe's upper end; device memory: as if there were no cache
+  bool measured = false;  ///< true for a measured rate of the pipe, false for the datasheet's
+  std::int64_t size = 1;  ///< best cluster size; 1: none saves
   std::vector<std::pair<std::int64_t, double>> savings;
 };
 
-/// The least that keeps the tensor units fed by one level's pipe. Matmul: memory (bytes of accumulators) and the
+/// The least sizes at which one level's pipe keeps the tensor units fed. Matmul: memory (bytes of accumulators) and the
 /// contracted axis; attention: rows of a group and keys.
 struct MinimaLaw {
   std::string level;
   std::vector<std::pair<std::string, double>> least;
 };
 
-/// How the compute nodes below a cache would share its tile: nodes along each axis, and the transfers against the
+/// The division of a cache's tile among the compute nodes below it: nodes along each axis, and transfers over the
 /// ideal.
 struct CachingLaw {
   std::string level;
@@ -54,11 +55,11 @@ struct CachingLaw {
   double ratio = 1;
 };
 
-/// Of all pairs, whatever a mask hides.
+/// The laws of an algorithm on a machine. They count all pairs, masked or not.
 struct Laws {
   std::vector<LevelLaw> levels;
-  std::string bound;     ///< the slowest of the levels' pipes
-  double weighted = 0;   ///< seconds: H* over all levels, each at its pipe's rate (eq. 7.1)
+  std::string bound;     ///< slowest of the levels' pipes
+  double weighted = 0;   ///< seconds of H* over all levels, each at its pipe's rate (eq. 7.1)
   double computing = 0;  ///< seconds of the contractions at the tensor units' peak; 0: the profile has none
   std::vector<CrossLaw> crossings;
   std::vector<ClusterLaw> clusters;

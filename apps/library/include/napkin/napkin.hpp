@@ -39,17 +39,16 @@ namespace napkin {
 
 struct Request;
 
-/// The selected configuration as another program reads it.
+/// A selected configuration in the form that another program reads.
 struct Emission {
   std::string text;
-  bool found = false;   ///< false: nothing fits, and there is no text
-  std::string because;  ///< then: why
+  bool found = false;   ///< true if a tile fits; else there is no text
+  std::string because;  ///< the reason why nothing was found
 };
 
-/// Answers questions and remembers. Safe from several threads. Answers are shared and never change: a repeated question
-/// returns the object that the first one returned, for as long as it is among the 256 latest. Built-in names never
-/// change their meaning; a file that a question names by its path (a profile, a diagram, a mapping) is read again where
-/// its size, its time of change or its identity on disk is another than when it was read.
+/// A Session answers questions and keeps the 256 latest answers, shared and immutable; it may be used from several
+/// threads. A file that a question names (profile, diagram, mapping) is read again if its size, time of change or
+/// identity on disk changes. Built-in names never change their meaning.
 class Session {
  public:
   Session();
@@ -57,54 +56,53 @@ class Session {
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
 
-  /// What the tile moves and holds at each level, how long it takes, and what limits it. Any valid input is answered,
-  /// legal or not.
+  /// Predicts a tile: bytes moved and held at each level, time, and what limits it. Any valid input is answered, legal
+  /// or not.
   [[nodiscard]] std::shared_ptr<const QueryAnswer> query(const Ask& ask) const;
 
-  /// The legal tile of least predicted time, with `top` - 1 runners-up.
+  /// Finds the legal tile of least predicted time, with `top` - 1 runners-up.
   [[nodiscard]] std::shared_ptr<const SelectAnswer> select(const Ask& ask, int top = 5) const;
 
-  /// select() for each of many shapes on all cores, in their order; `ask.shape` has the sizes that all of them share.
-  /// The first error of a shape, by their order, is thrown.
+  /// Calls select() for many shapes on all cores; answers are in the shapes' order. `ask.shape` holds the sizes that
+  /// all shapes share. Throws the error of the first shape that has one.
   [[nodiscard]] std::vector<std::shared_ptr<const SelectAnswer>> select_many(const Ask& ask,
                                                                              const std::vector<NamedSizes>& shapes,
                                                                              int top = 1) const;
 
-  /// Each kernel that can answer the question, bundled or a peer's, with its best tile, the fastest first. `ask.kernel`
-  /// is not read.
+  /// Lists each kernel that can answer the question, bundled or a peer's, with its best tile, fastest first. Ignores
+  /// `ask.kernel`.
   [[nodiscard]] std::vector<KernelAnswer> kernels(const Ask& ask) const;
-  /// The tile of an answer's head under the other load: in a burst where the question's is sustained, else sustained.
-  /// None without a kernel, and where the GPU's limit in a burst is not known.
+  /// Predicts the tile of an answer's head under the other load (burst for sustained, sustained for burst). None
+  /// without a kernel, and if the GPU's limit in a burst is not known.
   [[nodiscard]] std::optional<LoadAnswer> other_load(const Ask& ask, const Head& head) const;
 
-  /// The breakpoints along a family of shapes: which tile is within 1 % of the best from where to where, and what one
-  /// tile for all of it loses. `ask.shape` is not read; `ask.progress` follows the sizes.
+  /// Finds breakpoints along a family of shapes: the ranges in which one tile is within 1 % of the best, and the loss
+  /// of one tile for all. Ignores `ask.shape`; `ask.progress` follows the sizes.
   [[nodiscard]] FamilyAnswer select_family(const Ask& ask, const ShapeFamily& family) const;
 
-  /// The question on each GPU and in each element type in turn, with the laws that say why they differ. `ask.gpu` and
-  /// `ask.dtype` are not read. With `kernels` ("all": every one that runs there) each of them by itself.
+  /// Asks the question on each GPU in each element type, and adds the laws that explain the differences. Ignores
+  /// `ask.gpu` and `ask.dtype`. `kernels` compares kernels too ("all": every one that runs there).
   [[nodiscard]] CompareAnswer compare(const Ask& ask, const std::vector<std::string>& gpus,
                                       const std::vector<std::string>& dtypes,
                                       const std::vector<std::string>& kernels = {}) const;
 
-  /// What a percent more of each number of the machine, and of each instruction count of the mapping, would change, and
+  /// Computes the effect of a percent more of each number of the machine and each instruction count of the mapping, and
   /// what limits next. Throws Error on the abstract machine, which has no clock.
   [[nodiscard]] SensitivityAnswer sensitivity(const Ask& ask) const;
 
   /// Predicts a step of a model, all its launches at one clock. (docs/steps.md)
   [[nodiscard]] StepAnswer step(const StepAsk& ask) const;
 
-  /// The least of each number of the machine that reaches a target, alone and along a line. (docs/command-line.md)
+  /// Finds the least change of each machine number that reaches a target, alone and along a line.
+  /// (docs/command-line.md)
   [[nodiscard]] NeedAnswer need(const NeedAsk& ask) const;
 
-  /// `form`: "json" (kernel and tile), "cpp" (a constexpr struct), "triton" (its list of configurations, the `top`
-  /// best), "fa3" (FlashAttention-3's tuple) or "fa4" (FlashAttention-4's FwdConfig for Hopper, the `top` best). The
-  /// last three select for that peer's mapping unless `ask` names one. Of an island of GPUs: "nccl" (each rank's calls
-  /// and launches in order).
+  /// Emits a configuration: "json", "cpp" (a constexpr struct), "triton" or "fa4" (the `top` best), "fa3"
+  /// (FlashAttention-3's tuple), or "nccl" (an island's calls). Forms of peers select for their mapping unless `ask`
+  /// names another.
   [[nodiscard]] Emission emit(const Ask& ask, const std::string& form, int top = 5) const;
 
-  /// The question with all that it names resolved (request.hpp, internal to apps/). Throws Error for every mistake in
-  /// the question.
+  /// Resolves all names of the question (request.hpp, internal to apps/). Throws Error for every mistake in it.
   [[nodiscard]] Request request(const Ask& ask) const;
 
  private:
@@ -112,7 +110,7 @@ class Session {
   std::unique_ptr<State> state_;
 };
 
-/// The one that the plain functions, attention() and matmul() ask.
+/// Returns the Session that the plain functions, attention() and matmul() use.
 [[nodiscard]] Session& default_session();
 
 [[nodiscard]] std::shared_ptr<const QueryAnswer> query(const Ask& ask);

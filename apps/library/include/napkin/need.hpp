@@ -1,6 +1,6 @@
 #pragma once
 // A NeedAnswer says what a machine must have for an algorithm to reach a target: attention in 600 us on an H100 needs
-// 1,060 W, or more of nothing else alone. Each number by itself, and two together along a line.
+// 1,060 W, and no other number, raised alone, suffices. Each number is changed by itself, or two together.
 
 #include <optional>
 #include <string>
@@ -12,33 +12,34 @@
 
 namespace napkin {
 
-/// A target: exactly one of the three.
+/// A target: exactly one of time, flops and joules.
 struct NeedAsk {
   Ask ask;
-  std::optional<double> time;    ///< seconds at most
-  std::optional<double> flops;   ///< FLOP/s at least, of visible pairs
-  std::optional<double> joules;  ///< at most, of one call
+  std::optional<double> time;    ///< seconds, at most
+  std::optional<double> flops;   ///< FLOP/s, at least, of visible pairs
+  std::optional<double> joules;  ///< joules of a call, at most
   std::vector<std::string> of;   ///< numbers by name; empty: the levels', the pipes', the clocks' and the power's
-  std::optional<std::pair<std::string, std::string>> line;  ///< the least of the first beside values of the second
+  std::optional<std::pair<std::string, std::string>> line;  ///< two numbers: the least of the first, for values of the
+                                                            ///< second
 };
 
 /// The need of a number of the machine, or of several that change together; all others keep today's values.
 struct NeedRow {
-  std::string name, unit;  ///< as sensitivity has them
-  double value = 0;        ///< today's, in that unit
+  std::string name, unit;  ///< name and unit, as sensitivity gives them
+  double value = 0;        ///< today's value, in that unit
   bool reached = false;
-  bool upward = true;  ///< reached: from `needed` upwards; false: from there downwards
-  double needed = 0;   ///< reached: the value nearest to the target, in that unit
-  double got = 0;      ///< time, FLOP/s or joules with it; not reached: with the best value that was tried
-  std::string bound;   ///< what limits then
-  std::string why;     ///< not reached, or not monotone: what was found
+  bool upward = true;  ///< true if values from `needed` upwards reach the target; false: from there downwards
+  double needed = 0;   ///< value nearest to the target that reaches it, in that unit
+  double got = 0;      ///< time, FLOP/s or joules with it; if not reached, with the best value that was tried
+  std::string bound;   ///< the resource that limits with `needed`
+  std::string why;     ///< the reason why the target was not reached, or a remark that the effect is not monotone
 };
 
-/// The need of a number at several values of another.
+/// The least value of one number at several values of another.
 struct NeedLine {
   std::string name, unit, along, along_unit;
   struct Point {
-    double along = 0;  ///< in its unit
+    double along = 0;  ///< value of the second number, in its unit
     NeedRow row;
   };
   std::vector<Point> points;
@@ -46,12 +47,12 @@ struct NeedLine {
 
 struct NeedAnswer {
   Head head;
-  PredictedAnswer predicted;  ///< today's
-  std::string goal;           ///< "time", "flops" or "joules"
+  PredictedAnswer predicted;  ///< today's prediction
+  std::string goal;           ///< quantity of the target: "time", "flops" or "joules"
   double target = 0;
-  double today = 0;           ///< what the target is about, today
-  bool met = false;           ///< today
-  std::vector<NeedRow> rows;  ///< the least change first; those not reached last; without those that change nothing
+  double today = 0;           ///< today's value of the target's quantity
+  bool met = false;           ///< true if today's value meets the target
+  std::vector<NeedRow> rows;  ///< needs, least change first, unreached ones last; without numbers that change nothing
   std::optional<NeedLine> line;
 };
 

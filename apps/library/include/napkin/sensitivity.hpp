@@ -11,19 +11,18 @@
 
 namespace napkin {
 
-/// One number of the machine, or one instruction count of the mapping.
+/// A number of the machine, or an instruction count of the mapping.
 struct SensitivityRow {
-  std::string name;  ///< "pipes.l2.bandwidth_per_node"; of the mapping "P.exp on special"
-  std::string unit;  ///< as the profile writes it; of the mapping "results" of that unit
-  double value = 0;  ///< in that unit
+  std::string name;  ///< name: "pipes.l2.bandwidth_per_node"; for a count of the mapping "P.exp on special"
+  std::string unit;  ///< unit, as the profile writes it; for a count "results" of that unit
+  double value = 0;  ///< today's value
   bool mapping = false;
-  std::string basis;  ///< where it comes from: "measured", "fitted", "datasheet", "derived"; of the mapping "counted"
-  double elasticity =
-      0;  ///< d ln time / d ln value: central difference over 1 %, of counts of things over one more and less
-  bool more_is_better = true;  ///< of a rate, a size or a count; of a time or an energy less is
-  double if_better = 0;        ///< time with the number twice as good, over today's, minus 1; -0.05 means 5 % faster
-  /// What limits when the number gets better, and from which factor on (2: twice as much, or half as long); none where
-  /// nothing else comes to limit up to a factor of 16.
+  std::string basis;      ///< source class: "measured", "fitted", "datasheet", "derived"; for a count "counted"
+  double elasticity = 0;  ///< d ln time / d ln value: central difference over 1 %; a whole number moves by 1 each way
+  bool more_is_better = true;  ///< true for a rate, a size or a count; false for a time or an energy
+  double if_better = 0;        ///< change of time with the number twice as good, as a fraction: -0.05 means 5 % faster
+  /// The smallest factor of improvement at which another resource limits (2: twice as much, or half as long); none up
+  /// to a factor of 16.
   std::optional<double> next_factor;
   std::string next_bound;
 };
@@ -31,9 +30,9 @@ struct SensitivityRow {
 struct SensitivityAnswer {
   Head head;
   PredictedAnswer predicted;
-  std::vector<SensitivityRow> rows;  ///< largest effect first; those without any effect are left out
-  std::int64_t numbers = 0;          ///< that were tried
-  /// What decides the time, by where the numbers come from: shares of the sum of |elasticity|, largest first.
+  std::vector<SensitivityRow> rows;  ///< numbers, largest effect first, without those that have none
+  std::int64_t numbers = 0;          ///< numbers that were tried
+  /// Returns the shares of the effect by source class: parts of the sum of |elasticity|, largest first.
   [[nodiscard]] std::vector<std::pair<std::string, double>> shares_by_basis() const;
 };
 
