@@ -63,8 +63,8 @@ class Selector {
   ~Selector();
 
   [[nodiscard]] Selection rank(int top) const;
-  /// Finds the best tile alone, without a runner-up: fewer tiles are timed. Perhaps none if every tile takes longer than
-  /// the limit.
+  /// Finds the best tile alone, without a runner-up: fewer tiles are timed. Perhaps none if every tile takes longer
+  /// than the limit.
   [[nodiscard]] Selection best(Seconds limit) const;
   /// Explains in a sentence why the first tile is best: what binds, what stops the next larger sizes with all other
   /// knobs free, what the runner-up loses on. Empty if nothing is ranked.

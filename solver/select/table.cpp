@@ -103,8 +103,8 @@ void Table::find_shared(const Question& like, const PlacedDiagram& placed) {
 }
 
 /// The facts, beside the table's kind, that graphs of a size depend on: whether other blocks read what a block copies
-/// (by crossing), whether arrays come from device memory, whether blocks wait for it, and the number of nodes if not all
-/// work.
+/// (by crossing), whether arrays come from device memory, whether blocks wait for it, and the number of nodes if not
+/// all work.
 class Table::Facts {
  public:
   Facts(const Table& table, const Question& question)

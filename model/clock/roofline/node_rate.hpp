@@ -10,8 +10,9 @@ namespace napkin {
 /// 148 SMs get 89 bytes a clock each, all get 72.
 [[nodiscard]] Count few_nodes(const Machine& machine, Count blocks);
 
-/// Returns the number of nodes that share device memory for so many blocks: all, or few_nodes() if that says fewer; else
-/// the number of blocks rounded down to three binary digits, 96 for 100, so that few kinds of graphs cover all numbers.
+/// Returns the number of nodes that share device memory for so many blocks: all, or few_nodes() if that says fewer;
+/// else the number of blocks rounded down to three binary digits, 96 for 100, so that few kinds of graphs cover all
+/// numbers.
 [[nodiscard]] Count nodes_at_work(const Machine& machine, Count blocks);
 
 /// Returns the bytes a clock and node over the pipe into the block's level while so many blocks move; few nodes get
