@@ -11,12 +11,13 @@ namespace napkin::cli {
 
 /// ALGORITHM.
 [[nodiscard]] Option algorithm_operand();
-/// --gpu, --memory, --shape, --dtype, --causal, --window, --kernel, --tile, --json; --lengths.
+/// --gpu, --memory, --shape, --dtype, --causal, --window, --kernel, --tile, --explain, --json; --lengths.
 [[nodiscard]] Option gpu_option();
 [[nodiscard]] Option memory_option();
 [[nodiscard]] Option kernel_option();
 [[nodiscard]] Option tile_option();
 [[nodiscard]] Option json_option();
+[[nodiscard]] Option explain_option();
 [[nodiscard]] Option lengths_option();
 /// --split, of commands that take an island of GPUs
 [[nodiscard]] Option split_option();

@@ -52,6 +52,14 @@ class Tables {
   std::unique_ptr<Kept> kept_;
 };
 
+/// Why a tile is the best.
+struct Explanation {
+  /// One sentence: what binds, what stops the next larger sizes, what the runner-up loses on, by the profile's names.
+  std::string sentence;
+  /// The same for people, by the machine's words, but for what an iteration takes, which the prediction has.
+  std::vector<std::string> reasons;
+};
+
 /// Whether any tile of the question is legal.
 [[nodiscard]] bool any_legal(const Question& question, Tables& tables);
 
@@ -63,9 +71,8 @@ class Selector {
   ~Selector();
 
   [[nodiscard]] Selection rank(int top) const;
-  /// Why this tile, in one sentence: what binds, what stops the next larger sizes with all other knobs free, what the
-  /// runner-up loses on. Empty where nothing is ranked.
-  [[nodiscard]] std::string explain(const Selection& selection) const;
+  /// Says why this tile; the next larger sizes with all other knobs free. Empty where nothing is ranked.
+  [[nodiscard]] Explanation explain(const Selection& selection) const;
   [[nodiscard]] Rejections count_rejections() const;
   /// predict() of a tile that is legal at the question. Nothing where the table does not have the tile, or the roofline
   /// ranks.

@@ -35,6 +35,7 @@ struct Placement {
 [[nodiscard]] std::optional<CombineAnswer> combine_of(const PlacedDiagram& placed, Hertz clock);
 /// Of a kernel whose call is several launches: what those beside the one that computes move, and how long they take.
 [[nodiscard]] std::vector<std::string> launch_notes(const PlacedDiagram& placed);
+[[nodiscard]] WorkAnswer work_answer(const PlacedDiagram& placed);
 [[nodiscard]] PredictedAnswer answer_of(const Prediction& prediction);
 /// Of the ideal mapping: what no mapping goes below (least_time); nothing where the profile lacks what it needs.
 [[nodiscard]] std::optional<PredictedAnswer> bound_of(const PlacedDiagram& placed);

@@ -20,7 +20,7 @@ Ranking::Ranking(const Request& request, const Layout& layout, int top)
       selector_(std::make_unique<Selector>(*question_, request.known->tables)),
       selection_(selector_->rank(top)) {}
 
-std::string Ranking::explain() const { return selector_->explain(selection_); }
+Explanation Ranking::explain() const { return selector_->explain(selection_); }
 
 Prediction Ranking::predicted(const Tile& tile) const {
   if (auto known = selector_->noticed(tile)) return *std::move(known);
@@ -71,7 +71,7 @@ namespace {
 /// Leaves the kernels whose times can be compared: the roofline's time is one that no kernel reaches, so where the
 /// event graph predicts some kernels, the others drop out.
 void keep_comparable(std::vector<Ranking>& rankings) {
-  const auto optimistic = [](const Ranking& ranking) { return ranking.best().prediction.iteration.empty(); };
+  const auto optimistic = [](const Ranking& ranking) { return !ranking.best().prediction.iteration; };
   if (!std::all_of(rankings.begin(), rankings.end(), optimistic)) std::erase_if(rankings, optimistic);
 }
 

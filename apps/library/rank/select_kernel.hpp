@@ -26,8 +26,8 @@ class Ranking {
   [[nodiscard]] const Ranked& best() const { return selection_.ranked.front(); }
   /// What query says of a legal tile.
   [[nodiscard]] Prediction predicted(const Tile& tile) const;
-  /// Why the best tile is the best; "" where nothing fits.
-  [[nodiscard]] std::string explain() const;
+  /// Says why the best tile is the best; empty where nothing fits.
+  [[nodiscard]] Explanation explain() const;
   [[nodiscard]] Rejections count_rejections() const;
   /// "nothing fits: registers keeps out the last 12 of 320 tiles", which keep all rules before it, and which knob that
   /// no search turns would make one fit.

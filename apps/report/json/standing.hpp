@@ -23,6 +23,12 @@ namespace napkin::report {
 /// of a runner-up, of which nothing is known.
 [[nodiscard]] std::vector<std::string> lines_of(const PredictedAnswer& predicted);
 
+/// "749.9 us to 853.4 us"; "at least 24.0 us, up to 31.2 us" where no mapping goes below; "" where no band is known.
+[[nodiscard]] std::string range_text(const PredictedAnswer& predicted);
+/// In one line: "likely 749.9 us to 853.4 us, by 2,355 recorded times of attention_sm90 on h200-sxm"; "" of a
+/// runner-up.
+[[nodiscard]] std::string sure_text(const PredictedAnswer& predicted);
+
 /// "event graph, derived, +6 to +19 %", "bound, published": a cell of a table.
 [[nodiscard]] std::string cell_of(const StandingAnswer& standing);
 

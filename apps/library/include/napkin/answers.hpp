@@ -125,6 +125,13 @@ struct OptimumAnswer {
   bool exact = true;    ///< `terms` give `transfer`; else an axis is too short for them, and they only bound it
 };
 
+/// The algorithm with a launch for each operation, each array once from or to device memory, beside one launch.
+struct UnfusedAnswer {
+  std::int64_t launches = 0;
+  std::int64_t transfer = 0, fused = 0;    ///< bytes through device memory: of those launches, of one
+  std::optional<double> time, fused_time;  ///< seconds that they take at least; none: the profile lacks a rate
+};
+
 /// How sure a prediction is: which clock made it, on which numbers it rests, and how far such predictions were off.
 struct StandingAnswer {
   bool by_graph = false;  ///< the event graph's; else a bound: the fullest pipe's
@@ -146,6 +153,17 @@ struct LoadAnswer {
   std::optional<double> power;  ///< watts
 };
 
+/// One iteration of a block in the steady state: of 2048 clocks the tensor cores work 2048, and the longest chain of
+/// waits takes 1413.
+struct IterationAnswer {
+  double clocks = 0;
+  std::string pipe;  ///< the busiest one
+  double pipe_clocks = 0;
+  std::vector<std::string> waits;  ///< steps of the longest cycle of waits
+  double waits_clocks = 0;
+  double contention = 0;  ///< clocks lost where agents meet on a pipe
+};
+
 struct PredictedAnswer {
   double cycles = 0;
   double clock = 0;
@@ -156,7 +174,9 @@ struct PredictedAnswer {
   std::string bound;
   std::vector<std::pair<std::string, double>> pipes;  ///< busy fractions
   NodesAnswer nodes;
-  std::optional<LoadAnswer> other_load;  ///< where asked for (Session::other_load)
+  std::optional<IterationAnswer> iteration = {};  ///< by the event graph; else none
+  double ends = 0;                                ///< fraction of the cycles outside of iterations
+  std::optional<LoadAnswer> other_load;           ///< where asked for (Session::other_load)
   bool at_least = false;  ///< a bound: the fullest pipe's time; without a kernel what no mapping goes below
   /// Of a tile that was asked about or chosen: found when it is first read, which takes some milliseconds.
   Later<std::optional<StandingAnswer>> standing = {};
@@ -165,6 +185,7 @@ struct PredictedAnswer {
   /// Seconds that such calls took: in the mean, and eight of ten of them. Never less than a bound.
   struct Likely {
     double mean = 0, low = 0, high = 0;
+    bool bounded = false;  ///< `low` is what no mapping goes below, not the band's end
   };
   /// Nothing where no band is known.
   [[nodiscard]] std::optional<Likely> likely() const;
@@ -238,6 +259,7 @@ struct QueryAnswer {
   Later<FormulaAnswer> formula;
   Later<std::optional<OptimumAnswer>> optimum;  ///< none of packed sequences
   Later<std::optional<Laws>> laws;              ///< nor there where the profile lacks a bandwidth that they need
+  Later<std::optional<UnfusedAnswer>> unfused;  ///< of several operations, on a machine
   std::optional<PredictedAnswer> predicted;     ///< none on the abstract machine
   std::optional<OccupancyAnswer> occupancy;     ///< nor there, nor where one launch does not hold it
   std::optional<CombineAnswer> combine;         ///< where results have parts
@@ -265,6 +287,7 @@ struct KernelAnswer {
 struct SelectAnswer {
   Head head;
   bool found = false;  ///< false: nothing fits, or no kernel runs there (the ideal mapping's bound is shown)
+  WorkAnswer work;     ///< of the best tile
   std::optional<PredictedAnswer> predicted;
   std::vector<LevelAnswer> levels;
   std::optional<CombineAnswer> combine;
@@ -274,6 +297,8 @@ struct SelectAnswer {
   Later<std::int64_t> legal;  ///< of the candidates
   Later<std::vector<std::pair<std::string, std::int64_t>>> rejected;
   Later<std::string> because;
+  /// The same for people, clause by clause, but for what an iteration takes (`predicted`).
+  Later<std::vector<std::string>> reasons;
   std::vector<std::string> notes;
   std::vector<LaunchAnswer> launches;  ///< where the algorithm does not fit one launch; `levels` is their sum
   /// All kernels that run there, bundled and peers', the fastest first; empty: not asked for (Session::kernels).

@@ -18,6 +18,8 @@ struct LevelLaw {
   double transfer = 0;  ///< H*, bytes
   double time = 0;      ///< seconds: its part of the weighted sum (eq. 7.1)
   double needed = 0;    ///< bytes a second at which moving H* takes as long as the tensor units compute; 0: not known
+  /// w M^-beta of each term of H*, by beta: what decides between levels and machines (eq. 7.1).
+  std::vector<std::pair<double, double>> factors = {};
 };
 
 /// What a cross-transfer level changes, of clusters of so many nodes (eq. 7.4): a cluster brings what N M would need
