@@ -46,6 +46,8 @@ Option tile_option() {
   return {"--tile", "k=v,...", "knobs to fix, such as q=128,x=128,stages=2; the others are selected"};
 }
 
+Option explain_option() { return {"--explain", "", "all that is known: levels, pipes, reasons, ranking, doubts"}; }
+
 Option json_option() { return {"--json", "", "one JSON object in place of tables"}; }
 
 Option lengths_option() {

@@ -12,12 +12,13 @@ namespace napkin::cli {
 /// Describes the operand ALGORITHM.
 [[nodiscard]] Option algorithm_operand();
 /// Describes --gpu; the functions below describe --memory, --shape, --dtype, --causal, --window, --kernel, --tile,
-/// --json and --lengths.
+/// --explain, --json and --lengths.
 [[nodiscard]] Option gpu_option();
 [[nodiscard]] Option memory_option();
 [[nodiscard]] Option kernel_option();
 [[nodiscard]] Option tile_option();
 [[nodiscard]] Option json_option();
+[[nodiscard]] Option explain_option();
 [[nodiscard]] Option lengths_option();
 /// Describes --split, for commands that take an island of GPUs.
 [[nodiscard]] Option split_option();

@@ -24,7 +24,7 @@ Reply run_query(const Arguments& arguments, const report::Style& style) {
   const int code = !fits || (answer.check && !answer.check->equal) ? 1 : 0;
   const std::string note = fits ? "" : "nothing fits\n";
   if (arguments.has("--json")) return {report::line_of(report::json_of(answer)), note, code};
-  return {report::text_of(answer, style), note, code};
+  return {arguments.has("--explain") ? report::explained(answer, style) : report::text_of(answer, style), note, code};
 }
 
 Option check_option() {
@@ -47,7 +47,7 @@ Command query_command() {
                    problem_options(),
                    condition_options(),
                    {lengths_option(), kernel_option(), tile_option(), split_option(), check_option(), compile_option(),
-                    json_option()}}),
+                    explain_option(), json_option()}}),
           run_query};
 }
 

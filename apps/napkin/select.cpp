@@ -70,7 +70,8 @@ Reply run_select(const Arguments& arguments, const report::Style& style) {
   if (answer.predicted) answer.predicted->other_load = other_load(ask, answer.head);
   const int code = answer.found ? 0 : 1;
   if (arguments.has("--json")) return {report::line_of(report::json_of(answer)), no_kernel_note(answer), code};
-  return {report::text_of(answer, style), no_kernel_note(answer), code};
+  return {arguments.has("--explain") ? report::explained(answer, style) : report::text_of(answer, style),
+          no_kernel_note(answer), code};
 }
 
 }  // namespace
@@ -88,6 +89,7 @@ Command select_command() {
                     {"--emit", "FORM",
                      "print the configuration for another program: json, cpp, triton, fa3 or fa4; nccl of "
                      "several GPUs"},
+                    explain_option(),
                     json_option()}}),
           run_select};
 }

@@ -16,7 +16,9 @@ Reply run_sensitivity(const Arguments& arguments, const report::Style& style) {
   if (arguments.has("--svg"))
     report::write_file(arguments.need("--svg", "a path for the picture"), report::svg_of(answer), "--svg");
   Reply reply;
-  reply.out = arguments.has("--json") ? report::line_of(report::json_of(answer)) : report::text_of(answer, style);
+  reply.out = arguments.has("--json")      ? report::line_of(report::json_of(answer))
+              : arguments.has("--explain") ? report::explained(answer, style)
+                                           : report::text_of(answer, style);
   return reply;
 }
 
@@ -31,6 +33,7 @@ Command sensitivity_command() {
                     kernel_option(),
                     tile_option(),
                     {"--svg", "FILE", "also draw the largest as a tornado chart"},
+                    explain_option(),
                     json_option()}}),
           run_sensitivity};
 }

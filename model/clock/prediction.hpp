@@ -22,15 +22,28 @@ struct PipeUse {
   double busy = 0;   ///< fraction of the predicted time
 };
 
+/// One iteration of a block in the steady state: of 2048 clocks the tensor cores work 2048, and the longest chain of
+/// waits takes 1413.
+struct Iteration {
+  double clocks = 0;
+  std::string pipe;            ///< the busiest one
+  bool beside_tensor = false;  ///< at the rate that it has while the tensor unit works
+  double pipe_clocks = 0;
+  std::vector<std::string> waits;  ///< nodes of the longest cycle of waits
+  double waits_clocks = 0;
+  double contention = 0;  ///< clocks lost where agents meet on a pipe
+  bool operator==(const Iteration&) const = default;
+};
+
 struct Prediction {
   Cycles cycles;             ///< SM clocks from the first block's start to the last one's end
   Hertz clock;               ///< clock held under this load; for the roofline an assumed one
   std::string clock_source;  ///< "power limit", "maximum clock", "datasheet tensor clock", ...
   std::optional<Watts> power;
-  Seconds time;           ///< time, launch overhead included if the profile has it
-  double tflops = 0;      ///< work's FLOP (of visible pairs, unpadded) over `time`, 1e12 a second
-  std::string bound;      ///< the pipe that limits; "critical cycle" where waits do
-  std::string iteration;  ///< explanation of an iteration by the event graph: what binds, and its clocks
+  Seconds time;                        ///< time, launch overhead included if the profile has it
+  double tflops = 0;                   ///< work's FLOP (of visible pairs, unpadded) over `time`, 1e12 a second
+  std::string bound;                   ///< the pipe that limits; "critical cycle" where waits do
+  std::optional<Iteration> iteration;  ///< an iteration by the event graph; none by the roofline
   std::vector<PipeUse> pipes;
   Count busy_nodes = 1, nodes = 1;  ///< compute nodes that get a block, and all of them
   bool at_least = true;             ///< true for a bound: there is no event graph

@@ -1,8 +1,6 @@
 // Predictions and timers: the time of a tile (clock/time_model) with its clock, what binds it and the share of each
 // pipe.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "model/clock/graph/needs.hpp"
@@ -31,16 +29,13 @@ bool has_event_graph(const PlacedDiagram& placed) {
 
 namespace {
 
-/// Names what binds an iteration, in a sentence. The copies' pipe is that into the block's level.
+/// Tells what binds an iteration, and its clocks. The copies' pipe is the one into the block's level.
 void explain_iteration(const Period& p, const TimeModel& model, Prediction& out) {
   const std::string_view into = model.into_block.pipe != nullptr ? model.into_block.name() : model.device.name();
   const std::string pipe = p.pipe.name == "copy" ? std::string(into) : p.pipe.name;
   if (out.bound.empty()) out.bound = p.pipe.clocks >= p.cycle.clocks ? pipe : "critical cycle";
-  const std::string in_full = pipe + (p.pipe.beside_tensor ? " beside the tensor cores" : "");
   out.iteration =
-      fmt::format("{} binds: an iteration takes {:.0f} clk: {} {:.0f}, the cycle of waits {} {:.0f}, contention {:.0f}",
-                  out.bound == pipe ? in_full : out.bound, p.clocks, in_full, p.pipe.clocks,
-                  fmt::join(p.cycle.nodes, " > "), p.cycle.clocks, p.contention);
+      Iteration{p.clocks, pipe, p.pipe.beside_tensor, p.pipe.clocks, p.cycle.nodes, p.cycle.clocks, p.contention};
 }
 
 std::string_view clock_source(const PlacedDiagram& placed, const Timing& t, const TimeModel& model) {

@@ -1,9 +1,12 @@
-// Why this tile: one sentence made of the prediction, the constraints and the runner-up.
+// Why this tile: made of the prediction, the constraints and the runner-up.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
+#include <utility>
 
 #include "model/clock/roofline/assumed_clock.hpp"
 #include "model/diagram/packing.hpp"
@@ -83,13 +86,21 @@ Waste next_cause(const Prediction& p, const Wave& wave, const Machine& machine) 
   return most;
 }
 
-std::string what_binds(const Prediction& prediction, const Wave& wave, const Machine& machine) {
-  const Waste cause = next_cause(prediction, wave, machine);
-  const std::string lead = cause.words.empty() ? "" : cause.words + "; ";
-  if (!prediction.iteration.empty()) return lead + prediction.iteration;
+/// "tensor binds: an iteration takes 2048 clk: tensor 2048, the cycle of waits P.exp > O 1413, contention 0".
+std::string iteration_text(const Prediction& prediction) {
+  const Iteration& one = *prediction.iteration;
+  const std::string pipe = one.pipe + (one.beside_tensor ? " beside the tensor cores" : "");
+  return fmt::format(
+      "{} binds: an iteration takes {:.0f} clk: {} {:.0f}, the cycle of waits {} {:.0f}, contention {:.0f}",
+      prediction.bound == one.pipe ? pipe : prediction.bound, one.clocks, pipe, one.pipe_clocks,
+      fmt::join(one.waits, " > "), one.waits_clocks, one.contention);
+}
+
+std::string what_binds(const Prediction& prediction) {
+  if (prediction.iteration) return iteration_text(prediction);
   const PipeUse* pipe = fullest(prediction);
-  if (!pipe) return lead + fmt::format("{} binds", prediction.bound);
-  return lead + fmt::format("{} binds, busy {:.0f} % of the time", pipe->name, 100 * pipe->busy);
+  if (!pipe) return fmt::format("{} binds", prediction.bound);
+  return fmt::format("{} binds, busy {:.0f} % of the time", pipe->name, 100 * pipe->busy);
 }
 
 /// Writes a knob's value: "x=96", "p_in=shared".
@@ -156,16 +167,15 @@ std::string text_of(const Scan::Larger& larger, const Ranked& best, Scan& scan) 
 }
 
 /// Words what stops the next larger sizes, for the two knobs with the finest steps.
-std::string what_stops(Scan& scan, const Ranked& best) {
-  std::string text;
-  int clauses = 0;
+std::vector<std::string> what_stops(Scan& scan, const Ranked& best) {
+  std::vector<std::string> clauses;
   for (const KnobId knob : axis_sizes(scan.question(), scan.space())) {
     const auto larger = scan.next_larger(best.tile, knob);
     if (!larger) continue;
-    text += "; " + text_of(*larger, best, scan);
-    if (++clauses == 2) break;
+    clauses.push_back(text_of(*larger, best, scan));
+    if (clauses.size() == 2) break;
   }
-  return text;
+  return clauses;
 }
 
 /// Writes two times with as many digits as tell them apart: "32.61 us instead of 32.58 us"; "" if five digits do not.
@@ -182,49 +192,75 @@ std::string instead_of(double seconds, double other) {
   return "";
 }
 
-/// Names the cause of b's longer time: b's binding pipe or its waves if that work grew by half of the loss or more,
-/// else the clock, else the ends of blocks; "" if no number tells the two apart.
-std::string what_it_loses_on(const Prediction& a, const Prediction& b, const Wave& wave_a, const Wave& wave_b) {
+/// Two tiles of one question, the best and the next.
+struct Pair {
+  const Ranked &best, &next;
+  Wave wave, next_wave;
+};
+
+/// Pipe's name in a sentence: the profile's, or the machine's words.
+using Named = std::function<std::string(const std::string&)>;
+
+/// Names the cause of the next tile's longer time: its binding pipe or its waves if that work grew by half of the loss
+/// or more, else the clock, else the ends of blocks; "" if no number tells the two apart.
+std::string what_it_loses_on(const Pair& pair, const Named& named) {
+  const Prediction &a = pair.best.prediction, &b = pair.next.prediction;
   const double lost = b.time.value - a.time.value;
   const double bound = busy_seconds(b, b.bound) - busy_seconds(a, b.bound);
   const double by_clock = b.cycles.value * (1 / b.clock.value - 1 / a.clock.value);
   if (bound > 0.5 * lost) {
-    if (b.bound == a.bound && wave_b.fill < 0.99 * wave_a.fill) {
+    if (b.bound == a.bound && pair.next_wave.fill < 0.99 * pair.wave.fill) {
       return fmt::format("wave quantisation, its {} blocks fill {:.1f} % of the waves instead of {:.1f} %",
-                         number(wave_b.blocks), 100 * wave_b.fill, 100 * wave_a.fill);
+                         number(pair.next_wave.blocks), 100 * pair.next_wave.fill, 100 * pair.wave.fill);
     }
     const std::string times = instead_of(busy_seconds(b, b.bound), busy_seconds(a, b.bound));
-    return times.empty() ? "" : b.bound + ", busy " + times;
+    return times.empty() ? "" : named(b.bound) + ", busy " + times;
   }
   if (by_clock > 0.5 * lost && b.clock.value < 0.9995 * a.clock.value)
     return fmt::format("the clock, {:.3f} GHz instead of {:.3f} GHz", b.clock.value / 1e9, a.clock.value / 1e9);
   const std::string times =
       instead_of(b.time.value - busy_seconds(b, b.bound), a.time.value - busy_seconds(a, b.bound));
-  return times.empty() ? "" : "waits and the ends of its blocks, " + times + " beside " + b.bound;
+  return times.empty() ? "" : "waits and the ends of its blocks, " + times + " beside " + named(b.bound);
 }
 
-std::string about_runner_up(const Question& question, const Ranked& best, const Ranked& next, const Wave& wave,
-                            const Wave& next_wave) {
-  const std::string slower = slower_text(next.prediction.time.value / best.prediction.time.value);
-  const std::string why = what_it_loses_on(best.prediction, next.prediction, wave, next_wave);
+std::string about_runner_up(const Question& question, const Pair& pair, const Named& named) {
+  const std::string slower = slower_text(pair.next.prediction.time.value / pair.best.prediction.time.value);
+  const std::string why = what_it_loses_on(pair, named);
   const bool equal = slower == "takes as long";
-  return fmt::format("; the runner-up ({}) {}{}", difference(*question.mapping, best.tile, next.tile), slower,
+  return fmt::format("the runner-up ({}) {}{}", difference(*question.mapping, pair.best.tile, pair.next.tile), slower,
                      equal || why.empty() ? "" : ": it loses on " + why);
 }
 
 }  // namespace
 
-std::string Selector::explain(const Selection& selection) const {
+Explanation Selector::explain(const Selection& selection) const {
   if (selection.ranked.empty()) return {};
   const Question& question = scan_->question();
   const Ranked& best = selection.ranked.front();
   const Problem launch = launch_problem(question.problem);  // whose waves count
   const Placer placer(*question.streamed, *question.mapping, *question.machine, launch);
   const Wave wave = wave_of(placer.place(best.tile));
-  const std::string text = what_binds(best.prediction, wave, *question.machine) + what_stops(*scan_, best);
-  if (!selection.runner_up) return text + "; no other tile is predicted to take another time";
-  const Ranked& next = *selection.runner_up;
-  return text + about_runner_up(question, best, next, wave, wave_of(placer.place(next.tile)));
+  const Vocabulary terms = vocabulary_of(*question.machine);
+  Explanation out;
+  const Waste cause = next_cause(best.prediction, wave, *question.machine);
+  if (!cause.words.empty()) out.reasons.push_back(cause.words);
+  std::vector<std::string> clauses = out.reasons;
+  clauses.push_back(what_binds(best.prediction));
+  for (std::string& clause : what_stops(*scan_, best)) {
+    clauses.push_back(clause);
+    out.reasons.push_back(std::move(clause));
+  }
+  if (selection.runner_up) {
+    const Ranked& next = *selection.runner_up;
+    const Pair pair{best, next, wave, wave_of(placer.place(next.tile))};
+    clauses.push_back(about_runner_up(question, pair, [](const std::string& name) { return name; }));
+    out.reasons.push_back(about_runner_up(question, pair, [&](const std::string& name) { return terms.pipe(name); }));
+  } else {
+    clauses.emplace_back("no other tile is predicted to take another time");
+    out.reasons.push_back(clauses.back());
+  }
+  out.sentence = fmt::format("{}", fmt::join(clauses, "; "));
+  return out;
 }
 
 }  // namespace napkin

@@ -51,6 +51,14 @@ class Tables {
   std::unique_ptr<Kept> kept_;
 };
 
+/// The reasons why a tile is the best.
+struct Explanation {
+  /// One sentence by the profile's names: what binds, what stops the next larger sizes, what the runner-up loses on.
+  std::string sentence;
+  /// The same by the machine's words, but for what an iteration takes, which the prediction has.
+  std::vector<std::string> reasons;
+};
+
 /// Returns true if any tile of the question is legal.
 [[nodiscard]] bool any_legal(const Question& question, Tables& tables);
 
@@ -66,9 +74,9 @@ class Selector {
   /// Finds the best tile alone, without a runner-up: fewer tiles are timed. Perhaps none if every tile takes longer
   /// than the limit.
   [[nodiscard]] Selection best(Seconds limit) const;
-  /// Explains in a sentence why the first tile is best: what binds, what stops the next larger sizes with all other
-  /// knobs free, what the runner-up loses on. Empty if nothing is ranked.
-  [[nodiscard]] std::string explain(const Selection& selection) const;
+  /// Explains why the first tile is best: what binds, what stops the next larger sizes with all other knobs free, what
+  /// the runner-up loses on. Empty if nothing is ranked.
+  [[nodiscard]] Explanation explain(const Selection& selection) const;
   [[nodiscard]] Rejections count_rejections() const;
   /// Predicts a tile that is legal at the question; nothing if the table lacks the tile, or if the roofline ranks.
   [[nodiscard]] std::optional<Prediction> noticed(const Tile& tile) const;

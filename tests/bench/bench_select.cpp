@@ -86,7 +86,7 @@ void ranking(benchmark::State& state) {
 void whole_answer(benchmark::State& state) {
   further_lengths(state, [](const Selector& selector) {
     const Selection selection = selector.rank(5);
-    benchmark::DoNotOptimize(selector.explain(selection));
+    benchmark::DoNotOptimize(selector.explain(selection).sentence);
     benchmark::DoNotOptimize(selector.count_rejections());
   });
 }

@@ -1,7 +1,11 @@
 // Answers that are known beforehand, asked as a user asks them.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <regex>
+#include <sstream>
 
 #include "tests/golden/cli.hpp"
 
@@ -134,10 +138,80 @@ TEST_CASE("select says which tile and why") {
   CHECK(run.code == 0);
   CHECK(run.err.empty());
   for (const char* part :
-       {"attention on h200-sxm", "attention_sm90", "q=", "x=", "bound by", "TFLOP/s", "candidates"}) {
+       {"attention on h200-sxm", "attention_sm90", "q=", "x=", "limited by the tensor cores", "TFLOP/s"}) {
     CHECK_MESSAGE(run.out.find(part) != std::string::npos, part);
   }
   CHECK(run.out.find('\033') == std::string::npos);  // no terminal, no colours
+}
+
+/// The labels of an answer's entries, in their order; the first line has none.
+std::vector<std::string> labels_of(const std::string& text) {
+  std::vector<std::string> labels;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.size() > 11 && line[0] != ' ' && line[0] != '(' && line[10] == ' ')
+      labels.push_back(line.substr(0, line.find_last_not_of(' ', 10) + 1));
+  }
+  return labels;
+}
+
+/// An entry with its lines joined.
+std::string entry_of(const std::string& text, const std::string& label) {
+  const std::size_t from = text.find("\n" + label + " ");
+  if (from == std::string::npos) return "";
+  std::size_t to = text.find('\n', from + 1);
+  while (text.compare(to + 1, 11, "           ") == 0) to = text.find('\n', to + 1);
+  return std::regex_replace(text.substr(from + 12, to - from - 12), std::regex("\n +"), " ");
+}
+
+TEST_CASE("the first five lines answer, why takes two, and --explain says the rest") {
+  for (const std::string question :
+       {"attention --gpu h200-sxm --shape h=16,q=8192,x=8192,d=128", "matmul --gpu b200 --shape a=4096,b=4096,c=4096",
+        "attention --gpu mi300x --shape h=16,q=4096,x=4096,d=128", "matmul --gpu rtx-4090 --shape a=512,b=512,c=512",
+        "attention --gpu ascend-910b2 --dtype f16 --shape h=16,q=4096,x=4096,d=128",
+        "attention --gpu h200-sxm --shape b=8,h=8,g=4,q=1,x=8192,d=128"}) {
+    for (const std::string command : {"select ", "query "}) {
+      CAPTURE(command + question);
+      const std::string brief = napkin(command + question).out, all = napkin(command + question + " --explain").out;
+      CAPTURE(brief);
+      const std::vector<std::string> labels = labels_of(brief);
+      REQUIRE(labels.size() >= 5);
+      CHECK(std::vector(labels.begin(), labels.begin() + 5) ==
+            std::vector<std::string>{"kernel", "takes", "moves", "how sure", "why"});
+      CHECK(entry_of(brief, "why").size() <= 178);  // two lines of 89
+      CHECK(entry_of(brief, "why").find(" the limit") != std::string::npos);
+      for (const char* label : {"kernel", "takes", "moves"}) CHECK(entry_of(brief, label) == entry_of(all, label));
+      CHECK(brief.find("moves over") == std::string::npos);
+      CHECK(all.find("moves over") != std::string::npos);
+      CHECK(all.size() > 2 * brief.size());
+    }
+  }
+}
+
+TEST_CASE("an answer's first lines have the numbers of its JSON") {
+  const std::string question = "select attention --gpu h200-sxm --shape h=16,q=8192,x=8192,d=128";
+  const Json json = cli::answer(question);
+  const std::string text = napkin(question).out;
+  CHECK(entry_of(text, "takes")
+            .starts_with(fmt::format("{:.1f} us for 549.8 GFLOP: {:.1f} TFLOP/s",
+                                     1e6 * json["predicted"]["time"].get<double>(),
+                                     json["predicted"]["tflops"].get<double>())));
+  CHECK(entry_of(text, "moves") == "100.7 MB from and 33.55 MB to device memory; 4.362 GB over L2 -> shared");
+  CHECK(level(json, "l2")["load"] == 100663296);
+  CHECK(level(json, "shared")["transfer"] == 4362076160);
+  CHECK(entry_of(text, "why") ==
+        "the tensor cores are the limit: 2048 of 2048 clk an iteration; the longest chain of waits takes 1413");
+}
+
+TEST_CASE("one name for a route in levels, pipes and reasons") {
+  const std::string text = napkin("select attention --gpu h200-sxm --explain --shape b=8,h=8,g=4,q=1,x=8192,d=128").out;
+  CAPTURE(text);
+  CHECK(entry_of(text, "why").starts_with("device -> L2 is the limit, busy "));
+  CHECK(entry_of(text, "busy").find("device -> L2 ") != std::string::npos);
+  CHECK(entry_of(text, "busy").find("L2 -> shared ") != std::string::npos);
+  CHECK(text.find("\n  device -> L2 ") != std::string::npos);
+  CHECK(text.find("\n  L2 -> shared ") != std::string::npos);
+  CHECK(std::regex_search(text, std::regex("\n +1 +[0-9.]+ us +[0-9.]+ +device -> L2 +as above")));
 }
 
 TEST_CASE("the alternatives are other sizes, not equals of the tile in knobs that size nothing") {

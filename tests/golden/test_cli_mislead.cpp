@@ -73,16 +73,17 @@ TEST_CASE("no reason without content") {
   const Json few = answer("select attention --gpu h200-sxm --bundled --shape h=16,q=1,x=8192,d=128");
   CHECK(few["because"].get<std::string>().starts_with("16 of 132 SMs have work; l2 binds"));
   CHECK(few["nodes"] == Json({{"busy", 16}, {"all", 132}}));
-  CHECK(has(napkin("query attention --gpu h200-sxm --bundled --shape h=16,q=1,x=8192,d=128").out,
+  CHECK(has(napkin("query attention --gpu h200-sxm --bundled --shape h=16,q=1,x=8192,d=128 --explain").out,
             "16 of 132 SMs have work"));
 }
 
 TEST_CASE("the words of the machine's makers") {
-  const std::string amd = napkin("select attention --gpu mi300x --shape h=16,q=4096,x=4096,d=128").out;
+  const std::string amd = napkin("select attention --gpu mi300x --explain --shape h=16,q=4096,x=4096,d=128").out;
   CHECK(std::regex_search(
       amd, std::regex("LDS(, [0-9]+ of [0-9]+ registers a\\s+thread)?;\\s+[0-9]+\\s+blocks?\\s+a\\s+CU")));
   CHECK_FALSE(has(amd, "an SM"));
-  const std::string ascend = napkin("select attention --gpu ascend-910b2 --shape h=16,q=4096,x=4096,d=128").out;
+  const std::string ascend =
+      napkin("select attention --gpu ascend-910b2 --explain --shape h=16,q=4096,x=4096,d=128").out;
   CHECK(has(ascend, "an AI core"));
   CHECK_FALSE(has(ascend, "SM"));
   CHECK_FALSE(has(ascend, "shared memory"));
@@ -232,7 +233,10 @@ TEST_CASE("nothing fits one launch: the algorithm is cut, and its launches' tran
       for (const Json& name : launch["outputs"]) made.insert(name.get<std::string>());
     }
     CHECK(made.contains(line.starts_with("mlp") ? "Y" : "dQ"));
-    CHECK(has(napkin("select " + line).out, "one for each launch"));
+    const std::string text = napkin("select " + line).out;
+    CHECK(has(text, "a tile for each of " + std::to_string(json["launches"].size()) + " launches"));
+    CHECK(has(text, "\ntakes      at least "));
+    CHECK(has(napkin("select " + line + " --explain").out, "which take at least "));
   }
   const Json mlp = answer("query mlp --gpu h200-sxm --shape m=4096,k=4096,h=16384");
   REQUIRE(mlp["launches"].size() == 2);
@@ -286,13 +290,14 @@ TEST_CASE("a closed form is an equality only where it gives the minimum") {
 }
 
 TEST_CASE("a law of all pairs says so under a mask, and no least is more than what a tile moves") {
-  const std::string masked = napkin("query attention --gpu h200-sxm --shape q=8192,x=8192,d=128 --window 128,0").out;
+  const std::string masked =
+      napkin("query attention --gpu h200-sxm --shape q=8192,x=8192,d=128 --window 128,0 --explain").out;
   CHECK(has(masked, "H = 2 q d + 2 q x d / g_q of all pairs"));
   CHECK(has(masked, "/ M of all"));
   CHECK(has(masked, "at least where caches hold what their nodes do, of all pairs\n"));
   CHECK(has(masked, "that meet every constraint, of the pairs"));
   CHECK(has(masked, "at their peak, of all pairs"));
-  const std::string plain = napkin("query attention --gpu h200-sxm --shape q=8192,x=8192,d=128").out;
+  const std::string plain = napkin("query attention --gpu h200-sxm --shape q=8192,x=8192,d=128 --explain").out;
   CHECK(!has(plain, "all pairs"));
   const std::string compared =
       napkin("compare attention --gpus h200-sxm,h100-sxm --shape q=8192,x=8192,d=128 --causal").out;

@@ -379,7 +379,7 @@ TEST_CASE("a profile without latencies has no time to wait, rather than none to 
       "query attention --gpu paper-h100 --shape h=2,q=128,x=4096,d=64 --tile q=64,x=64,shared.x=1024"
       " --kernel split_keys_grid_sync";
   CHECK(answer(question)["combine"]["time"].is_null());
-  CHECK(has(napkin(question).out, "unknown"));
+  CHECK(has(napkin(question + " --explain").out, "unknown"));
 }
 
 TEST_CASE("what the ways demand is a violation, and a machine without clusters is an error") {

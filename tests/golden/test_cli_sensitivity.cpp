@@ -82,6 +82,13 @@ TEST_CASE("the chart is written whole; what has no clock is refused") {
   const auto run = napkin("sensitivity attention --gpu h200-sxm" + shape + tile + " --svg " + folder / "s.svg");
   REQUIRE(run.code == 0);
   CHECK(run.out.find("power.limit") != std::string::npos);
+  const auto rows = [](const std::string& text) {
+    const std::regex one("[+-][0-9]\\.[0-9]{3} +(twice|half) ");
+    return std::distance(std::sregex_iterator(text.begin(), text.end(), one), std::sregex_iterator());
+  };
+  CHECK(rows(run.out) == 10);
+  CHECK(run.out.find(" more, with less effect: --explain)") != std::string::npos);
+  CHECK(rows(napkin("sensitivity attention --explain --gpu h200-sxm" + shape + tile).out) > 10);
   const std::string svg = cli::contents(folder / "s.svg");
   CHECK(svg.starts_with("<svg "));
   CHECK(svg.ends_with("</svg>\n"));

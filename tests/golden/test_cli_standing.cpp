@@ -100,7 +100,7 @@ TEST_CASE("without one of its numbers the H200 has a bound that names it; withou
   CHECK(bound["at_least"] == true);
   CHECK(bound["standing"]["missing"] == Json::array({"constants.tma_box"}));
   const auto run = napkin("query attention --kernel attention_sm90 --gpu " + no_box + shape);
-  CHECK(run.out.find("predicted  at least ") != std::string::npos);
+  CHECK(run.out.find("\ntakes      at least ") != std::string::npos);
   CHECK(run.out.find("no prediction: the machine lacks constants.tma_box") != std::string::npos);
   const Json assumed = predicted("query attention --gpu " + no_energy + shape);
   CHECK(assumed["power"].is_null());
@@ -142,7 +142,7 @@ TEST_CASE("a bias is printed with its sign, and the likely times have it") {
   CHECK(json["likely"]["mean"].get<double>() > 1.05 * json["time"].get<double>());
   CHECK(json["likely"]["low"].get<double>() <= json["likely"]["mean"].get<double>());
   CHECK(json["likely"]["mean"].get<double>() <= json["likely"]["high"].get<double>());
-  CHECK(napkin(question + " --gpu a100-sxm-80").out.find(" % too fast in the") != std::string::npos);
+  CHECK(napkin(question + " --gpu a100-sxm-80 --explain").out.find(" % too fast in the") != std::string::npos);
 }
 
 TEST_CASE("a profile without a power limit says that it knows none") {
@@ -154,9 +154,9 @@ TEST_CASE("a profile without a power limit says that it knows none") {
   const std::size_t from = text.find("\npower:"), to = text.find("\n\n", from);
   REQUIRE(from != std::string::npos);
   const std::string open = folder.file("open.yaml", text.erase(from, to - from));
-  CHECK(napkin("query matmul --gpu " + open + " --shape a=8192,b=8192,c=8192").out.find("no power limit is known") !=
-        std::string::npos);
-  CHECK(napkin("query matmul --gpu h200-sxm --shape a=8192,b=8192,c=8192").out.find("no power limit") ==
+  CHECK(napkin("query matmul --explain --gpu " + open + " --shape a=8192,b=8192,c=8192")
+            .out.find("no power limit is known") != std::string::npos);
+  CHECK(napkin("query matmul --explain --gpu h200-sxm --shape a=8192,b=8192,c=8192").out.find("no power limit") ==
         std::string::npos);
 }
 

@@ -22,7 +22,7 @@ KernelAnswer answer_of(const Request& request, const Layout& layout) {
   }
   answer.tile = values_of(*layout.mapping, ranking.best().tile);
   answer.predicted = napkin::answer_of(ranking.predicted(ranking.best().tile));
-  answer.by_graph = !ranking.best().prediction.iteration.empty();
+  answer.by_graph = ranking.best().prediction.iteration.has_value();
   return answer;
 }
 

@@ -15,11 +15,6 @@
 namespace napkin {
 namespace {
 
-WorkAnswer work_answer(const PlacedDiagram& placed) {
-  const Work done = work(placed);
-  return {done.flops.value.get(), done.executed_flops.value.get(), done.exponentials.get()};
-}
-
 /// Judges a tile on the abstract machine, whose only limit is the memory that the paper's rule counts.
 void judge_abstract(const Request& request, const Layout& layout, QueryAnswer& answer) {
   answer.violations.clear();

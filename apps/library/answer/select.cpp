@@ -22,6 +22,7 @@ void add_best(const Request& request, const Ranking& ranking, SelectAnswer& answ
       ranking.layout().ideal ? bound_of(placed) : std::optional(answer_of(ranking.predicted(ranking.best().tile)));
   if (answer.predicted) answer.predicted->standing = standing_of(request, ranking.layout(), ranking.best().tile);
   const Hertz clock = answer.predicted ? Hertz(answer.predicted->clock) : clock_of(*request.machine);
+  answer.work = work_answer(placed);
   answer.levels = levels_of(request, ranking.layout(), placed, clock, Rereads::counted);
   answer.combine = combine_of(placed, clock);
   for (std::string& note : launch_notes(placed)) answer.notes.push_back(std::move(note));
@@ -66,7 +67,7 @@ using Rejected = std::vector<std::pair<std::string, std::int64_t>>;
 struct Reasons {
   std::int64_t legal = 0;
   Rejected rejected;
-  std::string because;
+  Explanation why;
 };
 
 Rejected rejected_of(const Rejections& counted) {
@@ -96,16 +97,18 @@ void add_reasons(const std::shared_ptr<const Kept>& kept, SelectAnswer& answer) 
   const auto all = std::make_shared<const All>([kept] { return at_shape([&] { return reasons_of(*kept->ranking); }); });
   answer.legal = Later<std::int64_t>([all] { return all->get().legal; });
   answer.rejected = Later<Rejected>([all] { return all->get().rejected; });
-  answer.because = Later<std::string>([all] { return all->get().because; });
+  answer.because = Later<std::string>([all] { return all->get().why.sentence; });
+  answer.reasons = Later<std::vector<std::string>>([all] { return all->get().why.reasons; });
 }
 
-/// Refuses sizes whose products exceed 64 bits, as query does, in place of answering "nothing fits".
-void refuse_overflow(const Request& request, const Layout& layout) {
+/// Returns the work of any tile. Refuses sizes whose products exceed 64 bits, as query does, in place of answering
+/// "nothing fits".
+WorkAnswer work_of_any(const Request& request, const Layout& layout) {
   Tile any;
   for (const Knob& knob : layout.mapping->knobs) any.values.push_back(knob.domain.front());
   const PlacedDiagram placed = placer_of(request, layout).place(any);
-  (void)work(placed);
   (void)levels_of(placed, clock_of(*request.machine));
+  return work_answer(placed);
 }
 
 /// Fills the answer with the launches that the algorithm is cut into, as no tile fits a single launch.
@@ -120,7 +123,7 @@ void make_cut(const Request& request, SelectAnswer& answer) {
 /// Adds the reason why nothing fits.
 void add_refusal(const Request& request, const Ranking& ranking, SelectAnswer& answer) {
   const Rejections counted = ranking.count_rejections();
-  refuse_overflow(request, ranking.layout());
+  answer.work = work_of_any(request, ranking.layout());
   add_counts(counted, answer);
   answer.because = ranking.nothing_fits();
   if (may_be_cut(request)) make_cut(request, answer);

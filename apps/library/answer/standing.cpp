@@ -145,7 +145,7 @@ std::optional<PredictedAnswer::Likely> PredictedAnswer::likely() const {
   const Band& band = *standing.get()->band;
   const double least = std::min(standing.get()->least.value_or(0), time);
   const auto after = [&](double factor) { return std::max(time * factor, least); };
-  return Likely{after(band.mean), after(band.low), after(band.high)};
+  return Likely{after(band.mean), after(band.low), after(band.high), time * band.low < least};
 }
 
 Later<std::optional<StandingAnswer>> standing_of(const Request& request, const Layout& layout, const Tile& tile) {

@@ -133,7 +133,7 @@ void ask_tile(TileText tile_text, const Machine& machine, PublishedAnswer& answe
   answer.kernel = layout.mapping->name;
   answer.tile = values_of(*layout.mapping, tile);
   answer.predicted = answer_of(prediction);
-  answer.by_graph = !prediction.iteration.empty();
+  answer.by_graph = prediction.iteration.has_value();
   answer.kind = kind_of(measurable->request, layout, placement.placed, prediction);
   answer.kind.burst = answer.question.burst;
   answer.seconds = timed(answer.question, prediction.time);

@@ -159,6 +159,11 @@ std::vector<std::string> launch_notes(const PlacedDiagram& placed) {
   return notes;
 }
 
+WorkAnswer work_answer(const PlacedDiagram& placed) {
+  const Work done = work(placed);
+  return {done.flops.value.get(), done.executed_flops.value.get(), done.exponentials.get()};
+}
+
 PredictedAnswer answer_of(const Prediction& prediction) {
   PredictedAnswer answer;
   answer.cycles = prediction.cycles.value;
@@ -169,6 +174,9 @@ PredictedAnswer answer_of(const Prediction& prediction) {
   answer.tflops = prediction.tflops;
   answer.bound = prediction.bound;
   for (const PipeUse& pipe : prediction.pipes) answer.pipes.emplace_back(pipe.name, pipe.busy);
+  if (const auto& one = prediction.iteration)
+    answer.iteration = {one->clocks, one->pipe, one->pipe_clocks, one->waits, one->waits_clocks, one->contention};
+  answer.ends = prediction.ends;
   answer.nodes = {prediction.busy_nodes.get(), prediction.nodes.get()};
   answer.at_least = prediction.at_least;
   return answer;

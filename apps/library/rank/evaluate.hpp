@@ -35,6 +35,7 @@ struct Placement {
 [[nodiscard]] std::optional<CombineAnswer> combine_of(const PlacedDiagram& placed, Hertz clock);
 /// Describes the launches of a kernel beside the one that computes: bytes and time.
 [[nodiscard]] std::vector<std::string> launch_notes(const PlacedDiagram& placed);
+[[nodiscard]] WorkAnswer work_answer(const PlacedDiagram& placed);
 [[nodiscard]] PredictedAnswer answer_of(const Prediction& prediction);
 /// Returns the ideal mapping's bound, below which no mapping goes (least_time); nothing if the profile lacks a number
 /// for it.

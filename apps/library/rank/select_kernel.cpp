@@ -20,7 +20,7 @@ Ranking::Ranking(const Request& request, const Layout& layout, Seconds limit)
       selector_(std::make_unique<Selector>(*question_, request.known->tables)),
       selection_(selector_->best(limit)) {}
 
-std::string Ranking::explain() const { return selector_->explain(selection_); }
+Explanation Ranking::explain() const { return selector_->explain(selection_); }
 
 Prediction Ranking::predicted(const Tile& tile) const {
   if (auto known = selector_->noticed(tile)) return *std::move(known);
@@ -69,7 +69,7 @@ Prediction predicted(const Request& request, const Layout& layout, const Placeme
 namespace {
 
 /// Returns true if the best tile's time is the roofline's, which no kernel reaches.
-bool is_optimistic(const Ranking& ranking) { return ranking.best().prediction.iteration.empty(); }
+bool is_optimistic(const Ranking& ranking) { return !ranking.best().prediction.iteration; }
 
 /// Keeps the kernels whose times can be compared: if the event graph predicts some, the others drop out.
 void keep_comparable(std::vector<Ranking>& rankings) {

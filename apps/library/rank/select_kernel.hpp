@@ -30,8 +30,8 @@ class Ranking {
   [[nodiscard]] const Ranked& best() const { return selection_.ranked.front(); }
   /// Predicts a legal tile, as query does.
   [[nodiscard]] Prediction predicted(const Tile& tile) const;
-  /// Explains why the best tile is best; "" if nothing fits.
-  [[nodiscard]] std::string explain() const;
+  /// Explains why the best tile is best; empty if nothing fits.
+  [[nodiscard]] Explanation explain() const;
   [[nodiscard]] Rejections count_rejections() const;
   /// Explains why nothing fits: "nothing fits: registers keeps out the last 12 of 320 tiles", and which unsearched knob
   /// would make a tile fit.

@@ -66,12 +66,31 @@ std::vector<std::string> lines_of(const StandingAnswer& standing) {
   return lines;
 }
 
+std::string range_text(const PredictedAnswer& predicted) {
+  const auto likely = predicted.likely();
+  if (!likely) return "";
+  const std::string low = time_text(likely->low), high = time_text(likely->high);
+  return likely->bounded ? fmt::format("at least {}, up to {}", low, high) : fmt::format("{} to {}", low, high);
+}
+
+std::string sure_text(const PredictedAnswer& predicted) {
+  if (!predicted.standing.get()) return "";
+  const StandingAnswer& standing = *predicted.standing.get();
+  if (!standing.by_graph) {
+    const std::string wanted = wanted_text(standing);
+    return wanted.empty() ? "a bound" : "a bound; " + wanted;
+  }
+  if (!standing.band) return band_lines(standing, "").front();
+  const Band& band = *standing.band;
+  return fmt::format("likely {}, by {} of {}{}", range_text(predicted), found_text(band), band.of,
+                     band.wide.empty() ? "" : "; a wide band: " + band.wide);
+}
+
 std::vector<std::string> lines_of(const PredictedAnswer& predicted) {
   if (!predicted.standing.get()) return {};
   const StandingAnswer& standing = *predicted.standing.get();
-  const auto likely = predicted.likely();
-  std::vector<std::string> lines = band_lines(
-      standing, likely ? fmt::format("likely {} to {}: ", time_text(likely->low), time_text(likely->high)) : "");
+  const std::string range = range_text(predicted);
+  std::vector<std::string> lines = band_lines(standing, range.empty() ? "" : "likely " + range + ": ");
   const std::vector<std::string> basis = basis_lines(standing);
   lines.insert(lines.end(), basis.begin(), basis.end());
   return lines;

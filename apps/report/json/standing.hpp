@@ -23,6 +23,12 @@ namespace napkin::report {
 /// for a runner-up, whose errors are not known.
 [[nodiscard]] std::vector<std::string> lines_of(const PredictedAnswer& predicted);
 
+/// Writes "749.9 us to 853.4 us"; "at least 24.0 us, up to 31.2 us" if no mapping goes below; "" if no band is known.
+[[nodiscard]] std::string range_text(const PredictedAnswer& predicted);
+/// Writes a line: "likely 749.9 us to 853.4 us, by 2,355 recorded times of attention_sm90 on h200-sxm"; "" for a
+/// runner-up.
+[[nodiscard]] std::string sure_text(const PredictedAnswer& predicted);
+
 /// Writes a cell of a table: "event graph, derived, +6 to +19 %", "bound, published".
 [[nodiscard]] std::string cell_of(const StandingAnswer& standing);
 

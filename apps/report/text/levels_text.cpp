@@ -26,12 +26,20 @@ std::string hits_text(const LevelAnswer& level) {
   return least + "%" == most ? most : least + " to " + most;
 }
 
-std::string moves_table(const std::vector<LevelAnswer>& levels, const Style& style) {
-  Table table({"<moves into", "groups", "load", "store", "a group", "delivered", "hits", "bandwidth", "time"});
+/// A level that holds nothing and hands on all that it gets, as a cluster of one block does.
+bool hands_on(const LevelAnswer& level, const LevelAnswer& next) {
+  return level.memory == 0 && !level.memory_limit && level.groups == next.groups && level.load == next.load &&
+         level.store == next.store;
+}
+
+std::string moves_table(const Head& head, const std::vector<LevelAnswer>& levels, const Style& style) {
+  Table table({"<moves over", "groups", "load", "store", "a group", "delivered", "hits", "bandwidth", "time"});
   for (const LevelAnswer& level : levels) {
-    table.add({level.name, count_text(level.groups), transfer_text(level.load), transfer_text(level.store),
-               transfer_text(level.transfer_per_group), transfer_text(level.delivered), hits_text(level),
-               level.bandwidth ? rate_text(*level.bandwidth) : "-", level.time ? time_text(*level.time) : "-"});
+    if (&level != &levels.back() && hands_on(level, *(&level + 1))) continue;
+    table.add({head.terms.route(level.name), count_text(level.groups), transfer_text(level.load),
+               transfer_text(level.store), transfer_text(level.transfer_per_group), transfer_text(level.delivered),
+               hits_text(level), level.bandwidth ? rate_text(*level.bandwidth) : "-",
+               level.time ? time_text(*level.time) : "-"});
   }
   return table.text(style, "  ");
 }
@@ -48,8 +56,8 @@ std::string holds_table(const std::vector<LevelAnswer>& levels, const Style& sty
 
 }  // namespace
 
-std::string table_of(const std::vector<LevelAnswer>& levels, bool values, const Style& style) {
-  return values ? values_table(levels, style) : moves_table(levels, style) + "\n" + holds_table(levels, style);
+std::string table_of(const Head& head, const std::vector<LevelAnswer>& levels, const Style& style) {
+  return head.gpu ? moves_table(head, levels, style) + "\n" + holds_table(levels, style) : values_table(levels, style);
 }
 
 }  // namespace napkin::report

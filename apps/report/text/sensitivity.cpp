@@ -7,13 +7,14 @@
 
 #include "apps/report/escaped.hpp"
 #include "apps/report/text/text.hpp"
+#include "apps/report/text/why.hpp"
 #include "apps/report/units.hpp"
 
 namespace napkin::report {
 namespace {
 
 constexpr int tornado_width = 980, tornado_names = 330, tornado_right = 210, tornado_row = 24, tornado_top = 84;
-constexpr std::size_t most_bars = 20;
+constexpr std::size_t most_shown = 10;  // of the text and of the picture; --explain has all
 
 constexpr double least_shown = 0.002;  // an elasticity; smaller ones are in the JSON
 
@@ -80,22 +81,43 @@ std::string head_of_chart(const SensitivityAnswer& answer, int height) {
 
 }  // namespace
 
-std::string text_of(const SensitivityAnswer& answer, const Style& style) {
+namespace {
+
+std::string text_with(const SensitivityAnswer& answer, std::size_t most, const Style& style) {
   std::string out = heading(answer.head, style);
-  out += labelled("time", fmt::format("{}, limited by {}", time_text(answer.predicted.time), answer.predicted.bound),
-                  style);
+  out += labelled(
+      "takes",
+      fmt::format("{}, limited by {}", time_text(answer.predicted.time), limit_of(answer.head, answer.predicted)),
+      style);
   out += labelled("tried",
                   fmt::format("{} numbers, each by running the clock again; {} have an effect", answer.numbers,
                               answer.rows.size()),
                   style) +
          "\n";
   Table table({"<number", "value", "<basis", "d ln time", "<better by 2", "change", "<then limits"});
+  std::size_t shown = 0, left = 0;
   for (const SensitivityRow& row : answer.rows) {
     if (!worth_showing(row)) continue;
+    if (shown == most) {
+      ++left;
+      continue;
+    }
+    ++shown;
     table.add({row.name, value_text(row), row.basis, fmt::format("{:+.3f}", row.elasticity), better_text(row),
                change_text(row.if_better), next_text(row)});
   }
-  return out + table.text(style, "  ");
+  out += table.text(style, "  ");
+  return left == 0 ? out : out + style.faint(fmt::format("({} more, with less effect: --explain)", left)) + "\n";
+}
+
+}  // namespace
+
+std::string text_of(const SensitivityAnswer& answer, const Style& style) {
+  return text_with(answer, most_shown, style);
+}
+
+std::string explained(const SensitivityAnswer& answer, const Style& style) {
+  return text_with(answer, answer.rows.size(), style);
 }
 
 Json json_of(const SensitivityAnswer& answer) {
@@ -121,7 +143,7 @@ Json json_of(const SensitivityAnswer& answer) {
 
 std::string svg_of(const SensitivityAnswer& answer) {
   const auto visible = std::count_if(answer.rows.begin(), answer.rows.end(), worth_showing);
-  const std::size_t bars = std::min(static_cast<std::size_t>(visible), most_bars);
+  const std::size_t bars = std::min(static_cast<std::size_t>(visible), most_shown);
   const int height = tornado_top + static_cast<int>(bars) * tornado_row + 24;
   std::string out = head_of_chart(answer, height);
   const double largest = bars == 0 ? 1 : std::abs(answer.rows.front().elasticity);

@@ -11,9 +11,12 @@
 
 namespace napkin::report {
 
+/// The ten numbers that matter most.
 [[nodiscard]] std::string text_of(const SensitivityAnswer& answer, const Style& style);
+/// All numbers with an effect.
+[[nodiscard]] std::string explained(const SensitivityAnswer& answer, const Style& style);
 [[nodiscard]] Json json_of(const SensitivityAnswer& answer);
-/// Writes a self-contained SVG document of the twenty largest.
+/// Writes a self-contained SVG document of the ten largest.
 [[nodiscard]] std::string svg_of(const SensitivityAnswer& answer);
 
 }  // namespace napkin::report

@@ -8,43 +8,12 @@
 
 #include "apps/report/json/laws.hpp"
 #include "apps/report/json/standing.hpp"
+#include "apps/report/text/brief.hpp"
+#include "apps/report/text/why.hpp"
 #include "apps/report/units.hpp"
-#include "model/diagram/packing.hpp"
 
 namespace napkin::report {
 namespace {
-
-constexpr std::size_t page_width = 100;
-constexpr std::size_t entry_width = 11;
-
-/// Writes "label text", broken into lines if it is long.
-std::string entry(std::string_view label, std::string_view text, const Style& style) {
-  const std::string indent(entry_width, ' ');
-  std::string padded(label);
-  padded.resize(entry_width, ' ');
-  return style.faint(padded) + wrapped(text, page_width - entry_width, indent) + "\n";
-}
-
-std::string mask_text(const Mask& mask) {
-  switch (mask.kind) {
-    case Mask::Kind::none: return "";
-    case Mask::Kind::causal: return ", causal";
-    case Mask::Kind::window: return fmt::format(", window {},{}", mask.left, mask.right);
-  }
-  return "";
-}
-
-std::string head_text(const Head& head, const Style& style) {
-  const std::string machine = head.gpu ? *head.gpu + ", " + head.dtype : "the abstract two-level machine";
-  return style.strong(fmt::format("{} on {}{}", head.algorithm, machine, mask_text(head.mask))) + "\n" +
-         entry("shape", text_of(head.shape), style) +
-         (head.lengths.empty() ? "" : entry("lengths", text_of(head.lengths), style));
-}
-
-std::string kernel_text(const Head& head) {
-  if (head.kernel) return *head.kernel + (head.bundled ? "" : ", not bundled");
-  return head.gpu ? "none: the ideal mapping, whose time is a bound" : "";
-}
 
 /// Names the resource that stops another block, in the machine's words.
 std::string limit_text(const Vocabulary& terms, const std::string& limit) {
@@ -57,14 +26,11 @@ std::string a_node(const Vocabulary& terms) {
   return (vowel ? "an " : "a ") + terms.node;
 }
 
-std::string prediction_line(const PredictedAnswer& predicted) {
-  std::string text = fmt::format("{}{}  {}{}  bound by {}  {} cycles at {}", predicted.at_least ? "at least " : "",
-                                 time_text(predicted.time), predicted.at_least ? "at most " : "",
-                                 tflops_text(predicted.tflops), predicted.bound,
-                                 count_text(static_cast<std::int64_t>(predicted.cycles)), clock_text(predicted.clock));
-  if (!predicted.clock_source.empty()) text += " (" + predicted.clock_source + ")";
-  if (predicted.power) text += fmt::format("  {:.0f} W", *predicted.power);
-  return text;
+/// "1,074,025 cycles at 1.378 GHz (held at the power limit)"
+std::string clock_line(const PredictedAnswer& predicted) {
+  const std::string source = predicted.clock_source.empty() ? "" : " (" + predicted.clock_source + ")";
+  return fmt::format("{} cycles at {}{}", count_text(static_cast<std::int64_t>(predicted.cycles)),
+                     clock_text(predicted.clock), source);
 }
 
 /// Writes "sustained; in a burst of some tens of milliseconds 694 us at 1.56 GHz", if the load decides the time.
@@ -86,16 +52,32 @@ std::string load_line(const Head& head, const PredictedAnswer& predicted) {
   return text;
 }
 
+/// How sure the prediction is, line by line.
+std::string sure_lines(const PredictedAnswer& predicted, const Style& style) {
+  std::string text;
+  std::string_view label = "how sure";
+  for (const std::string& line : lines_of(predicted)) text += entry(std::exchange(label, ""), line, style);
+  return text;
+}
+
+/// What limits, the longest chain of waits, and the reasons for the tile.
+std::string why_lines(const Head& head, const PredictedAnswer& predicted, const std::vector<std::string>& reasons,
+                      const Style& style) {
+  std::string text = entry("why", why_text(head, predicted), style);
+  if (const std::string chain = chain_text(predicted); !chain.empty()) text += entry("", "the chain: " + chain, style);
+  for (const std::string& reason : reasons) text += entry("", reason, style);
+  return text;
+}
+
+/// The clock, the card's load, and each pipe's share of the time.
 std::string prediction_text(const Head& head, const PredictedAnswer& predicted, const Style& style) {
   const NodesAnswer& nodes = predicted.nodes;
   const std::string few = nodes.busy < nodes.all ? fmt::format("{} of {} {} have work; ", count_text(nodes.busy),
                                                                count_text(nodes.all), head.terms.nodes)
                                                  : "";
-  std::string text = entry("predicted", prediction_line(predicted), style);
+  std::string text = entry("clock", clock_line(predicted), style);
   if (const std::string load = load_line(head, predicted); !load.empty()) text += entry("load", load, style);
-  std::string_view label = "how sure";
-  for (const std::string& line : lines_of(predicted)) text += entry(std::exchange(label, ""), line, style);
-  return text + entry("busy", few + text_of_pipes(predicted), style);
+  return text + entry("busy", few + text_of_pipes(head, predicted), style);
 }
 
 std::string notes_text(const std::vector<std::string>& notes, const Style& style) {
@@ -156,10 +138,11 @@ std::string least_text(const PredictedAnswer& predicted) {
 }
 
 std::string alternatives_table(const SelectAnswer& answer, const Style& style) {
-  Table table({"rank", "time", "TFLOP/s", "<bound by", "<tile, where it differs"});
+  Table table({"rank", "time", "TFLOP/s", "<limited by", "<tile, where it differs"});
   int rank = 0;
   const auto add = [&](const PredictedAnswer& predicted, const std::string& tile) {
-    table.add({std::to_string(++rank), least_text(predicted), tflops_cell(predicted.tflops), predicted.bound, tile});
+    table.add({std::to_string(++rank), least_text(predicted), tflops_cell(predicted.tflops),
+               limit_of(answer.head, predicted), tile});
   };
   add(*answer.predicted, "as above");
   for (const AlternativeAnswer& other : answer.alternatives)
@@ -176,10 +159,6 @@ std::string space_text(const SelectAnswer& answer) {
                        limit_text(answer.head.terms, constraint));
   }
   return why.empty() ? text : text + "; rejected: " + why;
-}
-
-std::string tile_text(const Head& head, const std::vector<LaunchAnswer>& launches) {
-  return launches.empty() ? text_of(head.tile) : "one for each launch";
 }
 
 std::string launches_table(const std::vector<LaunchAnswer>& launches, const Style& style) {
@@ -200,21 +179,6 @@ std::string launches_table(const std::vector<LaunchAnswer>& launches, const Styl
 
 std::string combine_entry(const CombineAnswer& combine, const Style& style) {
   return entry("combine", combine_text(combine), style);
-}
-
-std::string block_text(const BlockAnswer& block) {
-  return fmt::format("{} registers a thread at launch, {} of shared memory; {} block{} an SM{}{}",
-                     block.registers_per_thread, memory_text(block.shared_memory), block.blocks_per_sm,
-                     block.blocks_per_sm == 1 ? "" : "s", block.limited_by.empty() ? "" : ", limited by ",
-                     block.limited_by);
-}
-
-std::string compiled_text(const CompiledAnswer& answer, const Style& style) {
-  std::string text = block_text(answer.compiled);
-  text += answer.objection.empty() ? "; no spills" : "; " + answer.objection;
-  if (answer.static_shared_memory > 0)
-    text += "; " + memory_text(answer.static_shared_memory) + " of the shared memory is static";
-  return entry("compiled", text, style) + entry("planned", block_text(answer.planned), style);
 }
 
 std::string occupancy_text(const Vocabulary& terms, const OccupancyAnswer& fit) {
@@ -240,7 +204,7 @@ std::string kernels_text(const SelectAnswer& answer) {
   return text;
 }
 
-/// Mentions a faster kernel if it is worth it: "; flash_decoding, which is not bundled, takes 20.26 us and is 3.5 times
+/// Mentions a faster kernel if it is worth it: "flash_decoding, which is not bundled, takes 20.26 us and is 3.5 times
 /// as fast".
 std::string faster_kernel_text(const SelectAnswer& answer) {
   constexpr double worth_saying = 1.2;
@@ -251,15 +215,55 @@ std::string faster_kernel_text(const SelectAnswer& answer) {
   if (times < worth_saying) return "";
   const std::string faster =
       times < 2 ? fmt::format("{:.0f} % faster", 100 * (times - 1)) : fmt::format("{:.1f} times as fast", times);
-  return fmt::format("; {}, which is {}bundled, takes {} and is {}", first.kernel, first.bundled ? "" : "not ",
+  return fmt::format("{}, which is {}bundled, takes {} and is {}", first.kernel, first.bundled ? "" : "not ",
                      time_text(first.predicted->time), faster);
+}
+
+/// The first lines of an answer, without how sure it is.
+std::string lead(const Brief& brief, const Style& style) {
+  return asked_line(brief.head, style) + kernel_line(brief, style) + takes_line(brief, style) +
+         moves_line(brief, style);
+}
+
+std::string faster_entry(const SelectAnswer& answer, const Style& style) {
+  const std::string faster = faster_kernel_text(answer);
+  return faster.empty() ? "" : entry("faster", faster, style);
+}
+
+Brief brief_of(const QueryAnswer& answer) {
+  return {answer.head, answer.predicted, answer.work, answer.levels, answer.launches};
+}
+
+Brief brief_of(const SelectAnswer& answer) {
+  return {answer.head, answer.predicted, answer.work, answer.levels, answer.launches};
+}
+
+/// Why that tile: what limits a kernel's; of the ideal mapping's and of none the answer's own sentence.
+std::string why_entry(const SelectAnswer& answer, const Style& style) {
+  const bool limited = answer.predicted && answer.head.kernel;
+  return entry("why", limited ? why_text(answer.head, *answer.predicted) : answer.because.get(), style);
+}
+
+std::string more_line(const Style& style) {
+  return style.faint("(--explain says more: levels, pipes, ranking; --json: all numbers)") + "\n";
+}
+
+std::string formulas_text(const QueryAnswer& answer, const Style& style) {
+  std::string text = formula_text(answer.formula, style);
+  if (const auto& optimum = answer.optimum.get())
+    text += optimum_text(*optimum, !answer.head.gpu, answer.head.mask, style);
+  return text;
+}
+
+std::string legal_entry(const QueryAnswer& answer, const Style& style) {
+  return entry("legal", answer.legal ? "yes" : violation_text(answer.violations), style);
 }
 
 }  // namespace
 
 std::string heading(const Head& head, const Style& style) {
-  return head_text(head, style) + entry("kernel", kernel_text(head), style) +
-         entry("tile", style.strong(text_of(head.tile)), style);
+  const std::optional<PredictedAnswer> none;
+  return asked_line(head, style) + kernel_line({head, none, {}, {}, {}}, style);
 }
 
 std::string labelled(std::string_view label, std::string_view text, const Style& style) {
@@ -289,12 +293,12 @@ std::string text_of(const NamedSizes& sizes) {
   return text;
 }
 
-std::string text_of_pipes(const PredictedAnswer& predicted) {
+std::string text_of_pipes(const Head& head, const PredictedAnswer& predicted) {
   auto pipes = predicted.pipes;
   std::stable_sort(pipes.begin(), pipes.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   std::string text;
   for (const auto& [name, busy] : pipes)
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, percent_text(busy));
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", head.terms.pipe(name), percent_text(busy));
   return text;
 }
 
@@ -312,32 +316,20 @@ std::string combine_text(const CombineAnswer& combine) {
   return text + ", " + (combine.time ? time_text(*combine.time) : "of unknown latency");
 }
 
-std::string check_text(const CheckAnswer& check, const Style& style) {
-  std::string at;
-  for (const auto& [axis, size] : check.shape) at += fmt::format("{}{}={}", at.empty() ? "" : " ", axis, size);
-  at += "; tile";
-  for (const auto& [axis, size] : check.tile) at += fmt::format(" {}={}", axis, size);
-  const auto row = [](const CountsAnswer& counts) {
-    const std::string text = fmt::format("load {}, store {}, live {} values", count_text(counts.load),
-                                         count_text(counts.store), count_text(counts.memory_live));
-    if (counts.combine_load == 0) return text;
-    return text + fmt::format("; combine loads {}, stores {}", count_text(counts.combine_load),
-                              count_text(counts.combine_store));
-  };
-  return entry("check", "at " + at, style) + entry("counted", row(check.counted), style) +
-         entry("predicted", row(check.predicted), style) +
-         entry(
-             "equal",
-             fmt::format("{}; outputs differ by {:.1e} of the largest", check.equal ? "yes" : "NO", check.output_error),
-             style);
+std::string text_of(const QueryAnswer& answer, const Style& style) {
+  std::string text = lead(brief_of(answer), style) + sure_line(brief_of(answer), style);
+  if (!answer.legal) text += legal_entry(answer, style);
+  if (answer.predicted && answer.head.kernel) text += entry("why", why_text(answer.head, *answer.predicted), style);
+  text += notes_text(answer.notes, style);
+  if (!answer.head.gpu) text += formulas_text(answer, style);
+  return text + asked_for(answer, style) + more_line(style);
 }
 
-std::string text_of(const QueryAnswer& answer, const Style& style) {
-  const bool values = !answer.head.gpu;
-  std::string text = head_text(answer.head, style);
-  if (!values) text += entry("kernel", kernel_text(answer.head), style);
-  text += entry("tile", style.strong(tile_text(answer.head, answer.launches)), style);
-  text += entry("legal", answer.legal ? "yes" : violation_text(answer.violations), style);
+std::string explained(const QueryAnswer& answer, const Style& style) {
+  std::string text = lead(brief_of(answer), style);
+  if (answer.predicted) text += sure_lines(*answer.predicted, style);
+  text += legal_entry(answer, style);
+  if (answer.predicted && answer.head.kernel) text += why_lines(answer.head, *answer.predicted, {}, style);
   text += notes_text(answer.notes, style);
   if (answer.predicted) text += prediction_text(answer.head, *answer.predicted, style);
   text += entry("work",
@@ -345,31 +337,30 @@ std::string text_of(const QueryAnswer& answer, const Style& style) {
                             work_text(answer.work.executed_flops), count_text(answer.work.exponentials)),
                 style);
   if (!answer.launches.empty()) text += launches_table(answer.launches, style);
-  text += "\n" + table_of(answer.levels, values, style) + "\n";
+  text += "\n" + table_of(answer.head, answer.levels, style) + "\n";
   if (answer.combine) text += combine_entry(*answer.combine, style);
-  text += formula_text(answer.formula, style);
-  if (const auto& optimum = answer.optimum.get()) text += optimum_text(*optimum, values, answer.head.mask, style);
+  text += formulas_text(answer, style);
   if (const auto& laws = answer.laws.get()) text += laws_text(*laws, answer.head, answer.levels, style);
-  if (answer.check) text += "\n" + check_text(*answer.check, style);
-  if (answer.compiled) text += "\n" + compiled_text(*answer.compiled, style);
-  return text;
+  return text + asked_for(answer, style);
 }
 
 std::string text_of(const SelectAnswer& answer, const Style& style) {
-  std::string text = head_text(answer.head, style);
-  text += entry("kernel", kernel_text(answer.head), style);
+  return lead(brief_of(answer), style) + sure_line(brief_of(answer), style) + why_entry(answer, style) +
+         faster_entry(answer, style) + notes_text(answer.notes, style) + more_line(style);
+}
+
+std::string explained(const SelectAnswer& answer, const Style& style) {
+  std::string text = lead(brief_of(answer), style);
+  if (answer.predicted) text += sure_lines(*answer.predicted, style);
+  text += answer.found && answer.predicted ? why_lines(answer.head, *answer.predicted, answer.reasons.get(), style)
+                                           : why_entry(answer, style);
+  text += faster_entry(answer, style) + notes_text(answer.notes, style);
   if (!answer.launches.empty())
-    return text + entry("tile", tile_text(answer.head, answer.launches), style) +
-           entry("why", answer.because.get(), style) + launches_table(answer.launches, style) + "\n" +
-           table_of(answer.levels, false, style);
-  if (answer.head.tile.empty())
-    return text + entry("tile", "none", style) + entry("why", answer.because.get(), style) +
-           notes_text(answer.notes, style) + entry("space", space_text(answer), style);
-  text += entry("tile", style.strong(text_of(answer.head.tile)), style);
-  text += entry("why", answer.because.get() + faster_kernel_text(answer), style) + notes_text(answer.notes, style);
+    return text + launches_table(answer.launches, style) + "\n" + table_of(answer.head, answer.levels, style);
+  if (answer.head.tile.empty()) return text + entry("space", space_text(answer), style);
   if (answer.predicted) text += prediction_text(answer.head, *answer.predicted, style);
   text += entry("holds", occupancy_text(answer.head.terms, answer.occupancy), style);
-  text += "\n" + table_of(answer.levels, !answer.head.gpu, style);
+  text += "\n" + table_of(answer.head, answer.levels, style);
   if (answer.combine) text += "\n" + combine_entry(*answer.combine, style);
   if (!answer.alternatives.empty()) text += "\n" + alternatives_table(answer, style);
   text += "\n";

@@ -1,5 +1,6 @@
 #pragma once
-// text_of prints an answer for people: what was asked, the answer, the reason, the numbers behind it.
+// text_of prints an answer for people in a few lines: what was asked, by which kernel and tile, how long it takes, what
+// it moves, how sure that is, and why. explained prints all that is known: levels, pipes, ranking.
 
 #include <string>
 #include <string_view>
@@ -11,6 +12,8 @@ namespace napkin::report {
 
 [[nodiscard]] std::string text_of(const QueryAnswer& answer, const Style& style);
 [[nodiscard]] std::string text_of(const SelectAnswer& answer, const Style& style);
+[[nodiscard]] std::string explained(const QueryAnswer& answer, const Style& style);
+[[nodiscard]] std::string explained(const SelectAnswer& answer, const Style& style);
 [[nodiscard]] std::string text_of(const FamilyAnswer& answer, const Style& style);
 
 /// Writes the question on a machine: algorithm, shape, kernel, tile.
@@ -24,11 +27,11 @@ namespace napkin::report {
 [[nodiscard]] std::string differences(const TileValues& tile, const TileValues& other);
 /// Writes sizes: "b=2 h=16 q=8192".
 [[nodiscard]] std::string text_of(const NamedSizes& sizes);
-/// Writes pipes, busiest first: "tensor 93% special 60%".
-[[nodiscard]] std::string text_of_pipes(const PredictedAnswer& predicted);
+/// Writes pipes, busiest first: "tensor cores 93%, L2 -> shared 60%".
+[[nodiscard]] std::string text_of_pipes(const Head& head, const PredictedAnswer& predicted);
 /// Writes "4 parts of each result, in l2 by turns: 12.6 MB in, 12.6 MB out; 4 turns, 2.4 us".
 [[nodiscard]] std::string combine_text(const CombineAnswer& combine);
 /// Writes the bytes that levels move and hold: one table in the abstract machine's values, two in bytes.
-[[nodiscard]] std::string table_of(const std::vector<LevelAnswer>& levels, bool values, const Style& style);
+[[nodiscard]] std::string table_of(const Head& head, const std::vector<LevelAnswer>& levels, const Style& style);
 
 }  // namespace napkin::report

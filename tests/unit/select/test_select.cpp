@@ -94,7 +94,7 @@ TEST_CASE("the reason names what binds, what stops the next larger tile, and wha
   const Asked asked(question, 3);
   REQUIRE(asked.selection.runner_up);
   CHECK(asked.selection.runner_up->prediction.time > asked.selection.ranked.front().prediction.time);
-  const std::string because = asked.selector.explain(asked.selection);
+  const std::string because = asked.selector.explain(asked.selection).sentence;
   CAPTURE(because);
   CHECK(because.find(asked.selection.ranked.front().prediction.bound + " binds: an iteration takes ") == 0);
   CHECK(std::regex_search(because, std::regex("; x=[0-9]+( with [a-z=0-9,]+)? fits and is ")));
@@ -107,7 +107,7 @@ TEST_CASE("the next larger size is refused for what stops it with every other kn
   const Case& c = attention(256);
   const Question question = c.question();
   const Asked asked(question, 1);
-  const std::string because = asked.selector.explain(asked.selection);
+  const std::string because = asked.selector.explain(asked.selection).sentence;
   CAPTURE(because);
   CHECK(std::regex_search(because,
                           std::regex("; q=192 with warpgroups=3[a-z_=0-9,]* does not fit: registers \\(needed ")));
@@ -151,7 +151,8 @@ TEST_CASE("nothing fits: no tile, and the nearest constraint") {
   const Rejections counted = asked.selector.count_rejections();
   CHECK(counted.legal == Count(0));
   CHECK(nearest_constraint(counted) == "shared memory");  // most candidates fail for rows, the others there
-  CHECK(asked.selector.explain(asked.selection).empty());
+  CHECK(asked.selector.explain(asked.selection).sentence.empty());
+  CHECK(asked.selector.explain(asked.selection).reasons.empty());
   CHECK_FALSE(asked.selection.runner_up);
 }
 

@@ -127,6 +127,14 @@ struct OptimumAnswer {
                         ///< bound it
 };
 
+/// The algorithm as a launch for each operation, which moves each array once from or to device memory, beside one
+/// launch.
+struct UnfusedAnswer {
+  std::int64_t launches = 0;
+  std::int64_t transfer = 0, fused = 0;    ///< bytes through device memory: of those launches, and of one launch
+  std::optional<double> time, fused_time;  ///< least seconds of each; none if the profile lacks a rate
+};
+
 /// The confidence in a prediction: the clock that made it, the numbers on which it rests, and the errors of such
 /// predictions.
 struct StandingAnswer {
@@ -149,6 +157,17 @@ struct LoadAnswer {
   std::optional<double> power;  ///< watts
 };
 
+/// One iteration of a block in the steady state: of 2048 clocks the tensor cores work 2048, and the longest chain of
+/// waits takes 1413.
+struct IterationAnswer {
+  double clocks = 0;
+  std::string pipe;  ///< the busiest one
+  double pipe_clocks = 0;
+  std::vector<std::string> waits;  ///< steps of the longest cycle of waits
+  double waits_clocks = 0;
+  double contention = 0;  ///< clocks lost where agents meet on a pipe
+};
+
 struct PredictedAnswer {
   double cycles = 0;
   double clock = 0;
@@ -159,7 +178,9 @@ struct PredictedAnswer {
   std::string bound;
   std::vector<std::pair<std::string, double>> pipes;  ///< busy fraction of each pipe
   NodesAnswer nodes;
-  std::optional<LoadAnswer> other_load;  ///< the other load's answer, if asked for (Session::other_load)
+  std::optional<IterationAnswer> iteration = {};  ///< an iteration by the event graph; none by the roofline
+  double ends = 0;                                ///< fraction of the cycles outside of iterations
+  std::optional<LoadAnswer> other_load;           ///< the other load's answer, if asked for (Session::other_load)
   bool at_least = false;  ///< true for a bound: the fullest pipe's time; without a kernel the time below which no
                           ///< mapping goes
   /// The standing of a tile that was asked about or chosen; found at first read, which takes some milliseconds.
@@ -169,6 +190,7 @@ struct PredictedAnswer {
   /// The likely seconds of such calls: the mean, and the range of eight in ten. Never less than a bound.
   struct Likely {
     double mean = 0, low = 0, high = 0;
+    bool bounded = false;  ///< `low` is what no mapping goes below, not the band's end
   };
   /// Returns the likely times; nothing if no band is known.
   [[nodiscard]] std::optional<Likely> likely() const;
@@ -244,6 +266,7 @@ struct QueryAnswer {
   Later<FormulaAnswer> formula;
   Later<std::optional<OptimumAnswer>> optimum;  ///< closed form; none for packed sequences
   Later<std::optional<Laws>> laws;              ///< laws; none also if the profile lacks a bandwidth that they need
+  Later<std::optional<UnfusedAnswer>> unfused;  ///< saving of one launch, for several operations on a machine
   std::optional<PredictedAnswer> predicted;     ///< prediction; none on the abstract machine
   std::optional<OccupancyAnswer> occupancy;     ///< resources of a block; none also if the algorithm does not fit a
                                                 ///< single launch
@@ -273,6 +296,7 @@ struct KernelAnswer {
 struct SelectAnswer {
   Head head;
   bool found = false;  ///< true if a tile fits; false also if no kernel runs there (the ideal mapping's bound is shown)
+  WorkAnswer work;     ///< work of the best tile
   std::optional<PredictedAnswer> predicted;
   std::vector<LevelAnswer> levels;
   std::optional<CombineAnswer> combine;
@@ -282,6 +306,8 @@ struct SelectAnswer {
   Later<std::int64_t> legal;  ///< legal candidates
   Later<std::vector<std::pair<std::string, std::int64_t>>> rejected;
   Later<std::string> because;
+  /// The same for people, clause by clause, but for what an iteration takes (`predicted`).
+  Later<std::vector<std::string>> reasons;
   std::vector<std::string> notes;
   std::vector<LaunchAnswer> launches;  ///< launches of an algorithm that does not fit a single launch; `levels` is
                                        ///< their sum

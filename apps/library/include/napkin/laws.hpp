@@ -19,6 +19,8 @@ struct LevelLaw {
   double transfer = 0;  ///< least transfer H*, bytes
   double time = 0;      ///< seconds of its part of the weighted sum (eq. 7.1)
   double needed = 0;    ///< bytes a second at which moving H* takes as long as the tensor units compute; 0: not known
+  /// w M^-beta of each term of H*, by beta: what decides between levels and machines (eq. 7.1).
+  std::vector<std::pair<double, double>> factors = {};
 };
 
 /// The effect of clusters of several nodes (eq. 7.4): a cluster loads from the level above as a node of memory N M

@@ -1,0 +1,18 @@
+#pragma once
+// why_text says in two lines what limits a prediction: "the tensor cores are the limit: 2048 of 2048 clk an iteration;
+// the longest chain of waits takes 1413".
+
+#include <string>
+
+#include "napkin/answers.hpp"
+
+namespace napkin::report {
+
+/// Names what limits: "the tensor cores", "L2 -> shared", "a chain of waits".
+[[nodiscard]] std::string limit_of(const Head& head, const PredictedAnswer& predicted);
+/// What limits, in two lines of an answer: what an iteration takes, and what takes a fifth of the time beside it.
+[[nodiscard]] std::string why_text(const Head& head, const PredictedAnswer& predicted);
+/// "P.exp[0] > P.convert[0]": the longest chain of waits, step by step; "" where there is none.
+[[nodiscard]] std::string chain_text(const PredictedAnswer& predicted);
+
+}  // namespace napkin::report
