@@ -22,12 +22,12 @@ struct PipeUse {
   double busy = 0;   ///< fraction of the predicted time
 };
 
-/// One iteration of a block in the steady state: of 2048 clocks the tensor cores work 2048, and the longest chain of
-/// waits takes 1413.
+/// An iteration of a block in the steady state: it takes 2048 clocks, the tensor cores work for all 2048, and the
+/// longest chain of waits takes 1413.
 struct Iteration {
   double clocks = 0;
-  std::string pipe;            ///< the busiest one
-  bool beside_tensor = false;  ///< at the rate that it has while the tensor unit works
+  std::string pipe;            ///< busiest pipe
+  bool beside_tensor = false;  ///< true if the pipe runs at its rate beside a working tensor unit
   double pipe_clocks = 0;
   std::vector<std::string> waits;  ///< nodes of the longest cycle of waits
   double waits_clocks = 0;

@@ -11,7 +11,7 @@ std::string memory_name(const Machine& machine) {
   return name;
 }
 
-/// "l2" is L2, "tensor_memory" tensor memory: a name of up to three letters is an acronym.
+/// Names a level for people: L2 for "l2", tensor memory for "tensor_memory". Up to three letters are an acronym.
 std::string level_name(const Level& level) {
   constexpr std::size_t acronym = 3;
   std::string name = level.name;
@@ -27,7 +27,7 @@ std::string route_between(const Machine& machine, LevelId from, LevelId to) {
   return name(from) + " -> " + name(to);
 }
 
-/// The words of a maker for its compute nodes.
+/// Returns a vendor's words for its compute nodes.
 Vocabulary words_of_vendor(const Machine& machine) {
   const std::string memory = memory_name(machine);
   if (machine.vendor == "nvidia") return {"SM", "SMs", memory, "warp", "tensor cores"};

@@ -141,8 +141,8 @@ class CrossingCounts {
     return out;
   }
 
-  /// The axis across, and the parts of the streamed one, of groups whose blocks see anything: elements, or groups where
-  /// the array lacks it. What is above the blocks gets what they ask for.
+  /// Counts, along the mask's two axes, only groups whose blocks see anything: their elements across, or the groups if
+  /// the array lacks that axis, for all parts of the streamed axis. Levels above the blocks load what the blocks load.
   [[nodiscard]] Count of_seeing(Ragged ragged) const {
     const auto across = at(*p_.across), stream = at(*s_.stream);
     const PlacedLevel &block = p_.block(), &parts = &l_ > &block ? block : l_,

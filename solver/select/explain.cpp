@@ -86,7 +86,7 @@ Waste next_cause(const Prediction& p, const Wave& wave, const Machine& machine) 
   return most;
 }
 
-/// "tensor binds: an iteration takes 2048 clk: tensor 2048, the cycle of waits P.exp > O 1413, contention 0".
+/// Writes "tensor binds: an iteration takes 2048 clk: tensor 2048, the cycle of waits P.exp > O 1413, contention 0".
 std::string iteration_text(const Prediction& prediction) {
   const Iteration& one = *prediction.iteration;
   const std::string pipe = one.pipe + (one.beside_tensor ? " beside the tensor cores" : "");

@@ -29,7 +29,7 @@ class Scan {
   [[nodiscard]] std::uint64_t number() const { return number_; }  ///< returns a number of its own among all scans
   [[nodiscard]] const Space& space() const { return table_->candidates().space(); }
   [[nodiscard]] Selection rank(int top);
-  /// The best tile alone; perhaps none where every tile takes longer than `limit` seconds.
+  /// Finds the best tile alone; may find none if every tile takes longer than `limit` seconds.
   [[nodiscard]] Selection best(double limit);
   /// The best tile with that value of a knob, and its time; nothing where no such tile is legal.
   struct TileTime {

@@ -53,9 +53,9 @@ class Tables {
 
 /// The reasons why a tile is the best.
 struct Explanation {
-  /// One sentence by the profile's names: what binds, what stops the next larger sizes, what the runner-up loses on.
+  /// Sentence in the profile's names: what binds, what stops the next larger sizes, what the runner-up loses on.
   std::string sentence;
-  /// The same by the machine's words, but for what an iteration takes, which the prediction has.
+  /// Clauses of `sentence` in the machine's words, without the clocks of an iteration, which the prediction has.
   std::vector<std::string> reasons;
 };
 
@@ -71,7 +71,7 @@ class Selector {
   ~Selector();
 
   [[nodiscard]] Selection rank(int top) const;
-  /// Finds the best tile alone, without a runner-up: fewer tiles are timed. Perhaps none if every tile takes longer
+  /// Finds the best tile alone, without a runner-up: fewer tiles are timed. May find none if every tile takes longer
   /// than the limit.
   [[nodiscard]] Selection best(Seconds limit) const;
   /// Explains why the first tile is best: what binds, what stops the next larger sizes with all other knobs free, what

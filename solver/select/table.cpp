@@ -130,7 +130,7 @@ class Table::Facts {
   }
 
  private:
-  /// Placed only where their rows alone, not cut into parts, leave nodes idle.
+  /// Returns the number of blocks for these sizes. Places a tile, to count parts, only if uncut rows leave nodes idle.
   [[nodiscard]] Count blocks_of(const TileSizes& sizes) {
     Count least = 1;
     for (std::size_t a = 0; a < sizes.extent.size(); ++a) {

@@ -23,7 +23,7 @@ std::string kernel_text(const Head& head) {
   return head.gpu ? "none: the ideal mapping, whose time is a bound" : "";
 }
 
-/// Seconds of all launches together; of one launch its prediction's. 0: not known.
+/// Returns the predicted seconds of all launches; 0 if not known.
 double seconds_of(const Brief& brief) {
   if (brief.predicted) return brief.predicted->time;
   double seconds = 0;
@@ -37,7 +37,7 @@ std::string values_text(const Brief& brief) {
                      count_text(low.store), count_text(brief.work.flops));
 }
 
-/// The level whose route takes longest of those below the first; nullptr where none has a time.
+/// Returns the level below the first that takes longest to load and store; nullptr if no such level has a time.
 const LevelAnswer* slowest_below_first(const std::vector<LevelAnswer>& levels) {
   const LevelAnswer* slowest = nullptr;
   for (std::size_t i = 1; i < levels.size(); ++i) {

@@ -26,7 +26,7 @@ std::string hits_text(const LevelAnswer& level) {
   return least + "%" == most ? most : least + " to " + most;
 }
 
-/// A level that holds nothing and hands on all that it gets, as a cluster of one block does.
+/// Returns true if a level holds nothing and passes on all that it receives, as a cluster of one block does.
 bool hands_on(const LevelAnswer& level, const LevelAnswer& next) {
   return level.memory == 0 && !level.memory_limit && level.groups == next.groups && level.load == next.load &&
          level.store == next.store;

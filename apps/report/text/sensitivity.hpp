@@ -11,9 +11,9 @@
 
 namespace napkin::report {
 
-/// The ten numbers that matter most.
+/// Writes the ten numbers with the largest effects.
 [[nodiscard]] std::string text_of(const SensitivityAnswer& answer, const Style& style);
-/// All numbers with an effect.
+/// Writes all numbers with an effect.
 [[nodiscard]] std::string explained(const SensitivityAnswer& answer, const Style& style);
 [[nodiscard]] Json json_of(const SensitivityAnswer& answer);
 /// Writes a self-contained SVG document of the ten largest.

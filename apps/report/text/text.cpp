@@ -26,7 +26,7 @@ std::string a_node(const Vocabulary& terms) {
   return (vowel ? "an " : "a ") + terms.node;
 }
 
-/// "1,074,025 cycles at 1.378 GHz (held at the power limit)"
+/// Writes "1,074,025 cycles at 1.378 GHz (held at the power limit)".
 std::string clock_line(const PredictedAnswer& predicted) {
   const std::string source = predicted.clock_source.empty() ? "" : " (" + predicted.clock_source + ")";
   return fmt::format("{} cycles at {}{}", count_text(static_cast<std::int64_t>(predicted.cycles)),
@@ -52,7 +52,7 @@ std::string load_line(const Head& head, const PredictedAnswer& predicted) {
   return text;
 }
 
-/// How sure the prediction is, line by line.
+/// Writes how sure the prediction is, line by line.
 std::string sure_lines(const PredictedAnswer& predicted, const Style& style) {
   std::string text;
   std::string_view label = "how sure";
@@ -60,7 +60,7 @@ std::string sure_lines(const PredictedAnswer& predicted, const Style& style) {
   return text;
 }
 
-/// What limits, the longest chain of waits, and the reasons for the tile.
+/// Writes the limit, the longest chain of waits, and the reasons for the tile.
 std::string why_lines(const Head& head, const PredictedAnswer& predicted, const std::vector<std::string>& reasons,
                       const Style& style) {
   std::string text = entry("why", why_text(head, predicted), style);
@@ -69,7 +69,7 @@ std::string why_lines(const Head& head, const PredictedAnswer& predicted, const 
   return text;
 }
 
-/// The clock, the card's load, and each pipe's share of the time.
+/// Writes the clock, the card's load, and each pipe's share of the time.
 std::string prediction_text(const Head& head, const PredictedAnswer& predicted, const Style& style) {
   const NodesAnswer& nodes = predicted.nodes;
   const std::string few = nodes.busy < nodes.all ? fmt::format("{} of {} {} have work; ", count_text(nodes.busy),
@@ -219,7 +219,7 @@ std::string faster_kernel_text(const SelectAnswer& answer) {
                      time_text(first.predicted->time), faster);
 }
 
-/// The first lines of an answer, without how sure it is.
+/// Writes the first lines of an answer, up to the bytes moved.
 std::string lead(const Brief& brief, const Style& style) {
   return asked_line(brief.head, style) + kernel_line(brief, style) + takes_line(brief, style) +
          moves_line(brief, style);
@@ -238,7 +238,8 @@ Brief brief_of(const SelectAnswer& answer) {
   return {answer.head, answer.predicted, answer.work, answer.levels, answer.launches};
 }
 
-/// Why that tile: what limits a kernel's; of the ideal mapping's and of none the answer's own sentence.
+/// Writes why the tile is best: for a kernel, what limits it; for the ideal mapping, and if no tile fits, the answer's
+/// own sentence.
 std::string why_entry(const SelectAnswer& answer, const Style& style) {
   const bool limited = answer.predicted && answer.head.kernel;
   return entry("why", limited ? why_text(answer.head, *answer.predicted) : answer.because.get(), style);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* waits_bind = "critical cycle";  // as a bound
 
-/// "the tensor cores", "L2 -> shared"
+/// Names a pipe: "the tensor cores", "L2 -> shared".
 std::string pipe_of(const Head& head, const std::string& pipe) {
   const std::string name = head.terms.pipe(pipe);
   return name == head.terms.matrix ? "the " + name : name;
@@ -30,7 +30,7 @@ std::string busy_text(const PredictedAnswer& predicted) {
   return "";
 }
 
-/// "2048 of 2048 clk an iteration; the longest chain of waits takes 1413"
+/// Writes "the tensor cores are the limit: 2048 of 2048 clk an iteration; the longest chain of waits takes 1413".
 std::string iteration_text(const Head& head, const PredictedAnswer& predicted, const IterationAnswer& one) {
   const std::string limit = is_the_limit(head, predicted);
   const std::string met =
@@ -46,8 +46,8 @@ std::string iteration_text(const Head& head, const PredictedAnswer& predicted, c
                      busy_text(predicted), one.clocks, pipe, one.pipe_clocks, one.waits_clocks, met);
 }
 
-/// The largest cause beside the limit: idle nodes, the ends of blocks, the launch; "" where each is below a fifth of
-/// the time, or the limit is busy nearly all of it.
+/// Writes the largest loss of time beside the limit: idle nodes, the ends of blocks, the launch. Returns "" if each is
+/// below a fifth of the time, or if the limit is busy nearly all the time.
 std::string beside_text(const Head& head, const PredictedAnswer& p) {
   constexpr double worth_saying = 0.2, nearly_all = 0.9;
   for (const auto& [name, busy] : p.pipes) {

@@ -10,9 +10,9 @@ namespace napkin::report {
 
 /// Names what limits: "the tensor cores", "L2 -> shared", "a chain of waits".
 [[nodiscard]] std::string limit_of(const Head& head, const PredictedAnswer& predicted);
-/// What limits, in two lines of an answer: what an iteration takes, and what takes a fifth of the time beside it.
+/// Writes the limit of the time, the clocks of an iteration, and the largest loss if it is a fifth of the time.
 [[nodiscard]] std::string why_text(const Head& head, const PredictedAnswer& predicted);
-/// "P.exp[0] > P.convert[0]": the longest chain of waits, step by step; "" where there is none.
+/// Writes the longest chain of waits: "P.exp[0] > P.convert[0]"; "" if there is none.
 [[nodiscard]] std::string chain_text(const PredictedAnswer& predicted);
 
 }  // namespace napkin::report

@@ -157,11 +157,11 @@ struct LoadAnswer {
   std::optional<double> power;  ///< watts
 };
 
-/// One iteration of a block in the steady state: of 2048 clocks the tensor cores work 2048, and the longest chain of
-/// waits takes 1413.
+/// An iteration of a block in the steady state: it takes 2048 clocks, the tensor cores work for all 2048, and the
+/// longest chain of waits takes 1413.
 struct IterationAnswer {
   double clocks = 0;
-  std::string pipe;  ///< the busiest one
+  std::string pipe;  ///< busiest pipe
   double pipe_clocks = 0;
   std::vector<std::string> waits;  ///< steps of the longest cycle of waits
   double waits_clocks = 0;
@@ -306,7 +306,7 @@ struct SelectAnswer {
   Later<std::int64_t> legal;  ///< legal candidates
   Later<std::vector<std::pair<std::string, std::int64_t>>> rejected;
   Later<std::string> because;
-  /// The same for people, clause by clause, but for what an iteration takes (`predicted`).
+  /// Clauses of `because` in the machine's words, without the clocks of an iteration, which `predicted` has.
   Later<std::vector<std::string>> reasons;
   std::vector<std::string> notes;
   std::vector<LaunchAnswer> launches;  ///< launches of an algorithm that does not fit a single launch; `levels` is
