@@ -42,7 +42,8 @@ class CrossingCounts {
     streams_ = s_.stream && has(*s_.stream);
     walks_ = c_.phase == Phase::loop && s_.stream && (streams_ || c_.reread);
     masked_ = walks_ && c_.skips && p_.across.has_value();
-    seeing_ = !walks_ && c_.skips && p_.across.has_value() && !axes_.empty() && axes_.back() != *p_.across;
+    seeing_ =
+        c_.phase == Phase::head && c_.skips && p_.across.has_value() && !axes_.empty() && axes_.back() != *p_.across;
   }
 
   /// Returns the elements, clipped to the array.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/diagram/visits.hpp"
+
 namespace napkin {
 
 SeeingBlocks seeing_blocks(const PlacedDiagram& placed, Count extent, Count part) {
@@ -9,17 +11,17 @@ SeeingBlocks seeing_blocks(const PlacedDiagram& placed, Count extent, Count part
   const Mask& mask = placed.problem->mask;
   const bool columns_stream = (*placed.streamed->skips)[1] == stream;
   const std::int64_t along = placed.problem->sizes[at(stream)].get(),
-                     across = placed.problem->sizes[at(*placed.across)].get(), step = part.get(), group = extent.get();
+                     across = placed.problem->sizes[at(*placed.across)].get();
+  if (along == 0 || across == 0) return {};
+  const std::int64_t group = std::min(extent.get(), across), step = std::min(part.get(), along),
+                     last = (across - 1) / group * group;
+  const Span seen =
+      columns_stream ? visible(mask, last, across, across, along) : visible_rows(mask, last, across, along, across);
+  const std::int64_t parts_of_last = seen.size() == 0 ? 0 : (seen.last - 1) / step - seen.first / step + 1;
   SeeingBlocks out;
-  for (std::int64_t first = 0; first < along; first += step) {
-    const std::int64_t last = std::min(first + step, along);
-    const Span seeing =
-        columns_stream ? visible_rows(mask, first, last, across, along) : visible(mask, first, last, along, across);
-    if (seeing.size() == 0) continue;
-    const std::int64_t from = seeing.first / group, to = (seeing.last - 1) / group + 1;
-    out.groups += Count(to - from);
-    out.members += Count(std::min(to * group, across) - from * group);
-  }
+  out.groups = columns_stream ? visits(mask, across, along, group, step).chunks
+                              : visits_of_rows(mask, along, across, group, step).chunks;
+  out.members = out.groups * Count(group) - Count(parts_of_last) * Count(last + group - across);
   return out;
 }
 
