@@ -19,6 +19,7 @@ namespace napkin::cli {
 [[nodiscard]] Command sensitivity_command();
 [[nodiscard]] Command draft_mapping_command();
 [[nodiscard]] Command list_command();
+[[nodiscard]] Command show_command();
 [[nodiscard]] Command completion_command();
 
 }  // namespace napkin::cli

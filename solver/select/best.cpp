@@ -32,7 +32,8 @@ Count Best::moved(const Found& found) const {
 
 bool Best::is_before(const Found& a, const Found& b) const {
   if (a.time != b.time) return a.time < b.time;
-  return moved(a) != moved(b) ? moved(a) < moved(b) : a.row->legal < b.row->legal;
+  if (moved(a) != moved(b)) return moved(a) < moved(b);
+  return a.predicted != b.predicted ? a.predicted < b.predicted : a.row->legal < b.row->legal;
 }
 
 void Best::take(const Found& found) {

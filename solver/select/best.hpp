@@ -22,6 +22,7 @@ class Best {
     std::int64_t size = 0;
     TablePart* part = nullptr;
     const TileRow* row = nullptr;
+    double predicted = 0;  ///< decides where time and bytes are equal: of the ideal mapping, all of whose times are 0
     mutable std::optional<Count> into_blocks = {};  ///< bytes_into_blocks(), where another tile takes that time too
   };
   using BytesOf = std::function<Count(const TileRow&)>;

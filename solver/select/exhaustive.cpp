@@ -53,9 +53,10 @@ Exhausted select_exhaustively(const Question& question, Periods* shared) {
         by_graph ? predict(placed, needs, periods, known) : predict_by_roofline(placed, needs, known);
     out.all.push_back({{placed.tile, prediction}, bytes_into_blocks(placed)});
   });
-  std::stable_sort(out.all.begin(), out.all.end(), [](const Exhausted::Timed& a, const Exhausted::Timed& b) {
-    if (a.prediction.time != b.prediction.time) return a.prediction.time < b.prediction.time;
-    return a.into_blocks < b.into_blocks;
+  const auto time = [&](const Exhausted::Timed& one) { return ranking_time(*question.mapping, one.prediction.time); };
+  std::stable_sort(out.all.begin(), out.all.end(), [&](const Exhausted::Timed& a, const Exhausted::Timed& b) {
+    if (time(a) != time(b)) return time(a) < time(b);
+    return a.into_blocks != b.into_blocks ? a.into_blocks < b.into_blocks : a.prediction.time < b.prediction.time;
   });
   const Problem launch = launch_problem(question.problem);
   out.rejections = count_each(question, Placer(*question.streamed, *question.mapping, *question.machine, launch));
@@ -68,7 +69,9 @@ Selection selection_of(const Question& question, const Exhausted& exhausted, int
   const KnobSet sizing = size_knobs(question);
   std::set<std::vector<std::int64_t>> seen;
   for (const Ranked& one : exhausted.all) {
-    if (!out.runner_up && one.prediction.time > exhausted.all.front().prediction.time) out.runner_up = one;
+    if (!out.runner_up && ranking_time(*question.mapping, one.prediction.time) >
+                              ranking_time(*question.mapping, exhausted.all.front().prediction.time))
+      out.runner_up = one;
     std::vector<std::int64_t> size = one.tile.values;
     for (std::size_t k = 0; k < size.size(); ++k) {
       if ((sizing & knob_bit(static_cast<KnobId>(k))) == 0) size[k] = 0;

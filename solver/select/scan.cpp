@@ -114,7 +114,7 @@ std::optional<Scan::TileTime> Scan::best_with(KnobId knob, std::int64_t value) {
   const std::lock_guard lock(table_->mutex_);
   const Best best = run(Best(1, bytes_of(), false), std::pair(knob, value));
   if (best.best().empty()) return std::nullopt;
-  return TileTime{space().tile(rank_of(best.best().front().row->legal)), Seconds(best.best().front().time)};
+  return TileTime{space().tile(rank_of(best.best().front().row->legal)), Seconds(best.best().front().predicted)};
 }
 
 /// Searches best first: advances the part with the least bound until no part can change the result.
@@ -203,9 +203,10 @@ void Scan::time_first(Walk& walk, Best& best) {
     }
   }
   Timed& known = timed(*walk.part, row);
-  if (time_of(row, known) > best.enough(size)) return;  // device memory makes no tile faster
+  const auto ranking = [&] { return ranking_time(*question_.mapping, Seconds(time_of(row, known))); };
+  if (ranking() > best.enough(size)) return;  // device memory makes no tile faster
   if (!notice(*walk.part, row, known, rereads_)) return;
-  best.take({time_of(row, known), size, walk.part, &row});
+  best.take({ranking(), size, walk.part, &row, time_of(row, known)});
 }
 
 void Scan::Walk::wait(double least, const TileRow& row) {

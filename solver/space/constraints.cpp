@@ -102,11 +102,13 @@ void add_supported_sizes(std::vector<TileRule>& rules, const Streamed& streamed,
   }
 }
 
+/// Axes with a step each are rows and columns of a product, which an instruction fills apart: all of them are padded.
 void add_packing(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping,
                  const Problem& problem) {
   const Resolver resolve(streamed, mapping, problem);
   std::vector<std::string> done;
   for (const Agent& agent : mapping.agents) {
+    if (!agent.split_steps.empty()) continue;
     const std::vector<Value> sizes = split_sizes(mapping, agent);
     for (std::size_t i = 1; i < sizes.size(); ++i) {
       const std::string& axis = agent.splits[i];

@@ -1,0 +1,83 @@
+// The ideal mapping's time is a bound that no tile moves: the tile that is shown is the one that moves least.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "solver/select/select.hpp"
+#include "tests/support/gpu_of_mapping.hpp"
+#include "tests/unit/select/case.hpp"
+
+namespace test_ties {
+
+namespace {
+
+using namespace napkin;
+using testing::Case;
+using testing::Shape;
+
+/// A question to the ideal mapping, which owns what it points to.
+struct Ideal {
+  Machine machine = load_machine("h200-sxm", "test");
+  Streamed streamed;
+  Problem problem;
+  Mapping mapping;
+
+  Ideal(const std::string& algorithm, const Shape& shape, Mask mask = {}) {
+    const Diagram diagram = load_diagram(algorithm);
+    streamed = derive(diagram);
+    problem = {resolve_sizes(diagram, shape, "test"), mask, DType::bf16};
+    mapping = ideal_mapping(streamed, machine, problem.sizes);
+  }
+  [[nodiscard]] Question question() const { return {&streamed, &mapping, &machine, problem, {}}; }
+};
+
+Selection select(const Question& question, int top) {
+  Tables tables;
+  return Selector(question, tables).rank(top);
+}
+
+}  // namespace
+
+TEST_CASE("of the ideal mapping the tile that moves least is selected, as the exhaustive twin has it") {
+  Mask causal;
+  causal.kind = Mask::Kind::causal;
+  const Shape heads = {{"h", 2}, {"g", 4}, {"q", 512}, {"x", 512}, {"d", 64}};
+  const Ideal asked[] = {{"swiglu", {{"m", 512}, {"k", 64}, {"h", 256}}},
+                         {"matmul", {{"a", 512}, {"b", 512}, {"c", 512}}},
+                         {"soft_capped_attention", heads, causal},
+                         {"softmax_contraction", {{"q", 256}, {"x", 256}, {"d", 64}}}};
+  int moved = 0;
+  for (const Ideal& one : asked) {
+    CAPTURE(one.streamed.diagram.axes.front().name);
+    const std::vector<Exhausted::Timed> all = select_exhaustively(one.question()).all;
+    REQUIRE(all.size() > 1);
+    const auto less = [](const auto& a, const auto& b) { return a.into_blocks < b.into_blocks; };
+    CHECK(all.front().into_blocks == std::min_element(all.begin(), all.end(), less)->into_blocks);
+    CHECK(select(one.question(), 1).ranked.front().tile == all.front().tile);
+    CHECK_FALSE(select(one.question(), 3).runner_up.has_value());
+    const auto sooner = [](const auto& a, const auto& b) { return a.prediction.time < b.prediction.time; };
+    moved += std::min_element(all.begin(), all.end(), sooner)->into_blocks > all.front().into_blocks ? 1 : 0;
+  }
+  CHECK(moved > 0);  // the roofline of the tile itself would have another one
+}
+
+TEST_CASE("every product's kernel takes one column, one row and sizes that eight does not divide") {
+  int asked = 0;
+  for (const std::string& name : builtin_mappings()) {
+    const Mapping mapping = load_mapping(name, "test");
+    const std::string gpu = test::home_gpu(mapping);
+    if (mapping.algorithm != "matmul" || gpu.empty()) continue;
+    CAPTURE(name);
+    for (const Shape& shape : {Shape{{"a", 4096}, {"b", 4096}, {"c", 1}}, Shape{{"a", 1}, {"b", 4096}, {"c", 4096}},
+                               Shape{{"a", 333}, {"b", 777}, {"c", 1001}}, Shape{{"a", 7}, {"b", 7}, {"c", 7}}}) {
+      CAPTURE(shape[2].second);
+      const Case one(name, gpu, shape, {}, parse_dtype(mapping.dtypes.front(), "test"));
+      Tables of_its_own;
+      CHECK(any_legal(one.question(), of_its_own));
+      ++asked;
+    }
+  }
+  CHECK(asked >= 24);
+}
+
+}  // namespace test_ties
