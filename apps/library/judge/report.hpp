@@ -3,7 +3,9 @@
 // its timeline, the landscape of tiles around it, what it is sensitive to, what was measured nearby, and how sure the
 // prediction is. Internal to apps/.
 
+#include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "apps/library/answer/landscape.hpp"
@@ -28,6 +30,8 @@ struct ReportAnswer {
   std::optional<SensitivityAnswer> sensitive;  ///< of a kernel's legal tile
   std::vector<BesideAnswer> recorded, published;
   std::vector<ClassError> classes;  ///< of the kernel: those that the prediction is of first
+  /// A line for each identifier that the answer has: knobs, pipes, steps of the timeline, numbers of the machine.
+  std::map<std::string, std::string> about;
 };
 
 /// Everything but packed sequences' optimum and timeline. `published`: what the built-in rows are read to. Throws Error

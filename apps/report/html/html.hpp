@@ -23,6 +23,8 @@ namespace napkin::report::html {
 /// "3.2 %" without a sign.
 [[nodiscard]] std::string share(double fraction, int digits = 0);
 [[nodiscard]] std::string code(std::string_view words);
+/// HTML whose meaning a reader sees who points at it; without `about` the HTML alone.
+[[nodiscard]] std::string explained(std::string_view html, std::string_view about);
 /// A path, which may be broken behind its slashes and underscores.
 [[nodiscard]] std::string breakable(std::string_view path);
 /// What a screen reader says and nobody sees.
