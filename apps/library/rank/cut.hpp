@@ -3,6 +3,7 @@
 // a slice of the algorithm's operations with a tile of its own; what one leaves for another passes through device
 // memory. It cuts where the fewest bytes move. Internal to apps/.
 
+#include <optional>
 #include <vector>
 
 #include "apps/library/question/request.hpp"
@@ -17,5 +18,9 @@ namespace napkin {
 
 /// What all launches move, level by level; of what one group or node holds the most of any launch.
 [[nodiscard]] std::vector<LevelAnswer> levels_of(const std::vector<LaunchAnswer>& launches);
+
+/// A launch for each operation beside one for all; nothing of one operation, of packed sequences, and on the abstract
+/// machine.
+[[nodiscard]] std::optional<UnfusedAnswer> unfused_of(const Request& request);
 
 }  // namespace napkin
