@@ -123,8 +123,8 @@ footer { border-top: 1px solid var(--line); padding-top: 1rem; color: var(--soft
   .facts dd b { font-size: 1.1rem; } }
 @media print { :root { --paper: #fff; --panel: #fff; --ink: #000; --soft: #444; --line: #bbb; color-scheme: light; }
   html { font-size: 8.5pt; } body { max-width: none; padding: 0; } nav, .skip { display: none; } section { break-inside: auto; padding: 1rem 0 0; }
-  figure, table, .facts { break-inside: avoid; } .scroll { overflow: visible; } h2, h3 { break-after: avoid; }
-   
+  figure, table, .facts { break-inside: avoid; } .scroll { overflow: visible; } h2, h3 { break-after: avoid; } .facts dd b { white-space: normal; }
+  details:not([name])::details-content { content-visibility: visible; }
   section > h2, section > p { break-after: avoid; } .term { text-decoration: none; } .glossary { columns: auto; }
   figure.wide svg, figure.chart svg, .drawn { min-width: 0; width: 100%; filter: none; } figure.chart svg { max-width: 34rem; }
   td.w, td:last-child, tbody th, thead th.n { min-width: 0; } .bar, .both { width: 4.5rem; } td code, th code { white-space: normal; } * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
