@@ -45,7 +45,7 @@ section { scroll-margin-top: 2.75rem; }
 .facts div { box-shadow: 0 0 0 1px var(--line); padding: .7rem .75rem; }
 .facts dt { color: var(--soft); font-size: .825rem; }
 .facts dd { margin: 0; }
-.facts dd b { display: block; white-space: nowrap; font-size: 1.2rem; line-height: 1.35; font-weight: 600; }
+.facts dd b { display: block; font-size: 1.2rem; line-height: 1.35; font-weight: 600; }
 .facts dd > span { display: block; color: var(--soft); font-size: .825rem; line-height: 1.4; }
 .knobs { display: flex; flex-wrap: wrap; gap: .4rem; margin: .4rem 0 1rem; padding: 0; list-style: none; }
 .knobs li { border: 1px solid var(--line); border-radius: 5px; padding: .05rem .5rem; font-size: .9rem; background: var(--panel); }
@@ -123,7 +123,7 @@ footer { border-top: 1px solid var(--line); padding-top: 1rem; color: var(--soft
   .facts dd b { font-size: 1.1rem; } }
 @media print { :root { --paper: #fff; --panel: #fff; --ink: #000; --soft: #444; --line: #bbb; color-scheme: light; }
   html { font-size: 8.5pt; } body { max-width: none; padding: 0; } nav, .skip { display: none; } section { break-inside: auto; padding: 1rem 0 0; }
-  figure, table, .facts { break-inside: avoid; } .scroll { overflow: visible; } h2, h3 { break-after: avoid; } .facts dd b { white-space: normal; }
+  figure, table, .facts { break-inside: avoid; } .scroll { overflow: visible; } h2, h3 { break-after: avoid; }
   details:not([name])::details-content { content-visibility: visible; }
   section > h2, section > p { break-after: avoid; } .term { text-decoration: none; } .glossary { columns: auto; }
   figure.wide svg, figure.chart svg, .drawn { min-width: 0; width: 100%; filter: none; } figure.chart svg { max-width: 34rem; }
