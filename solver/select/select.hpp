@@ -56,7 +56,7 @@ class Tables {
 struct Explanation {
   /// One sentence: what binds, what stops the next larger sizes, what the runner-up loses on, by the profile's names.
   std::string sentence;
-  /// The same for people, by the machine's words, but for what an iteration takes, which the prediction has.
+  /// Clauses of it in the machine's words, without what an iteration takes, which the prediction has.
   std::vector<std::string> reasons;
 };
 

@@ -297,7 +297,7 @@ struct SelectAnswer {
   Later<std::int64_t> legal;  ///< of the candidates
   Later<std::vector<std::pair<std::string, std::int64_t>>> rejected;
   Later<std::string> because;
-  /// The same for people, clause by clause, but for what an iteration takes (`predicted`).
+  /// Clauses of that reason in the machine's words, without what an iteration takes (`predicted` has it).
   Later<std::vector<std::string>> reasons;
   std::vector<std::string> notes;
   std::vector<LaunchAnswer> launches;  ///< where the algorithm does not fit one launch; `levels` is their sum
