@@ -33,8 +33,10 @@ Option gpu_option() {
 }
 
 Option memory_option() {
-  return {"--memory", "VALUES",
-          "instead of --gpu: the abstract two-level machine whose low level holds so many values"};
+  return {
+      "--memory", "VALUES",
+      "instead of --gpu: the abstract two-level machine whose low level holds so many values; of query also several "
+      "levels from the top down, such as 58112,1024"};
 }
 
 Option kernel_option() {

@@ -6,12 +6,44 @@
 #include "apps/napkin/progress.hpp"
 #include "apps/report/json/json.hpp"
 #include "apps/report/text/text.hpp"
+#include "model/base/error.hpp"
 #include "napkin/napkin.hpp"
 
 namespace napkin::cli {
 namespace {
 
+/// The memories of "58112,1024", from the largest down: each level holds what the one below it reads.
+std::vector<std::int64_t> memories_of(const std::string& text) {
+  const std::string right =
+      "values of each level from the top down, each fewer than the one before, such as 58112,1024";
+  std::vector<std::int64_t> values;
+  for (const std::string& word : parse_words(text, "--memory", right)) {
+    values.push_back(parse_number(word, 1, "--memory", "VALUES"));
+    if (values.size() > 1 && values.back() >= values[values.size() - 2])
+      throw Error("--memory", in_quotes(text) + " does not fall", right);
+  }
+  return values;
+}
+
+/// The abstract machine of several levels: each has the least transfer of its own memory. (eq. 7.1)
+Reply run_levels(const Arguments& arguments, const report::Style& style) {
+  for (const char* option : {"--tile", "--check", "--compile", "--explain", "--gpu"}) {
+    if (arguments.has(option))
+      throw Error(option, "stands beside several levels in --memory", "leave it out, or give one level");
+  }
+  Arguments one = arguments;
+  std::vector<QueryAnswer> levels;
+  for (const std::int64_t memory : memories_of(*arguments.find("--memory"))) {
+    one.values["--memory"] = std::to_string(memory);
+    levels.push_back(*query(ask_of(one)));
+  }
+  if (arguments.has("--json")) return {report::line_of(report::json_of(levels)), "", 0};
+  return {report::text_of(levels, style), "", 0};
+}
+
 Reply run_query(const Arguments& arguments, const report::Style& style) {
+  if (const auto memory = arguments.find("--memory"); memory && memory->find(',') != std::string::npos)
+    return run_levels(arguments, style);
   Ask ask = ask_of(arguments);
   ask.check = arguments.has("--check");
   ask.compile = arguments.has("--compile");

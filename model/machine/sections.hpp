@@ -31,6 +31,8 @@ void read_power(const yaml::Node& node, Power& power);
 
 /// Reads `constants` and `fitted`: named numbers, each in the dimension that the list of names gives it.
 void read_constants(const yaml::Node& node, bool fitted, Machine& machine);
+/// Says what a named number is, as in "tma_box" or "issue.serial"; "" of an unknown name.
+[[nodiscard]] std::string_view about_constant(std::string_view name);
 
 /// Returns the level that a word names. Throws Error that lists the known levels.
 [[nodiscard]] LevelId level_named(const yaml::Node& word, const Machine& machine);

@@ -254,7 +254,10 @@ Explanation Selector::explain(const Selection& selection) const {
     const Ranked& next = *selection.runner_up;
     const Pair pair{best, next, wave, wave_of(placer.place(next.tile))};
     clauses.push_back(about_runner_up(question, pair, [](const std::string& name) { return name; }));
-    out.reasons.push_back(about_runner_up(question, pair, [&](const std::string& name) { return terms.pipe(name); }));
+    out.reasons.push_back(about_runner_up(question, pair, [&](const std::string& name) {
+      const std::string words = terms.pipe(name);
+      return words == terms.matrix ? "the " + words : name == "critical cycle" ? "the longest chain of waits" : words;
+    }));
   } else {
     clauses.emplace_back("no other tile is predicted to take another time");
     out.reasons.push_back(clauses.back());

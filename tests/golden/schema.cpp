@@ -88,9 +88,11 @@ std::string error_of(const Json& value, const Json& schema, const std::string& p
   return value.is_object() ? error_in_object(value, schema, path) : "";
 }
 
-/// The definition of an answer: by its command; select over a range is "family", of several GPUs "island".
+/// The definition of an answer: by its command; select over a range is "family", of several GPUs "island", query of
+/// several memories "levels of memory".
 std::string definition_of(const Json& answer) {
   if (answer.contains("ways")) return "island";
+  if (answer.contains("memories")) return "levels of memory";
   const std::string command = answer.value("command", "");
   return command == "select" && answer.contains("breakpoints") ? "family" : command;
 }

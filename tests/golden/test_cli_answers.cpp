@@ -267,6 +267,61 @@ TEST_CASE("cluster sizes with the H800's numbers: attention prefers 2, matmul 4 
   CHECK(cluster_of("compare matmul --gpus h800-pcie --shape a=8192,b=8192,c=8192") == 4);
 }
 
+TEST_CASE("the least b at the M of the paper's machine, and the weights of its levels (B.1, eq. 7.1)") {
+  const std::string question = "query matmul --gpu paper-h100 --dtype f16 --shape a=4096,b=4096,c=4096";
+  const Json laws = cli::answer(question)["laws"];
+  REQUIRE(laws["minima"].size() == 2);
+  const auto least = [&](std::size_t level) { return laws["minima"][level]["least"]["b at this M"].get<double>(); };
+  CHECK(least(0) == doctest::Approx(347.6).epsilon(2e-4));
+  CHECK(least(1) == doctest::Approx(159.7).epsilon(4e-4));
+  for (const Json& one : laws["levels"]) {
+    REQUIRE(one["factors"].size() == 1);
+    CHECK(one["factors"][0]["beta"] == 0.5);
+    const double weight = one["time"].get<double>() / one["transfer"].get<double>();
+    CHECK(one["factors"][0]["factor"].get<double>() ==
+          doctest::Approx(weight / std::sqrt(one["memory"].get<double>())));
+  }
+  const std::string text = napkin(question + " --explain").out;
+  CHECK(entry_of(text, "fed").find("b at this M >= 348") != std::string::npos);
+  CHECK(entry_of(text, "fed").find("b at this M >= 160") != std::string::npos);
+  CHECK(text.find("weights    w M^-0.5: l2 ") != std::string::npos);
+}
+
+TEST_CASE("fused beside unfused: bytes of every array once, and a launch's bound for each operation") {
+  const Json json = cli::answer("query attention --gpu h200-sxm --shape h=16,q=8192,x=8192,d=128");
+  const std::int64_t rows = 16LL * 8192 * 128 * 2, scores = 16LL * 8192 * 8192;  // bytes of Q, K, V, O; values of S, P
+  CHECK(json["unfused"]["launches"] == 3);
+  CHECK(json["unfused"]["fused"]["transfer"] == 4 * rows);
+  // S is kept in fp32 or in bf16, as the diagram says; it is written and read, and so is P.
+  const std::int64_t between = json["unfused"]["transfer"].get<std::int64_t>() - 4 * rows;
+  CHECK((between == 4 * scores * 2 || between == 2 * scores * 4 + 2 * scores * 2 || between == 4 * scores * 4));
+  CHECK(json["unfused"]["time"].get<double>() > json["unfused"]["fused"]["time"].get<double>());
+  CHECK(json["unfused"]["fused"]["time"].get<double>() <= json["predicted"]["time"].get<double>());
+  CHECK_FALSE(cli::answer("query matmul --gpu h200-sxm --shape a=512,b=512,c=512").contains("unfused"));
+  CHECK_FALSE(cli::answer("query attention --memory 512 --shape q=96,x=80,d=16").contains("unfused"));
+  const std::string text = napkin("query attention --explain --gpu h200-sxm --shape h=16,q=8192,x=8192,d=128").out;
+  CHECK(text.find("\nunfused    a launch for each of 3 operations moves ") != std::string::npos);
+}
+
+TEST_CASE("three levels of an abstract machine: each has the optimum of its own memory, and their groups nest") {
+  for (const std::string question : {"matmul --shape a=4096,b=4096,c=4096", "attention --shape q=4096,x=4096,d=64"}) {
+    const Json both = cli::answer("query " + question + " --memory 58112,1024");
+    REQUIRE(both["memories"].size() == 2);
+    CHECK(both["memories"][0] == cli::answer("query " + question + " --memory 58112"));
+    CHECK(both["memories"][1] == cli::answer("query " + question + " --memory 1024"));
+    for (const auto& [axis, size] : both["memories"][1]["tile"].items())
+      CHECK(size <= both["memories"][0]["tile"][axis]);
+    CHECK(level(both["memories"][0], "low")["transfer"] < level(both["memories"][1], "low")["transfer"]);
+    const std::string text = napkin("query " + question + " --memory 58112,1024").out;
+    CHECK(text.find("of 2 levels below the top") != std::string::npos);
+    CHECK(text.find("\n  58,112 ") != std::string::npos);
+  }
+  for (const char* wrong : {"1024,58112", "64,64", "64,", "64,x"})
+    cli::check_refused(napkin("query matmul --shape a=8,b=8,c=8 --memory " + std::string(wrong)), "--memory");
+  cli::check_refused(napkin("query matmul --shape a=8,b=8,c=8 --memory 64,16 --tile a=2"), "--tile");
+  cli::check_refused(napkin("select matmul --shape a=8,b=8,c=8 --memory 64,16"), "--memory");
+}
+
 TEST_CASE("the quantisation law: half the bytes move four times less of attention's leading term (beta = 1)") {
   const Json json = cli::answer("compare attention --gpus paper-h100 --shape q=32768,x=32768,d=128 --dtype f16,e4m3");
   REQUIRE(json["quantisation"].size() == 1);

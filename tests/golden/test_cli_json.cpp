@@ -115,8 +115,8 @@ void check_attention_bytes(const Json& json) {
 
 TEST_CASE("query on a GPU") {
   const Json json = answer("query attention --gpu h200-sxm --dtype bf16 --json" + shape);
-  CHECK(keys_of(json) == head + Keys{"legal", "violations", "work", "levels", "formula", "optimum", "laws", "predicted",
-                                     "nodes", "registers", "shared_memory", "occupancy"});
+  CHECK(keys_of(json) == head + Keys{"legal", "violations", "work", "levels", "formula", "optimum", "unfused", "laws",
+                                     "predicted", "nodes", "registers", "shared_memory", "occupancy"});
   CHECK(json["registers"]["per_thread"].get<int>() <= json["registers"]["limit"].get<int>());
   CHECK(json["occupancy"]["blocks_per_sm"].get<int>() >= 1);
   CHECK(json["command"] == "query");

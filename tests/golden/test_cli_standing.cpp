@@ -145,6 +145,25 @@ TEST_CASE("a bias is printed with its sign, and the likely times have it") {
   CHECK(napkin(question + " --gpu a100-sxm-80 --explain").out.find(" % too fast in the") != std::string::npos);
 }
 
+TEST_CASE("no likely time is below what no mapping goes below, and a band that a bound cuts off says so") {
+  int cut = 0;
+  for (const std::string question :
+       {"matmul --gpu rtx-4090 --shape a=8192,b=8192,c=8192", "matmul --gpu a100-sxm-80 --shape a=16,b=8192,c=8192",
+        "attention --gpu mi300x --shape h=16,q=8192,x=8192,d=128", "attention --gpu l4 --shape h=8,q=1,x=16384,d=128",
+        "matmul --gpu b200 --dtype e4m3 --shape a=8192,b=8192,c=8192"}) {
+    CAPTURE(question);
+    const Json json = predicted("query " + question);
+    const Json bound = cli::answer("select " + question + " --kernel ideal", 1)["predicted"];
+    const double least = std::min(bound["time"].get<double>(), json["time"].get<double>());
+    CHECK(json["likely"]["low"].get<double>() >= least * (1 - 1e-9));
+    CHECK(json["likely"]["mean"].get<double>() >= json["likely"]["low"].get<double>());
+    const bool says = napkin("query " + question).out.find("\nhow sure   likely at least ") != std::string::npos;
+    CHECK(says == (json["time"].get<double>() * json["standing"]["band"]["low"].get<double>() < least * (1 - 1e-9)));
+    cut += says ? 1 : 0;
+  }
+  MESSAGE(cut << " of 5 bands are cut off by a bound");
+}
+
 TEST_CASE("a profile without a power limit says that it knows none") {
   const cli::Folder folder;
   const std::string source = std::string(NAPKIN_SOURCE_DIR) + "/hardware_profiles/";

@@ -1,11 +1,14 @@
 #include "apps/library/answer/law_setting.hpp"
 
+#include <cmath>
+
 #include "solver/optimum/bandwidth.hpp"
 
 namespace napkin {
 namespace {
 
 constexpr const char* f32_accumulators = "f32 accumulator bytes";
+constexpr const char* depth_at_memory = "b at this M";
 
 /// Returns seconds of the contractions, two operations a multiply-add, at the tensor units' peak.
 double computing(const LawSetting& setting) {
@@ -31,6 +34,11 @@ void add_levels(const LawSetting& setting, Laws& laws) {
   for (const auto& share : cost.shares) {
     laws.levels.push_back({share.level.name, share.level.memory, share.transfer, share.cost,
                            laws.computing > 0 ? share.transfer / laws.computing : 0});
+    for (const PowerTerm& term : setting.terms) {
+      if (term.beta > 0)
+        laws.levels.back().factors.emplace_back(term.beta,
+                                                share.level.weight * std::pow(share.level.memory, -term.beta));
+    }
   }
   laws.bound = cost.bound;
   laws.weighted = cost.sum;
@@ -93,8 +101,16 @@ std::vector<ClusterLaw> cluster_laws(const LawSetting& setting) {
   return laws;
 }
 
+/// Bytes that a level holds for the blocks below it: a cache what its nodes hold together.
+double memory_below(const std::vector<LevelLaw>& levels, const std::string& name, double otherwise) {
+  for (const LevelLaw& level : levels) {
+    if (level.name == name) return level.memory;
+  }
+  return otherwise;
+}
+
 /// Gives the least bandwidths, worked out for two algorithms. (model/README.md, "Bandwidth minima")
-std::vector<MinimaLaw> minima_laws(const LawSetting& setting) {
+std::vector<MinimaLaw> minima_laws(const LawSetting& setting, const std::vector<LevelLaw>& levels) {
   const Machine& machine = *setting.request.machine;
   const std::string& algorithm = setting.request.diagram->name;
   std::vector<MinimaLaw> laws;
@@ -106,8 +122,10 @@ std::vector<MinimaLaw> minima_laws(const LawSetting& setting) {
       const Rates rates = rates_of(machine, level, setting.request.problem.dtype, setting.clock);
       if (algorithm == "matmul") {
         const double a_value = bytes_per_value(setting.request.problem.dtype);
-        const MatmulMinima minima = matmul_minima(rates, setting.memory() / a_value);
+        const double memory = memory_below(levels, law.level, setting.memory());
+        const MatmulMinima minima = matmul_minima(rates, memory / a_value);
         law.least = {{f32_accumulators, least_accumulator_bytes(minima, 4)}, {"b", minima.depth}};
+        if (std::isfinite(minima.depth_at_memory)) law.least.emplace_back(depth_at_memory, minima.depth_at_memory);
       } else {
         const auto d = setting.request.problem.sizes[static_cast<std::size_t>(setting.request.diagram->axis("d"))];
         const AttentionMinima minima = attention_minima(rates, static_cast<double>(d));
@@ -148,7 +166,7 @@ Laws laws_of(const LawSetting& setting) {
   add_levels(setting, laws);
   add_crossings(setting, laws);
   laws.clusters = cluster_laws(setting);
-  laws.minima = minima_laws(setting);
+  laws.minima = minima_laws(setting, laws.levels);
   if (setting.request.diagram->name == "matmul") laws.caching = caching_law(setting);
   return laws;
 }

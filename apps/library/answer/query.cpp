@@ -72,6 +72,7 @@ QueryAnswer answer_of(const Request& request, const Layout& layout, const Tile& 
       return setting ? std::optional(laws_of(*setting)) : std::nullopt;
     });
   }
+  answer.unfused = Later<std::optional<UnfusedAnswer>>([request] { return unfused_of(request); });
   if (request.ask.check) answer.check = check_of(request, layout, placement.placed);
   if (request.ask.compile) answer.compiled = compiled_of(placement);
   return answer;

@@ -7,11 +7,12 @@
 #include "apps/library/rank/select_tile.hpp"
 #include "model/base/error.hpp"
 #include "model/clock/prediction.hpp"
+#include "model/machine/about.hpp"
 
 namespace napkin {
 namespace {
 
-constexpr int drawn_iterations = 6, most_runners = 5;
+constexpr int drawn_iterations = 4, most_runners = 5;
 constexpr std::size_t most_pairs = 6, most_recorded = 8, most_published = 6;
 
 /// Returns the best of the kernel that the answer has come to, whatever knobs the user fixed.
@@ -42,6 +43,53 @@ void add_of_kernel(const Request& request, const SelectedTile& selected, ReportA
   out.sensitive = sensitivity_answer(request);
 }
 
+/// "step exp of P, on special (exponentials, reciprocals and the like)"
+std::string about_node(const Machine& machine, const EventGraph& graph, const EventNode& node) {
+  switch (node.kind) {
+    case NodeKind::copy: return "a copy engine brings the next part of " + node.name.substr(node.name.rfind(' ') + 1);
+    case NodeKind::store: return "a copy engine takes " + node.name.substr(node.name.rfind(' ') + 1) + " away";
+    case NodeKind::tensor: return "the products of " + node.name + ", on the matrix units";
+    case NodeKind::thread: break;
+  }
+  const std::size_t dot = node.name.find('.');
+  std::string text = dot == std::string::npos ? "threads compute " + node.name
+                                              : "step " + node.name.substr(dot + 1) + " of " + node.name.substr(0, dot);
+  const auto most = std::max_element(node.demand.begin(), node.demand.end());
+  if (most == node.demand.end() || !(*most > 0)) return text;
+  const std::string unit = graph.pipes[static_cast<std::size_t>(most - node.demand.begin())].name;
+  const std::string unit_about = about_number(machine, unit);
+  return text + ", on " + unit + (unit_about.empty() ? "" : " (" + unit_about + ")");
+}
+
+/// A line for each number of the machine, and for each count of the mapping ("P.exp on special").
+std::string about_row(const Machine& machine, const SensitivityRow& row) {
+  if (!row.mapping) return about_number(machine, row.name);
+  const std::size_t on = row.name.find(" on ");
+  if (on == std::string::npos) return "a count of the mapping";
+  const std::string unit = about_number(machine, row.name.substr(on + 4));
+  return "how much work step " + row.name.substr(0, on) + " has" + (unit.empty() ? "" : ": " + unit);
+}
+
+void add_words(const Machine& machine, const Mapping& mapping, ReportAnswer& out) {
+  for (const Knob& knob : mapping.knobs) out.about[knob.name] = knob.about;
+  if (const auto& predicted = out.query.predicted) {
+    for (const auto& [pipe, busy] : predicted->pipes) out.about[pipe] = about_number(machine, pipe);
+    if (const auto& standing = predicted->standing.get()) {
+      for (const auto* names : {&standing->numbers, &standing->missing, &standing->left_out}) {
+        for (const std::string& name : *names) out.about[name] = about_number(machine, name);
+      }
+    }
+  }
+  if (out.timeline) {
+    for (const EventNode& node : out.timeline->graph.nodes)
+      out.about[node.name] = about_node(machine, out.timeline->graph, node);
+  }
+  if (out.sensitive) {
+    for (const SensitivityRow& row : out.sensitive->rows) out.about[row.name] = about_row(machine, row);
+  }
+  std::erase_if(out.about, [](const auto& word) { return word.second.empty(); });
+}
+
 }  // namespace
 
 ReportAnswer report_answer(const Session& session, const Ask& ask, const std::vector<PublishedRow>& published) {
@@ -57,6 +105,7 @@ ReportAnswer report_answer(const Session& session, const Ask& ask, const std::ve
     out.streamed = *layout.streamed;
     const bool launched_once = out.query.launches.empty();
     if (!layout.ideal && launched_once) add_of_kernel(request, selected, out);
+    add_words(*request.machine, *layout.mapping, out);
     if (!out.query.predicted) return out;
     if (out.query.head.kernel)
       out.classes = classes_of(*request.machine, *out.query.head.kernel, out.query.predicted->by_graph());

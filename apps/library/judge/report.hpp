@@ -3,7 +3,9 @@
 // timeline, the landscape of tiles around it, what it is sensitive to, what was measured nearby, and how sure the
 // prediction is. Internal to apps/.
 
+#include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "apps/library/answer/landscape.hpp"
@@ -28,6 +30,8 @@ struct ReportAnswer {
   std::optional<SensitivityAnswer> sensitive;  ///< sensitivity of a kernel's legal tile
   std::vector<BesideAnswer> recorded, published;
   std::vector<ClassError> classes;  ///< errors of the kernel's classes, the prediction's own first
+  /// Lines by identifier of the answer: knobs, pipes, steps of the timeline, numbers of the machine.
+  std::map<std::string, std::string> about;
 };
 
 /// Makes all parts of the report; packed sequences have no optimum and no timeline. `published` holds the built-in

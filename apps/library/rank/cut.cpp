@@ -149,6 +149,43 @@ double transfer_of(const Chain& chain) {
 
 }  // namespace
 
+namespace {
+
+/// A run of operations in one launch: bytes through device memory, each array once, and the time that no mapping goes
+/// below; nothing where device memory feeds no cache that serves all nodes.
+struct OnceMoved {
+  std::int64_t transfer = 0;
+  std::optional<double> time;
+};
+std::optional<OnceMoved> once_moved(const Request& whole, OpId first, OpId last) {
+  const Request request = request_of(whole, slice_of(*whole.diagram, whole.problem, first, last));
+  const Layout& layout = request.layouts.front();
+  Tile any;  // bytes through a level of one group are those of any tile
+  for (const Knob& knob : layout.mapping->knobs) any.values.push_back(knob.domain.front());
+  const PlacedDiagram placed = placer_of(request, layout).place(any);
+  const std::vector<LevelAnswer> levels = levels_of(placed, clock_of(*request.machine), Rereads::none);
+  if (levels.empty() || levels.front().groups != 1) return std::nullopt;
+  const auto bound = bound_of(placed);
+  return OnceMoved{levels.front().transfer, bound ? std::optional(bound->time) : std::nullopt};
+}
+
+}  // namespace
+
+std::optional<UnfusedAnswer> unfused_of(const Request& request) {
+  const auto count = static_cast<OpId>(request.diagram->operations.size());
+  if (request.abstract() || count < 2 || !request.problem.packing.sequences.empty()) return std::nullopt;
+  const auto fused = once_moved(request, 0, count - 1);
+  if (!fused) return std::nullopt;
+  UnfusedAnswer out{count, 0, fused->transfer, 0.0, fused->time};
+  for (OpId op = 0; op < count; ++op) {
+    const auto one = once_moved(request, op, op);
+    if (!one) return std::nullopt;
+    out.transfer += one->transfer;
+    if (out.time) out.time = one->time ? std::optional(*out.time + *one->time) : std::nullopt;
+  }
+  return out;
+}
+
 bool may_be_cut(const Request& request) {
   return request.layouts.front().ideal && !request.abstract() && request.ask.tile.empty() &&
          request.problem.packing.sequences.empty() && request.diagram->operations.size() > 1;

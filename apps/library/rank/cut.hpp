@@ -3,6 +3,7 @@
 // Each launch is a slice of the algorithm's operations with a tile of its own; arrays between launches pass through
 // device memory. It cuts where the fewest bytes move. Internal to apps/.
 
+#include <optional>
 #include <vector>
 
 #include "apps/library/question/request.hpp"
@@ -17,5 +18,9 @@ namespace napkin {
 
 /// Sums the bytes moved over all launches, level by level; takes the maximum of bytes held by a group or node.
 [[nodiscard]] std::vector<LevelAnswer> levels_of(const std::vector<LaunchAnswer>& launches);
+
+/// A launch for each operation beside one for all; nothing of one operation, of packed sequences, and on the abstract
+/// machine.
+[[nodiscard]] std::optional<UnfusedAnswer> unfused_of(const Request& request);
 
 }  // namespace napkin

@@ -93,6 +93,11 @@ std::string share(double fraction, int digits) {
 
 std::string code(std::string_view words) { return fmt::format("<code>{}</code>", text(words)); }
 
+std::string explained(std::string_view html, std::string_view about) {
+  return about.empty() ? std::string(html)
+                       : fmt::format("<span class=\"term\" title=\"{}\">{}</span>", text(about), html);
+}
+
 std::string breakable(std::string_view path) {
   std::string out;
   for (const char c : path) {

@@ -23,6 +23,8 @@ namespace napkin::report::html {
 /// Writes "3.2 %", without a sign.
 [[nodiscard]] std::string share(double fraction, int digits = 0);
 [[nodiscard]] std::string code(std::string_view words);
+/// Writes HTML with its meaning for readers who point at it; without `about` the HTML alone.
+[[nodiscard]] std::string explained(std::string_view html, std::string_view about);
 /// Writes a path that may be broken after its slashes and underscores.
 [[nodiscard]] std::string breakable(std::string_view path);
 /// Writes text for screen readers alone.

@@ -19,7 +19,7 @@ constexpr std::string_view sheet = R"(
 * { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; scroll-behavior: smooth; }
 @media (prefers-reduced-motion: reduce) { html { scroll-behavior: auto; } }
-body { margin: 0 auto; max-width: 76rem; padding: 0 1.25rem 3rem; background: var(--paper); color: var(--ink);
+body { margin: 0 auto; max-width: 92rem; padding: 0 1.25rem 3rem; background: var(--paper); color: var(--ink);
   font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "DejaVu Sans", Arial, sans-serif;
   font-variant-numeric: tabular-nums; overflow-wrap: break-word; }
 a { color: var(--link); }
@@ -35,7 +35,7 @@ h3 { margin: 1.5rem 0 .3rem; font-size: 1.05rem; }
 p { margin: 0 0 .8rem; max-width: 46rem; }
 .lead { font-size: 1.125rem; max-width: 52rem; }
 section { padding: 1.75rem 0 .5rem; border-top: 1px solid var(--line); }
-nav { position: sticky; top: 0; background: var(--paper); border-top: 1px solid var(--line); z-index: 1; }
+nav { position: sticky; top: 0; background: var(--paper); border-top: 1px solid var(--line); z-index: 3; }
 nav ul { display: flex; gap: .2rem 1.1rem; margin: 0; padding: .5rem 0; list-style: none; overflow-x: auto; white-space: nowrap;
   font-size: .9rem; scrollbar-width: thin; }
 nav + main section:first-child { border-top: 1px solid var(--line); }
@@ -45,8 +45,8 @@ section { scroll-margin-top: 2.75rem; }
 .facts div { box-shadow: 0 0 0 1px var(--line); padding: .7rem .75rem; }
 .facts dt { color: var(--soft); font-size: .825rem; }
 .facts dd { margin: 0; }
-.facts dd b { display: block; white-space: nowrap; font-size: 1.2rem; line-height: 1.35; font-weight: 600; }
-.facts dd span { display: block; color: var(--soft); font-size: .825rem; line-height: 1.4; }
+.facts dd b { display: block; font-size: 1.2rem; line-height: 1.35; font-weight: 600; }
+.facts dd > span { display: block; color: var(--soft); font-size: .825rem; line-height: 1.4; }
 .knobs { display: flex; flex-wrap: wrap; gap: .4rem; margin: .4rem 0 1rem; padding: 0; list-style: none; }
 .knobs li { border: 1px solid var(--line); border-radius: 5px; padding: .05rem .5rem; font-size: .9rem; background: var(--panel); }
 .knobs b { font-weight: 600; }
@@ -80,9 +80,16 @@ figcaption { color: var(--soft); font-size: .875rem; max-width: 52rem; }
 figure svg { display: block; max-width: 100%; height: auto; }
 figure.chart svg { min-width: 34rem; width: 100%; max-width: 54rem; }
 figure.square svg { max-width: 42rem; }
-figure.wide svg { max-width: none; width: 100%; min-width: 64rem; }
+figure.wide svg { max-width: none; width: 100%; min-width: 42rem; }
+.beside { display: grid; grid-template-columns: minmax(0, 1fr); gap: 0 2.5rem; }
+.beside h3:first-child { margin-top: 0; }
+@media (min-width: 68.75rem) { .beside { grid-template-columns: minmax(20rem, 5fr) minmax(0, 9fr); } }
+.pipes table { width: 100%; } .pipes :is(th, td) { padding: .1rem .5rem; border: 0; white-space: nowrap; } .pipes thead { display: none; }
+.pipes td:last-child { width: 100%; min-width: 5rem; } .pipes .bar { width: 100%; }
+.term { text-decoration: underline dotted var(--soft) 1px; text-underline-offset: .2em; cursor: help; }
+.glossary { columns: 24rem; column-gap: 2.5rem; margin: 0 0 1rem; font-size: .9rem; } .glossary dt { break-after: avoid; } .glossary dd { margin: 0 0 .4rem 1rem; color: var(--soft); break-inside: avoid; }
 .drawn { display: block; max-width: none; height: auto; }
-@media screen and (prefers-color-scheme: dark) { .drawn, figure.wide svg { filter: invert(.91) hue-rotate(180deg); } }
+@media screen and (prefers-color-scheme: dark) { .drawn { filter: invert(.91) hue-rotate(180deg); } }
 details { margin: .5rem 0; border: 1px solid var(--line); border-radius: 6px; padding: 0 .8rem; }
 summary { cursor: pointer; padding: .45rem 0; font-weight: 500; }
 details[open] > summary { border-bottom: 1px solid var(--line); margin-bottom: .6rem; }
@@ -110,12 +117,15 @@ svg .other { fill: none; stroke-width: 1.4; } svg .dot { stroke: var(--paper); s
 .chart text.halo { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; }
 .spoken { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 footer { border-top: 1px solid var(--line); padding-top: 1rem; color: var(--soft); font-size: .875rem; }
-@media (max-width: 40rem) { body { padding: 0 .9rem 2rem; } header { padding-top: 1.2rem; } .lead { font-size: 1.05rem; }
+@media screen { .scroll :is(thead, tbody) th:first-child { position: sticky; left: 0; background: var(--paper); z-index: 1; } .scroll tr.marked > th:first-child { background: var(--panel); } }
+@media (max-width: 40rem) { tbody th { min-width: 6.5rem; max-width: 9.5rem; overflow-wrap: anywhere; } tbody th code { white-space: normal; } body { padding: 0 .9rem 2rem; } header { padding-top: 1.2rem; } .lead { font-size: 1.05rem; }
   th, td { padding: .3rem .5rem; } .bar, .both { width: 5.5rem; } .facts { grid-template-columns: 1fr 1fr; } .facts div { padding: .55rem .7rem; }
   .facts dd b { font-size: 1.1rem; } }
 @media print { :root { --paper: #fff; --panel: #fff; --ink: #000; --soft: #444; --line: #bbb; color-scheme: light; }
   html { font-size: 8.5pt; } body { max-width: none; padding: 0; } nav, .skip { display: none; } section { break-inside: auto; padding: 1rem 0 0; }
   figure, table, .facts { break-inside: avoid; } .scroll { overflow: visible; } h2, h3 { break-after: avoid; }
+  details:not([name])::details-content { content-visibility: visible; }
+  section > h2, section > p { break-after: avoid; } .term { text-decoration: none; } .glossary { columns: auto; }
   figure.wide svg, figure.chart svg, .drawn { min-width: 0; width: 100%; filter: none; } figure.chart svg { max-width: 34rem; }
   td.w, td:last-child, tbody th, thead th.n { min-width: 0; } .bar, .both { width: 4.5rem; } td code, th code { white-space: normal; } * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
 )";

@@ -102,9 +102,9 @@ std::string html_of(const ReportAnswer& answer, const ColumnDiagram& columns, st
                                     Made{"measured", "Measured", measured_section(answer)},
                                     Made{"levels", "Bytes and memory", levels_section(answer)},
                                     Made{"roofline", "Roofline", roofline_section(answer)},
-                                    Made{"timeline", "Timeline", timeline_section(answer)},
                                     Made{"landscape", "Landscape", landscape_section(answer)},
-                                    Made{"sensitivity", "Sensitivities", sensitivity_section(answer)}};
+                                    Made{"sensitivity", "Sensitivities", sensitivity_section(answer)},
+                                    Made{"glossary", "Names", glossary_section(answer)}};
   html::Page page;
   const Head& head = answer.query.head;
   page.kicker = "Napkin report";

@@ -10,6 +10,7 @@
 #include "apps/report/html/report_parts.hpp"
 #include "apps/report/json/standing.hpp"
 #include "apps/report/text/text.hpp"
+#include "apps/report/text/why.hpp"
 #include "apps/report/units.hpp"
 
 namespace napkin::report {
@@ -27,18 +28,15 @@ std::string capital(std::string words) {
   return words;
 }
 
-std::string knobs_of(const TileValues& tile) {
+std::string knobs_of(const ReportAnswer& answer) {
   std::string out;
-  for (const KnobValue& knob : tile)
-    out += fmt::format("<li>{} <b>{}</b></li>\n", html::text(knob.name),
+  for (const KnobValue& knob : answer.query.head.tile)
+    out += fmt::format("<li>{} <b>{}</b></li>\n", html::explained(html::text(knob.name), about(answer, knob.name)),
                        html::text(knob.word.empty() ? std::to_string(knob.number) : knob.word));
   return out.empty() ? "" : "<ul class=\"knobs\" aria-label=\"The tile, knob by knob\">\n" + out + "</ul>\n";
 }
 
-std::string range_of(const PredictedAnswer& predicted) {
-  const auto likely = predicted.likely();
-  return likely ? html::time(likely->low) + " to " + html::time(likely->high) : "";
-}
+std::string range_of(const PredictedAnswer& predicted) { return html::micro(html::text(range_text(predicted))); }
 
 std::string facts_of(const ReportAnswer& answer) {
   const PredictedAnswer& p = *answer.query.predicted;
@@ -46,7 +44,7 @@ std::string facts_of(const ReportAnswer& answer) {
   std::string out = fact(p.at_least ? "Takes at least" : "Takes", html::time(p.time), range_of(p));
   out += fact(p.at_least ? "Speed, at most" : "Speed", number(tflops_text(p.tflops)),
               number(work_text(answer.query.work.flops)) + " of work");
-  out += fact("Limited by", html::text(p.bound),
+  out += fact("Limited by", html::explained(html::text(limit_of(answer.query.head, p)), about(answer, p.bound)),
               p.nodes.busy < p.nodes.all ? fmt::format("{} of {} {} have work", p.nodes.busy, p.nodes.all,
                                                        html::text(answer.query.head.terms.nodes))
                                          : html::text(count_text(static_cast<std::int64_t>(p.cycles)) + " cycles"));
@@ -54,8 +52,10 @@ std::string facts_of(const ReportAnswer& answer) {
   if (p.power) out += fact("Power", number(fmt::format("{:.0f} W", *p.power)), "");
   if (answer.picked && held.shared_memory_limit > 0)
     out += fact(capital(answer.query.head.terms.memory), number(memory_text(held.shared_memory)),
-                fmt::format("of {}; {} of {} registers a thread", number(memory_text(held.shared_memory_limit)),
-                            held.registers_per_thread, held.registers_limit));
+                "of " + number(memory_text(held.shared_memory_limit)) +
+                    (held.registers_per_thread > 0
+                         ? fmt::format("; {} of {} registers a thread", held.registers_per_thread, held.registers_limit)
+                         : std::string()));
   return "<dl class=\"facts\">\n" + out + "</dl>\n";
 }
 
@@ -70,31 +70,32 @@ std::string breakable(const std::string& html) {
   return out;
 }
 
-/// Writes the parts of a reason below one another: "tensor binds: ...; x=144 fits and is 0.24 % slower; ...".
-std::string reason_of(const std::string& because) {
-  std::string out;
-  for (std::size_t from = 0; from < because.size();) {
-    const std::size_t end = std::min(because.find("; ", from), because.size());
-    out += "<li>" + breakable(html::micro(html::text(because.substr(from, end - from)))) + "</li>\n";
-    from = end + 2;
-  }
-  return out.empty() ? "" : "<ul class=\"reasons\">\n" + out + "</ul>\n";
+std::string item(const std::string& words) { return "<li>" + breakable(html::micro(html::text(words))) + "</li>\n"; }
+
+/// Returns the reasons of the selected tile, one below the other: what limits, the neighbours, the runner-up.
+std::string reasons_of(const ReportAnswer& answer) {
+  std::string out = item(why_text(answer.query.head, *answer.query.predicted));
+  for (const std::string& reason : answer.selected.reasons.get()) out += item(reason);
+  return "<ul class=\"reasons\">\n" + out + "</ul>\n";
 }
 
 /// Tells whether the tile is the model's choice, and what that choice would take.
 std::string choice_of(const ReportAnswer& answer) {
   const SelectAnswer& best = answer.selected;
-  if (answer.picked)
+  if (answer.picked && answer.query.predicted)
     return "<h3>Why this tile</h3>\n" +
            html::paragraph(fmt::format("Of {} candidates {} are legal, and none is predicted to be faster.",
                                        count_text(best.candidates), count_text(best.legal))) +
-           reason_of(best.because.get());
+           reasons_of(answer);
   if (!best.found || !best.predicted || !answer.query.predicted) return "";
   const double slower = answer.query.predicted->time / best.predicted->time - 1;
-  return html::paragraph(fmt::format(
-      "<b>The tile is yours.</b> Of {} legal tiles the model would choose {}, which takes {}: yours takes {} {}.",
-      count_text(best.legal), html::code(differences(best.head.tile, answer.query.head.tile)),
-      html::time(best.predicted->time), html::share(std::abs(slower), 1), slower < 0 ? "less" : "more"));
+  return "<h3>Why this time</h3>\n<ul class=\"reasons\">\n" +
+         item(why_text(answer.query.head, *answer.query.predicted)) + "</ul>\n" +
+         html::paragraph(fmt::format(
+             "<b>The tile is yours.</b> Of {} legal tiles the model would choose {}, which takes {}: yours takes {} "
+             "{}.",
+             count_text(best.legal), html::code(differences(best.head.tile, answer.query.head.tile)),
+             html::time(best.predicted->time), html::share(std::abs(slower), 1), slower < 0 ? "less" : "more"));
 }
 
 std::string violations_of(const QueryAnswer& query) {
@@ -177,11 +178,11 @@ std::string band_words(const StandingAnswer& standing, const std::string& range)
   return range.empty() ? text : text + " Eight of ten such calls take from " + range + ".";
 }
 
-/// Tells what the prediction rests on, lacks and leaves out.
-std::string rests_on(const PredictedAnswer& predicted) {
+/// What the prediction rests on, lacks and leaves out, its numbers with their lines.
+std::string rests_on(const ReportAnswer& answer) {
   std::string out;
-  if (const auto& standing = predicted.standing.get()) {
-    for (const std::string& line : basis_lines(*standing)) out += "<li>" + html::text(line) + "</li>\n";
+  if (const auto& standing = answer.query.predicted->standing.get()) {
+    for (const std::string& line : basis_lines(*standing)) out += "<li>" + with_terms(answer, line) + "</li>\n";
   }
   return out.empty() ? "" : "<ul class=\"reasons\">\n" + out + "</ul>\n";
 }
@@ -217,10 +218,11 @@ std::string sentence_of(const ReportAnswer& answer) {
   if (!query.legal)
     return fmt::format("With this tile {} cannot run at {}; if it could, it would take <b>{}</b>.", who,
                        html::code(sizes_of(head)), html::time(p.time));
-  return fmt::format(
-      "At {} {} takes {}<b>{}</b>, which is {}{}. {} it.", html::code(sizes_of(head)), who,
-      p.at_least ? "at least " : "", html::time(p.time), p.at_least ? "at most " : "", number(tflops_text(p.tflops)),
-      p.bound == "critical cycle" ? "A chain of waits limits" : "The pipe <b>" + html::text(p.bound) + "</b> limits");
+  return fmt::format("At {} {} takes {}<b>{}</b>, which is {}{}. {} it.", html::code(sizes_of(head)), who,
+                     p.at_least ? "at least " : "", html::time(p.time), p.at_least ? "at most " : "",
+                     number(tflops_text(p.tflops)),
+                     "<b>" + capital(html::text(limit_of(head, p))) + "</b>" +
+                         (limit_of(head, p).ends_with(head.terms.matrix) ? " limit" : " limits"));
 }
 
 std::string answer_section(const ReportAnswer& answer) {
@@ -230,15 +232,19 @@ std::string answer_section(const ReportAnswer& answer) {
     body += html::paragraph(fmt::format(
         "One launch does not hold the algorithm. It is cut into {} launches, and the tables below sum them.",
         answer.query.launches.size()));
-  if (!answer.query.head.tile.empty()) body += "<h3>The tile</h3>\n" + knobs_of(answer.query.head.tile);
-  body += choice_of(answer) + notes_of(answer.query);
-  return html::section("answer", "The answer", "", body);
+  std::string told = choice_of(answer);
+  if (!answer.query.head.tile.empty()) told += "<h3>The tile</h3>\n" + knobs_of(answer);
+  const std::string shown = timeline_part(answer);
+  body += shown.empty() ? told
+                        : "<div class=\"beside\">\n<div>\n" + told + "</div>\n<div id=\"timeline\">\n" + shown +
+                              "</div>\n</div>\n";
+  return html::section("answer", "The answer", "", body + notes_of(answer.query));
 }
 
 std::string sure_section(const ReportAnswer& answer) {
   if (!answer.query.predicted) return "";
   return html::section("sure", "How sure this is, and why", how_sure(answer),
-                       rests_on(*answer.query.predicted) + classes_table(answer) + bases_table(answer));
+                       rests_on(answer) + classes_table(answer) + bases_table(answer));
 }
 
 }  // namespace napkin::report

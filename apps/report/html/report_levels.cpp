@@ -18,14 +18,14 @@ namespace {
 using html::number;
 
 std::string moved_table(const QueryAnswer& query) {
-  html::Table table{"What crosses into each level, all groups together",
-                    {{"into"},
+  html::Table table{"What crosses each route, all groups together",
+                    {{"over"},
                      {"groups", true},
                      {"loaded", true},
                      {"stored", true},
                      {"a group", true},
                      {"delivered", true},
-                     {"over", true},
+                     {"bandwidth", true},
                      {"takes", true},
                      {"of the whole time"}},
                     {}};
@@ -33,7 +33,7 @@ std::string moved_table(const QueryAnswer& query) {
     const bool timed = level.time && query.predicted && query.predicted->time > 0;
     const double part = timed ? *level.time / query.predicted->time : 0;
     table.rows.push_back(
-        {html::text(level.name), count_text(level.groups), number(transfer_text(level.load)),
+        {html::text(query.head.terms.route(level.name)), count_text(level.groups), number(transfer_text(level.load)),
          number(transfer_text(level.store)), number(transfer_text(level.transfer_per_group)),
          number(transfer_text(level.delivered)), level.bandwidth ? number(rate_text(*level.bandwidth)) : "not known",
          level.time ? html::time(*level.time) : "not known", timed ? html::bar(part) + html::share(part) : ""});

@@ -34,27 +34,47 @@ std::string error_cell(const BesideAnswer& row) {
   return html::percent(error);
 }
 
+/// Numbers doubts: rows that share one name it by its number.
+class Doubts {
+ public:
+  [[nodiscard]] std::string reference(const std::string& doubt) {
+    const auto at = std::find(said_.begin(), said_.end(), doubt);
+    const auto number = at - said_.begin() + 1;
+    if (at == said_.end()) said_.push_back(doubt);
+    return fmt::format("doubt {}", number);
+  }
+  [[nodiscard]] std::string list() const {
+    std::string out;
+    for (const std::string& doubt : said_) out += "<li>" + html::text(doubt) + "</li>\n";
+    return out.empty() ? "" : "<p>Doubts:</p>\n<ol class=\"reasons\">\n" + out + "</ol>\n";
+  }
+
+ private:
+  std::vector<std::string> said_;
+};
+
 std::string rows_table(const std::vector<BesideAnswer>& rows, const Head& head, const std::string& caption) {
   html::Table table{caption,
                     {{"kernel, and what differs from the question"},
-                     {"measured TFLOP/s", true},
-                     {"predicted TFLOP/s", true},
                      {"prediction is off by", true},
                      {"too slow | too fast"},
+                     {"measured TFLOP/s", true},
+                     {"predicted TFLOP/s", true},
                      {"source", false, true}},
                     {}};
+  Doubts doubts;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const BesideAnswer& row = rows[i];
     std::string source = html::breakable(row.source);
     if (!row.date.empty()) source += html::text(", " + row.date);
     if (!row.held_out) source += ", of the rows that constants were fitted to";
-    if (!row.doubt.empty()) source += "; doubtful: " + html::text(row.doubt);
+    if (!row.doubt.empty()) source += "; " + doubts.reference(row.doubt);
     const std::string what = html::code(row.head.kernel.value_or("")) + "<br>" + difference_of(row, head);
-    table.rows.push_back({what, tflops_cell(row.measured), tflops_cell(row.predicted), error_cell(row),
-                          html::diverging((row.predicted / row.measured - 1) / whole_bar), source});
+    table.rows.push_back({what, error_cell(row), html::diverging((row.predicted / row.measured - 1) / whole_bar),
+                          tflops_cell(row.measured), tflops_cell(row.predicted), source});
     if (row.same) table.marked.push_back(i);
   }
-  return html::table(table);
+  return html::table(table) + doubts.list();
 }
 
 std::string lead_of(const ReportAnswer& answer) {

@@ -23,27 +23,43 @@ struct Named {
   double value = 0;
 };
 
+constexpr std::string_view arrow = " -> ";
+
+/// "shared" of "L2 -> shared"
+std::string target_of(const std::string& route) {
+  const std::size_t at = route.rfind(arrow);
+  return at == std::string::npos ? route : route.substr(at + arrow.size());
+}
+
+/// A route as it stands behind another one: by its target alone where both begin at one level.
+std::string beside(const std::string& routes, const std::string& route) {
+  const std::size_t at = route.find(arrow);
+  return at != std::string::npos && routes.starts_with(route.substr(0, at + arrow.size())) ? target_of(route) : route;
+}
+
+/// Merges levels that share a number, named by the routes that feed them.
 template <class Each, class Value>
-std::vector<Named> merged(const std::vector<Each>& all, const Value& value) {
+std::vector<Named> merged(const Vocabulary& terms, const std::vector<Each>& all, const Value& value) {
   std::vector<Named> out;
   for (const Each& one : all) {
     const auto same = std::find_if(out.begin(), out.end(), [&](const Named& other) {
       return std::max(other.value, value(one)) < near_enough * std::min(other.value, value(one));
     });
     if (same == out.end())
-      out.push_back({one.level, value(one)});
+      out.push_back({terms.route(one.level), value(one)});
     else
-      same->name += ", " + one.level;
+      same->name += ", " + beside(same->name, terms.route(one.level));
   }
   return out;
 }
 
 class Roofline {
  public:
-  explicit Roofline(const RooflineAnswer& answer)
+  Roofline(const RooflineAnswer& answer, const Vocabulary& terms)
       : a_(answer),
-        slopes_(merged(answer.slopes, [](const RooflineSlope& s) { return s.bandwidth; })),
-        points_(merged(answer.tiles.front().points, [](const RooflinePoint& p) { return p.intensity; })) {
+        terms_(terms),
+        slopes_(merged(terms, answer.slopes, [](const RooflineSlope& s) { return s.bandwidth; })),
+        points_(merged(terms, answer.tiles.front().points, [](const RooflinePoint& p) { return p.intensity; })) {
     const double rate = answer.tiles.front().rate;
     const double peak = answer.peak.value_or(2 * rate);
     x0_ = x1_ = points_.front().value;
@@ -162,7 +178,7 @@ class Roofline {
     for (const RooflinePoint& p : tile.points)
       out += fmt::format(
           "<path class=\"other axis\" d=\"M{0:.1f} {1:.1f}l5 5m0 -5l-5 5\"><title>{2}, at {3}</title></path>\n",
-          x(p.intensity) - 2.5, y(tile.rate) - 2.5, html::text(text_of(tile.tile)), html::text(p.level));
+          x(p.intensity) - 2.5, y(tile.rate) - 2.5, html::text(text_of(tile.tile)), html::text(terms_.route(p.level)));
     return out;
   }
 
@@ -183,10 +199,11 @@ class Roofline {
                "byte</title></circle>\n",
                colour, x(at), y(rate), html::text(points_[i].name), at) +
            fmt::format("<text class=\"halo\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n", x(at),
-                       y(rate) + 22 + (i % 2 == 0 ? 0 : 15), html::text(points_[i].name));
+                       y(rate) + 22 + (i % 2 == 0 ? 0 : 15), html::text(target_of(points_[i].name)));
   }
 
   const RooflineAnswer& a_;
+  const Vocabulary& terms_;
   std::vector<Named> slopes_, points_;
   double x0_ = 1, x1_ = 10, y0_ = 1, y1_ = 10;
 };
@@ -197,7 +214,7 @@ std::string tiles_table(const ReportAnswer& answer) {
                     {{"tile"}, {"time", true}, {"TFLOP/s", true}, {"of the peak", true}},
                     {}};
   for (const RooflinePoint& point : roofline.tiles.front().points)
-    table.columns.push_back({"FLOP a byte, " + point.level, true});
+    table.columns.push_back({"FLOP a byte, " + answer.query.head.terms.route(point.level), true});
   for (std::size_t t = 0; t < roofline.tiles.size(); ++t) {
     const RooflineTile& tile = roofline.tiles[t];
     const TileValues& first = roofline.tiles.front().tile;
@@ -231,7 +248,7 @@ std::string roofline_section(const ReportAnswer& answer) {
   return html::section(
       "roofline", "Under the roofline", roof_words(answer),
       html::figure(
-          Roofline(*answer.roofline).svg(),
+          Roofline(*answer.roofline, answer.query.head.terms).svg(),
           "Roofline: speed over FLOP for each byte, with the tile at each level. The table below has the numbers.",
           std::string("Both axes are logarithmic.") + (runners ? " Crosses are the runners-up." : "") +
               " A slope's bandwidth is of bytes that one node reads alone; copies that several read at once pass "

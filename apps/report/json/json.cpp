@@ -218,6 +218,13 @@ void add_occupancy(const OccupancyAnswer& fit, Json& json) {
   json["occupancy"] = {{"blocks_per_sm", fit.blocks_per_sm}, {"limited_by", fit.limited_by}};
 }
 
+Json unfused_json(const UnfusedAnswer& apart) {
+  return {{"launches", apart.launches},
+          {"transfer", apart.transfer},
+          {"time", json_of(apart.time)},
+          {"fused", {{"transfer", apart.fused}, {"time", json_of(apart.fused_time)}}}};
+}
+
 }  // namespace
 
 Json json_of(const QueryAnswer& answer) {
@@ -232,6 +239,7 @@ Json json_of(const QueryAnswer& answer) {
   const std::optional<OptimumAnswer>& optimum = answer.optimum;
   json["formula"] = {{"transfer", formula.transfer}, {"memory", formula.memory}};
   json["optimum"] = optimum ? json_of(*optimum) : Json(nullptr);
+  if (const auto& apart = answer.unfused.get()) json["unfused"] = unfused_json(*apart);
   if (const auto& laws = answer.laws.get()) json["laws"] = json_of(*laws, answer.levels);
   if (answer.predicted) json["predicted"] = json_of(*answer.predicted);
   if (answer.predicted) json["nodes"] = nodes_json(answer.predicted->nodes);

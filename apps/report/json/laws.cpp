@@ -23,11 +23,15 @@ std::optional<double> weighted_of(const Laws& laws, const std::vector<LevelAnswe
 Json json_of(const Laws& laws, const std::vector<LevelAnswer>& tile) {
   Json levels = Json::array();
   for (const LevelLaw& level : laws.levels) {
+    Json factors = Json::array();
+    for (const auto& [beta, factor] : level.factors)
+      factors.push_back({{"beta", json_of(beta)}, {"factor", json_of(factor)}});
     levels.push_back({{"name", level.name},
                       {"memory", json_of(level.memory)},
                       {"transfer", json_of(level.transfer)},
                       {"time", json_of(level.time)},
-                      {"needed_bandwidth", level.needed > 0 ? json_of(level.needed) : Json(nullptr)}});
+                      {"needed_bandwidth", level.needed > 0 ? json_of(level.needed) : Json(nullptr)},
+                      {"factors", factors}});
   }
   Json json = {{"levels", levels},
                {"bound", laws.bound},
@@ -119,6 +123,20 @@ std::string minima_text(const Laws& laws) {
                                  : number_text(std::ceil(value)));
     }
     text += fmt::format("{}over the pipe into {}: {}", text.empty() ? "" : "; ", law.level, least);
+  }
+  return text;
+}
+
+std::string factors_text(const Laws& laws) {
+  std::string text;
+  if (laws.levels.empty()) return text;
+  for (std::size_t term = 0; term < laws.levels.front().factors.size(); ++term) {
+    double sum = 0;
+    for (const LevelLaw& level : laws.levels) sum += level.factors[term].second;
+    text += fmt::format("{}w M^-{:.3g}: ", text.empty() ? "" : "; ", laws.levels.front().factors[term].first);
+    for (const LevelLaw& level : laws.levels)
+      text += fmt::format("{}{} {}", &level == laws.levels.data() ? "" : ", ", level.name,
+                          percent_text(level.factors[term].second / sum));
   }
   return text;
 }

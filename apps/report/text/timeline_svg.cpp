@@ -1,23 +1,25 @@
-// The timeline as a picture. A bar is one run of an operation; its hue says to which operation of the diagram it
-// belongs, its shade which step of it; a dark outline marks the critical cycle.
+// The timeline as a picture. A bar is one run of an operation and bears its name; its hue says to which stage of the
+// algorithm it belongs, S or P or O, and copies are grey; an outline marks the longest chain of waits. In a page it
+// takes the page's colours of paper and ink, by itself black on white.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "apps/report/escaped.hpp"
 #include "apps/report/text/text.hpp"
 #include "apps/report/text/timeline_lanes.hpp"
+#include "apps/report/units.hpp"
 
 namespace napkin::report {
 namespace {
 
-constexpr int lane_label = 110, picture_width = 1600, lane_height = 30, bar_height = 22, lanes_top = 96,
-              legend_row = 20;
-constexpr double character = 6.3;  // width of one in a bar's label, at most
+constexpr int lane_label = 104, lane_height = 30, bar_height = 22, right_edge = 16, clocks_row = 34;
+constexpr double character = 6.4;  // width of one in a bar's label, at most
 
 /// Red, green and blue from 0 to 1.
 struct Colour {
@@ -26,13 +28,6 @@ struct Colour {
     const auto byte = [](double v) { return static_cast<int>(std::lround(255 * v)); };
     return fmt::format("#{:02x}{:02x}{:02x}", byte(r), byte(g), byte(b));
   }
-  /// Returns the relative luminance (WCAG 2.1, section "relative luminance").
-  [[nodiscard]] double luminance() const {
-    const auto linear = [](double v) { return v <= 0.03928 ? v / 12.92 : std::pow((v + 0.055) / 1.055, 2.4); };
-    return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
-  }
-  /// Returns black or white, whichever has the larger contrast (L1 + 0.05) / (L2 + 0.05).
-  [[nodiscard]] const char* ink() const { return luminance() > 0.179 ? "#111" : "#fff"; }
 };
 
 /// Converts hue, saturation and lightness to a colour.
@@ -44,79 +39,122 @@ Colour colour_of(double hue, double saturation, double lightness) {
   return {channel(0), channel(8), channel(4)};
 }
 
-/// Returns the operation of a node: "P" for "P.exp", "load K" for itself.
-std::string operation_of(const std::string& node) { return node.substr(0, node.find('.')); }
+bool copies(const EventNode& node) { return node.kind == NodeKind::copy || node.kind == NodeKind::store; }
 
-/// Returns a colour for each node: hues apart for operations, shades apart for an operation's steps. Operations of a
-/// single step, such as copies, alternate between dark and light, so that many are still distinct.
-std::vector<Colour> colours_of(const EventGraph& graph) {
-  std::map<std::string, std::vector<std::size_t>> steps;
-  for (std::size_t n = 0; n < graph.nodes.size(); ++n) steps[operation_of(graph.nodes[n].name)].push_back(n);
-  std::vector<Colour> out(graph.nodes.size());
-  double hue = 210;
-  bool light = false;
-  for (const auto& [operation, nodes] : steps) {
-    light = !light;
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      const double shade =
-          nodes.size() == 1 ? (light ? 0.75 : 0.25) : static_cast<double>(i) / static_cast<double>(nodes.size() - 1);
-      out[nodes[i]] = colour_of(hue, 0.55, 0.30 + 0.48 * shade);
-    }
-    hue = std::fmod(hue + 360.0 / static_cast<double>(steps.size()), 360);
+/// The stage of a node: "P" of "P.exp"; copies are one stage.
+std::string stage_of(const EventNode& node) {
+  return copies(node) ? "copies" : node.name.substr(0, node.name.find('.'));
+}
+
+/// The step of a stage: "exp" of "P.exp", "K" of "load K", "S" of itself.
+std::string step_of(const std::string& node) { return node.substr(node.find_last_of(". ") + 1); }
+
+/// Light colours, hues apart, on which black is read in a light and in a dark page.
+using Colours = std::vector<std::pair<std::string, std::string>>;
+
+/// A colour by stage, in the order of the algorithm's text, copies last.
+Colours colours_of(const EventGraph& graph) {
+  std::vector<std::string> stages;
+  for (const EventNode& node : graph.nodes) {
+    if (!copies(node) && std::find(stages.begin(), stages.end(), stage_of(node)) == stages.end())
+      stages.push_back(stage_of(node));
   }
+  Colours out;
+  for (std::size_t i = 0; i < stages.size(); ++i)
+    out.emplace_back(
+        stages[i],
+        colour_of(std::fmod(205 + 360.0 * static_cast<double>(i) / static_cast<double>(stages.size()), 360), 0.62, 0.70)
+            .text());
+  out.emplace_back("copies", "#c3c8cf");
   return out;
 }
 
 class Chart {
  public:
-  explicit Chart(const TimelineAnswer& report)
+  Chart(const TimelineAnswer& report, const TimelinePicture& picture)
       : r_(report),
+        picture_(picture),
         lanes_(lanes_of(report)),
         colours_(colours_of(report.graph)),
         critical_(report.period.cycle.nodes.begin(), report.period.cycle.nodes.end()),
-        scale_((picture_width - lane_label - 24) / std::max(report.run.clocks, 1.0)) {}
+        lanes_top_(picture.titled ? 104 : 34),
+        scale_((picture.width - lane_label - right_edge) / std::max(report.run.clocks, 1.0)) {}
 
   [[nodiscard]] std::string svg() const {
-    const int bottom = lanes_top + static_cast<int>(lanes_.size()) * lane_height;
-    int height = 0;
-    const std::string keys = legend(bottom + 56, height);
+    const int bottom = lanes_top_ + static_cast<int>(lanes_.size()) * lane_height;
+    const int height = bottom + clocks_row + 6;
     std::string out = fmt::format(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
-        "font-family=\"sans-serif\" font-size=\"13\">\n<rect width=\"{0}\" height=\"{1}\" fill=\"#fff\"/>\n",
-        picture_width, height);
-    out += title() + grid(bottom);
+        "font-family=\"system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', Arial, sans-serif\" font-size=\"13\" {2}>\n",
+        picture_.width, height, ink("ink", "#191c20"));
+    if (picture_.titled)
+      out += fmt::format("<rect width=\"{}\" height=\"{}\" {}/>\n", picture_.width, height, ink("paper", "#fff")) +
+             title();
+    out += key(lanes_top_ - 16) + grid(bottom);
     for (std::size_t l = 0; l < lanes_.size(); ++l)
-      out += lane(lanes_[l], lanes_top + static_cast<int>(l) * lane_height);
-    return out + keys + "</svg>\n";
+      out += lane(lanes_[l], lanes_top_ + static_cast<int>(l) * lane_height);
+    return out + "</svg>\n";
   }
 
  private:
+  /// A colour of the page, or by itself the given one.
+  static std::string ink(std::string_view name, std::string_view alone, std::string_view property = "fill") {
+    return fmt::format("style=\"{}:var(--{},{})\"", property, name, alone);
+  }
+
   [[nodiscard]] std::string title() const {
-    const auto line = [](int y, const char* style, const std::string& text) {
+    const auto line = [](int y, const std::string& style, const std::string& text) {
       return fmt::format("<text x=\"12\" y=\"{}\" {}>{}</text>\n", y, style, escaped(text));
     };
     return line(24, "font-size=\"16\" font-weight=\"bold\"",
                 fmt::format("{} of {} on {}: the first {} iterations of a block", r_.head.kernel.value_or("ideal"),
                             r_.head.algorithm, r_.head.gpu.value_or(""), r_.iterations)) +
-           line(45, "fill=\"#444\"", text_of(r_.head.tile)) +
-           line(
-               65, "fill=\"#444\"",
-               fmt::format("an iteration takes {:.0f} clk; busiest pipe: {}, {:.0f} clk; critical cycle: {:.0f} clk",
-                           r_.period.clocks, pipe_name(r_.period.pipe), r_.period.pipe.clocks, r_.period.cycle.clocks));
+           line(45, ink("soft", "#444"), text_of(r_.head.tile)) +
+           line(65, ink("soft", "#444"),
+                fmt::format(
+                    "an iteration takes {:.0f} clk; busiest pipe: {}, {:.0f} clk; longest chain of waits: {:.0f} "
+                    "clk",
+                    r_.period.clocks, pipe_name(r_.period.pipe), r_.period.pipe.clocks, r_.period.cycle.clocks));
   }
 
-  /// Draws a line for each steady iteration's length, and the axis with its unit.
+  /// The stages' colours, and what an outline says.
+  [[nodiscard]] std::string key(int y) const {
+    std::string out;
+    double x = 12;
+    const auto item = [&](const std::string& fill, const std::string& edge, const std::string& name) {
+      out += fmt::format(
+          "<rect x=\"{0:.0f}\" y=\"{1}\" width=\"13\" height=\"13\" fill=\"{2}\" {3}/><text x=\"{4:.0f}\" y=\"{5}\" "
+          "font-size=\"12\">{6}</text>\n",
+          x, y - 11, fill, edge, x + 18, y, escaped(name));
+      x += 34 + static_cast<double>(name.size()) * 7;
+    };
+    for (const auto& [stage, colour] : colours_) item(colour, "", stage);
+    if (!critical_.empty())
+      item("none", ink("ink", "#000", "stroke-width:1.8;stroke"), "on the longest chain of waits");
+    return out;
+  }
+
+  /// A line for each steady iteration's length; under it its clocks, and its microseconds at the predicted clock.
   [[nodiscard]] std::string grid(int bottom) const {
     std::string out;
     for (int i = 0; i * r_.period.clocks <= r_.run.clocks; ++i) {
-      const double x = lane_label + i * r_.period.clocks * scale_;
+      const double clocks = i * r_.period.clocks, x = lane_label + clocks * scale_;
+      out += fmt::format("<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\" {3} stroke-dasharray=\"2 3\"/>\n",
+                         x, lanes_top_ - 6, bottom + 4, ink("soft", "#999", "stroke"));
+      if (x + 44 > picture_.width) continue;
       out += fmt::format(
-          "<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\" stroke=\"#999\" stroke-dasharray=\"2 3\"/>\n"
-          "<text x=\"{3:.1f}\" y=\"{4}\" font-size=\"11\" fill=\"#555\">{5:.0f}</text>\n",
-          x, lanes_top - 6, bottom + 4, x + 3, bottom + 16, i * r_.period.clocks);
+          "<text x=\"{0:.1f}\" y=\"{1}\" font-size=\"11\" {4}>{2}</text><text x=\"{0:.1f}\" y=\"{3}\" "
+          "font-size=\"11\" {4}>{5}</text>\n",
+          x + 2, bottom + 14, count_text(std::llround(clocks)), bottom + 28, ink("soft", "#555"), microseconds(clocks));
     }
-    return out + fmt::format("<text x=\"12\" y=\"{}\" font-size=\"11\" fill=\"#555\">{} clocks</text>\n", bottom + 16,
-                             escaped(r_.words.node));
+    return out + fmt::format(
+                     "<text x=\"12\" y=\"{0}\" font-size=\"11\" {2}>{3} clocks</text><text x=\"12\" y=\"{1}\" "
+                     "font-size=\"11\" {2}>µs</text>\n",
+                     bottom + 14, bottom + 28, ink("soft", "#555"), escaped(r_.words.node));
+  }
+
+  [[nodiscard]] std::string microseconds(double clocks) const {
+    return r_.predicted.clock.value > 0 ? fmt::format("{:.2f}", 1e6 * clocks / r_.predicted.clock.value) : "";
   }
 
   /// Returns true if the span is on the critical cycle, which names the instance only of nodes with several:
@@ -129,8 +167,9 @@ class Chart {
 
   /// Returns the longest label that fits in the bar, or none.
   [[nodiscard]] std::string shown(const TimelineSpan& s, double width) const {
-    for (const std::string& text : {label_of(r_, s), r_.graph.node(s.node).name}) {
-      if (static_cast<double>(text.size()) * character + 6 <= width) return text;
+    const std::string& name = r_.graph.node(s.node).name;
+    for (const std::string& text : {label_of(r_, s), name, step_of(name), name.substr(0, name.find('.'))}) {
+      if (static_cast<double>(text.size()) * character + 4 <= width) return text;
     }
     return "";
   }
@@ -146,72 +185,42 @@ class Chart {
     return out + outlined + labels;
   }
 
+  [[nodiscard]] const std::string& colour(const std::string& stage) const {
+    return std::find_if(colours_.begin(), colours_.end(), [&](const auto& one) { return one.first == stage; })->second;
+  }
   [[nodiscard]] double left(const TimelineSpan& s) const { return lane_label + s.start * scale_; }
   [[nodiscard]] double width(const TimelineSpan& s) const { return std::max((s.end - s.start) * scale_, 0.5); }
-  [[nodiscard]] const Colour& colour(const TimelineSpan& s) const { return colours_[static_cast<std::size_t>(s.node)]; }
 
   [[nodiscard]] std::string bar(const TimelineSpan& s, int y) const {
+    const std::string edge =
+        critical(s) ? ink("ink", "#000", "stroke-width:1.8;stroke") : ink("paper", "#fff", "stroke-width:.6;stroke");
     return fmt::format(
-        "<rect x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\" fill=\"{}\"{}><title>{}: {:.0f} to {:.0f} "
-        "clk</title>"
-        "</rect>\n",
-        left(s), y, width(s), bar_height, colour(s).text(),
-        critical(s) ? " stroke=\"#000\" stroke-width=\"1.6\"" : " stroke=\"#fff\" stroke-width=\"0.6\"",
-        escaped(label_of(r_, s)), s.start, s.end);
+        "<rect x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\" fill=\"{}\" {}><title>{}: {:.0f} to {:.0f} clk, {} "
+        "to {} µs</title></rect>\n",
+        left(s), y, width(s), bar_height, colour(stage_of(r_.graph.node(s.node))), edge, escaped(label_of(r_, s)),
+        s.start, s.end, microseconds(s.start), microseconds(s.end));
   }
 
   [[nodiscard]] std::string label(const TimelineSpan& s, int y) const {
     const std::string text = shown(s, width(s));
     if (text.empty()) return "";
-    return fmt::format("<text x=\"{:.1f}\" y=\"{}\" fill=\"{}\" font-size=\"11\">{}</text>\n", left(s) + 3, y + 15,
-                       colour(s).ink(), escaped(text));
-  }
-
-  /// Returns true where a bar of the node has room for its name.
-  [[nodiscard]] bool named(std::size_t node) const {
-    return std::any_of(r_.run.spans.begin(), r_.run.spans.end(), [&](const TimelineSpan& s) {
-      return static_cast<std::size_t>(s.node) == node && !shown(s, width(s)).empty();
-    });
-  }
-
-  /// Draws the legend: colours of operations whose bars have no room for a name. `height` is set to the picture's end.
-  [[nodiscard]] std::string legend(int y, int& height) const {
-    std::string out;
-    int x = 12;
-    for (std::size_t n = 0; n < r_.graph.nodes.size(); ++n) {
-      if (named(n)) continue;
-      const std::string& name = r_.graph.nodes[n].name;
-      const int width = 40 + static_cast<int>(static_cast<double>(name.size()) * 7.4);
-      if (x + width > picture_width - 12) {
-        x = 12;
-        y += legend_row;
-      }
-      out += fmt::format(
-          "<rect x=\"{}\" y=\"{}\" width=\"14\" height=\"14\" fill=\"{}\"/><text x=\"{}\" y=\"{}\" "
-          "font-size=\"12\">{}</text>\n",
-          x, y - 11, colours_[n].text(), x + 19, y, escaped(name));
-      x += width;
-    }
-    y += x == 12 ? 0 : legend_row + 4;
-    if (!critical_.empty())
-      out += fmt::format(
-          "<rect x=\"12\" y=\"{}\" width=\"14\" height=\"14\" fill=\"#eee\" stroke=\"#000\" stroke-width=\"1.6\"/>"
-          "<text x=\"31\" y=\"{}\" font-size=\"12\">on the critical cycle: what an iteration waits for when no pipe is "
-          "full</text>\n",
-          y - 11, y);
-    height = y + 20;
-    return out;
+    return fmt::format("<text x=\"{:.1f}\" y=\"{}\" fill=\"#111\" font-size=\"11\" pointer-events=\"none\">{}</text>\n",
+                       left(s) + 2.5, y + 15, escaped(text));
   }
 
   const TimelineAnswer& r_;
+  TimelinePicture picture_;
   std::vector<Lane> lanes_;
-  std::vector<Colour> colours_;
+  Colours colours_;
   std::set<std::string> critical_;
+  int lanes_top_;
   double scale_;
 };
 
 }  // namespace
 
-std::string svg_of(const TimelineAnswer& report) { return Chart(report).svg(); }
+std::string svg_of(const TimelineAnswer& report, const TimelinePicture& picture) {
+  return Chart(report, picture).svg();
+}
 
 }  // namespace napkin::report

@@ -1,0 +1,15 @@
+#pragma once
+// about says in a line what a number of a profile is: "constants.tma_box" is what a thread takes for each box that it
+// asks for.
+
+#include <string>
+#include <string_view>
+
+#include "model/machine/machine.hpp"
+
+namespace napkin {
+
+/// Says what a number of a machine is, by its full name, as in "pipes.l2.latency"; "" where no number has that name.
+[[nodiscard]] std::string about_number(const Machine& machine, std::string_view name);
+
+}  // namespace napkin
