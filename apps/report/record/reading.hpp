@@ -20,8 +20,8 @@ struct ReadingRow {
 
 [[nodiscard]] Json json_of(const ReadingRow& row);
 
-/// Every line of a text; empty lines are skipped. Missing and unknown keys, wrong types and empty values are an Error
-/// at file:line.
+/// Reads each row of a text, completed by shared members (record/shared.hpp); empty lines are skipped. Missing and
+/// unknown keys, wrong types and empty values are an Error at file:line.
 [[nodiscard]] std::vector<ReadingRow> parse_readings(std::string_view text, const std::string& file);
 
 /// The findings, beside the base's numbers; and the products' table.

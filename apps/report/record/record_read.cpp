@@ -1,9 +1,11 @@
 // The strict reader of recorded rows.
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
 #include "apps/report/record/record.hpp"
+#include "apps/report/record/shared.hpp"
 #include "model/base/error.hpp"
 #include "model/base/file.hpp"
 
@@ -238,10 +240,7 @@ Json parse_strictly(std::string_view line, const std::string& where) {
   }
 }
 
-}  // namespace
-
-ValidationRow parse_row(std::string_view line, const std::string& where) {
-  const Json json = parse_strictly(line, where);
+ValidationRow row_of(const Json& json, const std::string& where) {
   Reader row(json, where, "");
   ValidationRow out;
   out.head = read_head(row);
@@ -261,8 +260,11 @@ ValidationRow parse_row(std::string_view line, const std::string& where) {
   return out;
 }
 
+}  // namespace
+
 std::vector<RecordedRow> parse_rows(std::string_view text, const std::string& file) {
   std::vector<RecordedRow> out;
+  Json shared;
   int number = 0;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
@@ -272,7 +274,8 @@ std::vector<RecordedRow> parse_rows(std::string_view text, const std::string& fi
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
     if (line.find_first_not_of(" \t") == std::string_view::npos) continue;
     const std::string where = file + ":" + std::to_string(number);
-    out.push_back({parse_row(line, where), where});
+    Json row = parse_strictly(line, where);
+    if (complete_row(row, shared, where)) out.push_back({row_of(row, where), where});
   }
   return out;
 }
