@@ -4,9 +4,9 @@
 
 #include <string>
 
-#include "model/machine/machine.hpp"
-
 namespace napkin {
+
+struct Machine;
 
 struct Vocabulary {
   std::string node = "node", nodes = "nodes";  ///< what holds the execution units

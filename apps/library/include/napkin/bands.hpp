@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "model/machine/machine.hpp"
-
 namespace napkin {
+
+struct Machine;
 
 /// The regime of a call: which resource limits it, or whether its starts and ends do.
 enum class Regime {

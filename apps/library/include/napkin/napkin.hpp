@@ -24,9 +24,7 @@
 #include <string>
 #include <vector>
 
-#include "model/base/error.hpp"
 #include "napkin/answers.hpp"
-#include "napkin/arguments.hpp"
 #include "napkin/ask.hpp"
 #include "napkin/call.hpp"
 #include "napkin/compare.hpp"
@@ -34,6 +32,7 @@
 #include "napkin/need.hpp"
 #include "napkin/sensitivity.hpp"
 #include "napkin/step.hpp"
+#include "napkin/types.hpp"
 
 namespace napkin {
 
@@ -103,8 +102,8 @@ class Session {
   /// and launches in order).
   [[nodiscard]] Emission emit(const Ask& ask, const std::string& form, int top = 5) const;
 
-  /// The question with all that it names resolved (request.hpp, internal to apps/). Throws Error for every mistake in
-  /// the question.
+  /// Resolves all that the question names, for this project's own programs. Throws Error for every mistake in the
+  /// question.
   [[nodiscard]] Request request(const Ask& ask) const;
 
  private:
