@@ -94,7 +94,7 @@ Derivation derive_for_machine(const Arguments& arguments) {
   const Request request = default_session().request(ask_of(arguments));
   return at_shape([&] {
     const SelectedTile selected = select_tile(request);
-    const Placer placer = placer_of(request, *selected.layout);
+    const Placer placer = placer_of(*selected.layout);
     const PlacedDiagram placed = placer.place(selected.tile);
     static_cast<void>(transfers(placed));  // sizes that no command can count are refused here too
     if (arguments.has("--dump")) dump(arguments, *selected.layout->streamed, placed);

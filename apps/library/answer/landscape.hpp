@@ -35,7 +35,6 @@ struct LandscapeAnswer {
 /// The pairs of the knobs that matter the most, at most so many pairs: those whose values change the time the most when
 /// all others follow. The first pair has the two that matter the most; later ones
 /// with more cells than can be ranked in half a second are left out. `chosen` is marked; it need not be legal.
-[[nodiscard]] std::vector<LandscapeAnswer> landscapes_of(const Request& request, const Layout& layout,
-                                                         const Tile& chosen, std::size_t most);
+[[nodiscard]] std::vector<LandscapeAnswer> landscapes_of(const Layout& layout, const Tile& chosen, std::size_t most);
 
 }  // namespace napkin

@@ -36,8 +36,6 @@ class Latest {
     }
     return values_.front().second;
   }
-  /// True where a further key would take another one's place.
-  [[nodiscard]] bool full() const { return values_.size() >= most_; }
 
  private:
   using Values = std::list<std::pair<Key, Value>>;  // latest first

@@ -23,18 +23,24 @@
 namespace napkin {
 
 class Catalog;
-struct Known;
+class Workspace;
 
-/// One way to lay the algorithm on the machine.
+/// One way to lay the algorithm on the machine. Owns what it points to.
 struct Layout {
   std::shared_ptr<const Mapping> mapping;
-  std::shared_ptr<const Streamed> streamed;            ///< the diagram as this mapping streams it
+  std::shared_ptr<const Streamed> streamed;  ///< the diagram as this mapping streams it
+  std::shared_ptr<const Machine> machine;
+  std::shared_ptr<Workspace> workspace;                ///< of these three: what their questions have in common
   bool ideal = false;                                  ///< no kernel: "kernel": null
   std::vector<std::pair<KnobId, std::int64_t>> fixed;  ///< the user's --tile
   Problem problem = {};  ///< what this kernel is asked: the request's, with heads as queries where it packs them
 
   /// A kernel of this repository, which can be launched; else a peer's, of which there is the mapping alone.
   [[nodiscard]] bool bundled() const { return !ideal && !mapping->source.empty(); }
+  /// The question to the solver. Points into this layout's parts.
+  [[nodiscard]] Question question() const;
+  /// The same on another machine.
+  [[nodiscard]] Layout on(std::shared_ptr<const Machine> other) const;
 };
 
 struct Request {
@@ -48,11 +54,8 @@ struct Request {
   /// Kernels made for that very architecture that no tile of fits, each with why: "flash_attention_4 takes d up to
   /// ...".
   std::vector<std::string> left_out;
-  std::shared_ptr<Known> known;  ///< what the solver keeps between requests that have this diagram, machine and mapping
 
   [[nodiscard]] bool abstract() const { return ask.memory.has_value(); }
-  /// The question to the solver. Points into the parts that this request shares.
-  [[nodiscard]] Question question(const Layout& layout) const;
 };
 
 /// Resolves the question. Throws Error: for an unknown name, a malformed file, a wrong size, type or mask, a kernel

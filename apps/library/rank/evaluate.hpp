@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "apps/library/question/kept_placers.hpp"
 #include "apps/library/question/request.hpp"
+#include "apps/library/question/workspace.hpp"
 #include "model/clock/prediction.hpp"
 #include "model/resource/resources.hpp"
 #include "solver/space/constraints.hpp"
@@ -20,17 +20,17 @@ struct Placement {
   std::vector<Violation> violations;
 };
 
-/// Points into the request's parts and its problem.
-[[nodiscard]] Placer placer_of(const Request& request, const Layout& layout);
-/// A placer that is kept for the request's parts, lent for as long as the caller holds it.
-[[nodiscard]] KeptPlacer kept_placer_of(const Request& request, const Layout& layout);
+/// Points into the layout's parts and its problem.
+[[nodiscard]] Placer placer_of(const Layout& layout);
+/// A placer of the layout's workspace, lent for as long as the caller holds it.
+[[nodiscard]] KeptPlacer kept_placer_of(const Layout& layout);
 [[nodiscard]] Placement place(const Placer& placer, const Tile& tile);
 
 [[nodiscard]] std::vector<LevelAnswer> levels_of(const PlacedDiagram& placed, Hertz clock,
                                                  Rereads rereads = Rereads::counted);
 /// What is read again is counted when it is asked for.
-[[nodiscard]] std::vector<LevelAnswer> levels_of(const Request& request, const Layout& layout,
-                                                 const PlacedDiagram& placed, Hertz clock, Rereads rereads);
+[[nodiscard]] std::vector<LevelAnswer> levels_of(const Layout& layout, const PlacedDiagram& placed, Hertz clock,
+                                                 Rereads rereads);
 /// Nothing where no result has parts.
 [[nodiscard]] std::optional<CombineAnswer> combine_of(const PlacedDiagram& placed, Hertz clock);
 /// Of a kernel whose call is several launches: what those beside the one that computes move, and how long they take.

@@ -11,9 +11,9 @@
 namespace napkin {
 
 /// What groups of such sizes move where a block lives, in chunks of 1. In values on the abstract machine.
-[[nodiscard]] std::int64_t moved_by(const Request& request, const Layout& layout, const NamedSizes& group);
+[[nodiscard]] std::int64_t moved_by(const Layout& layout, const NamedSizes& group);
 
-/// In bytes; nothing where no tile is legal. Kept in Request::known.
-[[nodiscard]] std::optional<OptimumAnswer::Integer> least_transfer(const Request& request, const Layout& layout);
+/// In bytes; nothing where no tile is legal. Kept in the layout's workspace.
+[[nodiscard]] std::optional<OptimumAnswer::Integer> least_transfer(const Layout& layout);
 
 }  // namespace napkin

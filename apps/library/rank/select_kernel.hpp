@@ -15,10 +15,10 @@ namespace napkin {
 
 struct Placement;
 
-/// The ranking of one layout's tiles, which can explain itself. Points into the request.
+/// The ranking of one layout's tiles, which can explain itself. Points to the layout.
 class Ranking {
  public:
-  Ranking(const Request& request, const Layout& layout, int top);
+  Ranking(const Layout& layout, int top);
 
   [[nodiscard]] const Layout& layout() const { return *layout_; }
   [[nodiscard]] const Selection& selection() const { return selection_; }
@@ -40,7 +40,6 @@ class Ranking {
   /// "; accumulate=running fits and is the user's to ask for (...)"; "" where there is none.
   [[nodiscard]] std::string unsearched() const;
 
-  const Request* request_;
   const Layout* layout_;
   std::unique_ptr<const Question> question_;  // the selector points to it
   std::unique_ptr<Selector> selector_;
@@ -49,18 +48,18 @@ class Ranking {
 
 /// Of a tile of one layout as `select` says it, with what device memory sends again where that takes longer: from the
 /// table of its kind where one has the tile, else from a run of its graph.
-[[nodiscard]] Prediction predicted(const Request& request, const Layout& layout, const Placement& placement);
+[[nodiscard]] Prediction predicted(const Layout& layout, const Placement& placement);
 
 /// Ranks in every layout and keeps the layout whose best tile is the fastest, among layouts that one clock predicts.
 /// Its ranking is empty where nothing fits in any of them.
 [[nodiscard]] Ranking select_kernel(const Request& request, int top);
 
 /// The best tile of one layout; nothing where none fits. What `select` selects where the layout is the kernel's.
-[[nodiscard]] std::optional<Tile> best_tile(const Request& request, const Layout& layout);
+[[nodiscard]] std::optional<Tile> best_tile(const Layout& layout);
 /// Every legal tile of one layout, best first.
-[[nodiscard]] std::vector<Ranked> legal_tiles(const Request& request, const Layout& layout);
+[[nodiscard]] std::vector<Ranked> legal_tiles(const Layout& layout);
 
 /// Whether any tile of the layout is legal.
-[[nodiscard]] bool fits(const Request& request, const Layout& layout);
+[[nodiscard]] bool fits(const Layout& layout);
 
 }  // namespace napkin

@@ -18,9 +18,9 @@ struct SelectedTile {
 };
 [[nodiscard]] SelectedTile select_tile(const Request& request);
 
-/// A tile with the user's knobs for a request that no legal tile answers: of the other knobs, values that violate the
+/// A tile with the user's knobs for a layout that no legal tile answers: of the other knobs, values that violate the
 /// fewest constraints, found knob by knob from the preferred ones.
-[[nodiscard]] Tile least_illegal(const Request& request, const Layout& layout);
+[[nodiscard]] Tile least_illegal(const Layout& layout);
 
 /// Another value of a knob that the user has not named, and what it violates.
 struct OtherSetting {
@@ -31,7 +31,7 @@ struct OtherSetting {
 /// Returns, for a tile that is not legal, by knob that the user has not named the value that comes nearest to legal
 /// among the values that keep a constraint which the tile violates and violate another. Example: with q_in=shared the
 /// registers fit, and shared memory does not.
-[[nodiscard]] std::vector<OtherSetting> other_settings(const Request& request, const Layout& layout, const Tile& tile);
+[[nodiscard]] std::vector<OtherSetting> other_settings(const Layout& layout, const Tile& tile);
 
 /// On the abstract machine: the user's sizes; the stream has chunks of 1, and the other axes the exact optimum given
 /// the rest.
