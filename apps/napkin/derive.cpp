@@ -24,8 +24,8 @@
 #include "model/fusion/pseudocode.hpp"
 #include "model/fusion/rewrite.hpp"
 #include "model/interpret/dump.hpp"
+#include "model/mapping/knobs.hpp"
 #include "solver/space/granularity.hpp"
-#include "solver/space/knobs.hpp"
 
 namespace napkin::cli {
 namespace {
@@ -110,7 +110,7 @@ Derivation derive_for_machine(const Arguments& arguments) {
     if (request.abstract()) return out;
     out.divisors = granularities(*layout.streamed, *layout.mapping, *request.machine, request.problem);
     for (const Relation& relation : layout.mapping->relations) {
-      if (relation.kind == Relation::Kind::multiple && guard_holds(relation.when, selected.tile))
+      if (relation.kind == Relation::Kind::multiple && holds(relation.when, selected.tile))
         out.relations.push_back(relation.name);
     }
     return out;

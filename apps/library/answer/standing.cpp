@@ -14,7 +14,7 @@
 #include "model/base/library.hpp"
 #include "model/clock/graph/needs.hpp"
 #include "model/machine/numbers.hpp"
-#include "model/mapping/compile/compiled.hpp"
+#include "model/mapping/knobs.hpp"
 #include "model/mapping/read/load.hpp"
 
 namespace napkin {
