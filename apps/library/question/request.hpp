@@ -39,7 +39,7 @@ struct Layout {
   [[nodiscard]] bool bundled() const { return !ideal && !mapping->source.empty(); }
   /// The question to the solver. Points into this layout's parts.
   [[nodiscard]] Question question() const;
-  /// The same on another machine.
+  /// Returns this layout on another machine, with a workspace of its own.
   [[nodiscard]] Layout on(std::shared_ptr<const Machine> other) const;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// Errors, element types, masks and the conditions of a card: the model's values that questions and answers have. This
-// is the one public header that includes others; as installed it has their text in it (cmake/NapkinPublic.cmake).
+// An Error, a DType, a Mask and the conditions of a card are the model's values that questions and answers have. No
+// other public header includes the model's; as installed this one has their text in it (cmake/NapkinPublic.cmake).
 
 #include "kernels/jit/failure.hpp"
 #include "model/base/dtype.hpp"
