@@ -28,11 +28,8 @@ function(napkin_embed)
 
   add_library(napkin_embedded STATIC ${generated})
   add_library(napkin::embedded ALIAS napkin_embedded)
-  set_target_properties(napkin_embedded PROPERTIES EXPORT_NAME embedded)
   napkin_own_target(napkin_embedded)
   target_compile_options(napkin_embedded PRIVATE -Wno-overlength-strings)
   target_compile_features(napkin_embedded PUBLIC cxx_std_20)
-  target_include_directories(napkin_embedded PUBLIC
-    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
-    $<INSTALL_INTERFACE:include/napkin>)
+  target_include_directories(napkin_embedded PUBLIC ${PROJECT_SOURCE_DIR})
 endfunction()

@@ -2,8 +2,8 @@
 #
 # The library of one source folder: model/base gives target napkin_model_base, alias napkin::model_base. It links the
 # layers declared before it (or just those after ONLY). A folder without a .cpp is an INTERFACE library.
-# A folder's main.cpp is left out: napkin_program() makes the program of it. apps/library is the face, and called napkin:
-# napkin::napkin, here as in the installed package.
+# A folder's main.cpp is left out: napkin_program() makes the program of it. Layers are for the build alone: projects
+# that use Napkin link the one library that napkin_library() makes of them.
 
 define_property(GLOBAL PROPERTY NAPKIN_LAYERS BRIEF_DOCS "Layers declared so far, from the base up")
 
@@ -50,19 +50,12 @@ function(napkin_layer folder)
     set(private INTERFACE)
   endif()
   add_library(napkin::${short} ALIAS ${target})
-  set_target_properties(${target} PROPERTIES EXPORT_NAME ${short})
-  if(folder STREQUAL "apps/library")
-    add_library(napkin::napkin ALIAS ${target})
-    set_target_properties(${target} PROPERTIES EXPORT_NAME napkin)
-    # The public headers: <napkin/napkin.hpp> for all of them.
-    target_include_directories(${target} ${public}
-      $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/${folder}/include> $<INSTALL_INTERFACE:include>)
+  if(folder STREQUAL "apps/library")  # the public headers: <napkin/napkin.hpp> for all of them
+    target_include_directories(${target} ${public} ${PROJECT_SOURCE_DIR}/${folder}/include)
   endif()
 
   target_compile_features(${target} ${public} cxx_std_20)
-  target_include_directories(${target} ${public}
-    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
-    $<INSTALL_INTERFACE:include/napkin>)
+  target_include_directories(${target} ${public} ${PROJECT_SOURCE_DIR})
   # Nearest layer first, as a linker wants static libraries.
   list(REVERSE above_targets)
   target_link_libraries(${target} ${public} ${above_targets} ${arg_PUBLIC} ${private} ${arg_PRIVATE})

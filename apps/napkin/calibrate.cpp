@@ -17,7 +17,7 @@
 #include "model/base/yaml.hpp"
 #include "model/machine/load.hpp"
 #include "model/machine/write.hpp"
-#include "napkin/arguments.hpp"
+#include "napkin/ask.hpp"
 
 namespace napkin::cli {
 namespace {

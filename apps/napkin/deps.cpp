@@ -13,7 +13,7 @@
 #include "model/diagram/library.hpp"
 #include "model/fusion/derive.hpp"
 #include "model/fusion/rewrite.hpp"
-#include "napkin/arguments.hpp"
+#include "napkin/ask.hpp"
 
 namespace napkin::cli {
 namespace {

@@ -24,8 +24,8 @@
 #include "model/fusion/pseudocode.hpp"
 #include "model/fusion/rewrite.hpp"
 #include "model/interpret/dump.hpp"
+#include "model/mapping/knobs.hpp"
 #include "solver/space/granularity.hpp"
-#include "solver/space/knobs.hpp"
 
 namespace napkin::cli {
 namespace {
@@ -94,7 +94,7 @@ Derivation derive_for_machine(const Arguments& arguments) {
   const Request request = default_session().request(ask_of(arguments));
   return at_shape([&] {
     const SelectedTile selected = select_tile(request);
-    const Placer placer = placer_of(request, *selected.layout);
+    const Placer placer = placer_of(*selected.layout);
     const PlacedDiagram placed = placer.place(selected.tile);
     static_cast<void>(transfers(placed));  // sizes that no command can count are refused here too
     if (arguments.has("--dump")) dump(arguments, *selected.layout->streamed, placed);
@@ -110,7 +110,7 @@ Derivation derive_for_machine(const Arguments& arguments) {
     if (request.abstract()) return out;
     out.divisors = granularities(*layout.streamed, *layout.mapping, *request.machine, request.problem);
     for (const Relation& relation : layout.mapping->relations) {
-      if (relation.kind == Relation::Kind::multiple && guard_holds(relation.when, selected.tile))
+      if (relation.kind == Relation::Kind::multiple && holds(relation.when, selected.tile))
         out.relations.push_back(relation.name);
     }
     return out;

@@ -5,7 +5,7 @@
 
 #include "model/base/error.hpp"
 #include "model/interpret/storage.hpp"
-#include "napkin/arguments.hpp"
+#include "napkin/ask.hpp"
 
 namespace napkin::cli {
 

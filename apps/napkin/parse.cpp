@@ -4,7 +4,7 @@
 
 #include "apps/napkin/command.hpp"
 #include "model/base/error.hpp"
-#include "napkin/arguments.hpp"
+#include "napkin/ask.hpp"
 
 namespace napkin::cli {
 namespace {

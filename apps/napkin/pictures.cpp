@@ -40,7 +40,7 @@ report::ColumnDiagram columns_of(const Ask& ask) {
   const Request request = default_session().request(ask);
   return at_shape([&] {
     const SelectedTile selected = select_tile(request);
-    const Placer placer = placer_of(request, *selected.layout);
+    const Placer placer = placer_of(*selected.layout);
     return columns_of(request, *selected.layout, placer.place(selected.tile));
   });
 }

@@ -15,7 +15,7 @@
 #include "kernels/jit/failure.hpp"
 #include "model/base/error.hpp"
 #include "model/base/printable.hpp"
-#include "napkin/arguments.hpp"
+#include "napkin/ask.hpp"
 
 namespace napkin::cli {
 namespace {

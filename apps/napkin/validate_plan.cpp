@@ -73,13 +73,13 @@ std::unique_ptr<Measurable> measurable_for(Ask ask, std::string& nothing) {
 std::optional<Tile> pick_of(const Measurable& measurable) {
   Layout layout = *measurable.layout;
   layout.fixed.clear();
-  return best_tile(measurable.request, layout);
+  return best_tile(layout);
 }
 
 std::vector<SweepTile> single_tile(const PlannedQuestion& question) {
   const Measurable& m = *question.measurable;
   const bool free = m.layout->fixed.empty();  // then select's own pick is the tile
-  const auto tile = free ? std::optional(question.pick) : best_tile(m.request, *m.layout);
+  const auto tile = free ? std::optional(question.pick) : best_tile(*m.layout);
   if (!tile) return {};
   return {{*tile, *tile == question.pick ? TileRole::selected : TileRole::near_best, ""}};
 }
@@ -111,7 +111,7 @@ void add_tiles(const ValidateOptions& options, const std::string& date, const Re
     begin_sweep(options, date, recorded, question);
     SweepOptions chosen = options.tiles;
     chosen.seed = question.seed;
-    tiles = sweep_tiles(m.request, *m.layout, legal_tiles(m.request, *m.layout), chosen);
+    tiles = sweep_tiles(m.request, *m.layout, legal_tiles(*m.layout), chosen);
     lead_with(question.pick, tiles);
   } else {
     tiles = single_tile(question);

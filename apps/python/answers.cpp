@@ -4,11 +4,16 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
 
+#include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
+#include "apps/report/json/fields.hpp"
 #include "apps/report/json/standing.hpp"
 #include "apps/report/text/text.hpp"
 #include "napkin/answers.hpp"
@@ -18,14 +23,20 @@ namespace {
 
 namespace nb = nanobind;
 
+// What Python shows has its types in its signature.
 template <class Number>
-nb::dict dict_of(const std::vector<std::pair<std::string, Number>>& numbers) {
+using Numbers = nb::typed<nb::dict, nb::str, Number>;
+template <class T>
+using Several = nb::typed<nb::tuple, T, nb::ellipsis>;
+
+template <class Number>
+Numbers<Number> dict_of(const std::vector<std::pair<std::string, Number>>& numbers) {
   nb::dict out;
   for (const auto& [name, number] : numbers) out[name.c_str()] = number;
   return out;
 }
 
-nb::dict dict_of(const TileValues& tile) {
+Numbers<std::variant<std::int64_t, std::string>> dict_of(const TileValues& tile) {
   nb::dict out;
   for (const KnobValue& knob : tile) {
     if (knob.word.empty()) {
@@ -38,37 +49,43 @@ nb::dict dict_of(const TileValues& tile) {
 }
 
 template <class T>
-nb::tuple tuple_of(const std::vector<T>& values) {
+Several<T> tuple_of(const std::vector<T>& values) {
   nb::list out;
   for (const T& value : values) out.append(nb::cast(value, nb::rv_policy::copy));
   return nb::tuple(out);
 }
 
+/// A value as Python shows it: lists as tuples, numbers by name as dicts, all else as a copy.
 template <class T>
-nb::object part_of(const std::optional<T>& part) {
-  return part ? nb::cast(*part, nb::rv_policy::copy) : nb::none();
+auto shown(const T& value) {
+  if constexpr (requires { dict_of(value); }) {
+    return dict_of(value);
+  } else if constexpr (requires { tuple_of(value); }) {
+    return tuple_of(value);
+  } else {
+    return value;
+  }
+}
+
+/// Binds a part of an answer: each of its fields is a property.
+template <class Part>
+nb::class_<Part> bind_part(nb::module_& m, const char* name) {
+  nb::class_<Part> out(m, name, report::Fields<Part>::about);
+  report::each_field<Part>([&](const auto& field) {
+    const auto get = [member = field.member](const Part& part) {
+      const auto& held = std::invoke(member, part);
+      return shown(report::held_value(held));
+    };
+    out.def_prop_ro(field.name, get, field.about);
+  });
+  return out;
 }
 
 void bind_parts(nb::module_& m) {
-  nb::class_<ViolationAnswer>(m, "ViolationAnswer", "A limit that the tile breaks.")
-      .def_ro("constraint", &ViolationAnswer::constraint)
-      .def_ro("needed", &ViolationAnswer::needed)
-      .def_ro("available", &ViolationAnswer::available);
-  nb::class_<WorkAnswer>(m, "WorkAnswer", "What is computed.")
-      .def_ro("flops", &WorkAnswer::flops, "FLOP of the contractions, two a multiply-add, of unmasked pairs.")
-      .def_ro("executed_flops", &WorkAnswer::executed_flops, "FLOP with the visited tiles in full.")
-      .def_ro("exponentials", &WorkAnswer::exponentials);
-  nb::class_<FormulaAnswer>(m, "FormulaAnswer", "H and M of the lowest staged level in the axes' names.")
-      .def_ro("transfer", &FormulaAnswer::transfer)
-      .def_ro("memory", &FormulaAnswer::memory);
-  nb::class_<CombineAnswer>(m, "CombineAnswer", "What results in parts cost, and how the parts become one.")
-      .def_ro("by", &CombineAnswer::by, "launch, adds, turns, barriers or last.")
-      .def_ro("at", &CombineAnswer::at, "The level in which the parts meet.")
-      .def_ro("parts", &CombineAnswer::parts)
-      .def_ro("steps", &CombineAnswer::steps)
-      .def_ro("load", &CombineAnswer::load, "Bytes.")
-      .def_ro("store", &CombineAnswer::store, "Bytes.")
-      .def_ro("time", &CombineAnswer::time, "Seconds; None: latencies are unknown.");
+  bind_part<ViolationAnswer>(m, "ViolationAnswer");
+  bind_part<WorkAnswer>(m, "WorkAnswer");
+  bind_part<FormulaAnswer>(m, "FormulaAnswer");
+  bind_part<CombineAnswer>(m, "CombineAnswer");
   nb::class_<BlockAnswer>(m, "BlockAnswer", "What one block takes.")
       .def_ro("registers_per_thread", &BlockAnswer::registers_per_thread)
       .def_ro("shared_memory", &BlockAnswer::shared_memory, "Bytes.")
@@ -81,111 +98,46 @@ void bind_parts(nb::module_& m) {
       .def_ro("shared_memory_limit", &OccupancyAnswer::shared_memory_limit, "Bytes.")
       .def_ro("blocks_per_sm", &OccupancyAnswer::blocks_per_sm)
       .def_ro("limited_by", &OccupancyAnswer::limited_by);
-}
-
-void bind_level(nb::module_& m) {
-  nb::class_<LevelAnswer>(m, "LevelAnswer", "One memory level below device memory: what it moves (H) and holds (M).")
-      .def_ro("name", &LevelAnswer::name)
-      .def_ro("groups", &LevelAnswer::groups, "Groups that run at this level.")
-      .def_ro("load", &LevelAnswer::load, "Bytes into the level, all groups.")
-      .def_ro("store", &LevelAnswer::store, "Bytes out of the level, all groups.")
-      .def_ro("transfer", &LevelAnswer::transfer, "H: load + store, bytes.")
-      .def_prop_ro(
-          "delivered", [](const LevelAnswer& l) { return l.delivered.get(); },
-          "Loads as the receiver's counter sees them, bytes.")
-      .def_ro("transfer_per_group", &LevelAnswer::transfer_per_group, "Bytes.")
-      .def_ro("memory_lower_bound", &LevelAnswer::memory_lower_bound, "M by the paper's rule, bytes.")
-      .def_ro("memory_live", &LevelAnswer::memory_live, "M: the largest set of values still needed, bytes.")
-      .def_ro("memory", &LevelAnswer::memory, "What the kernel allocates, bytes.")
-      .def_ro("memory_limit", &LevelAnswer::memory_limit, "Bytes; None: no limit is known.")
-      .def_ro("bandwidth", &LevelAnswer::bandwidth, "Bytes a second of the whole machine, or None.")
-      .def_ro("time", &LevelAnswer::time, "Seconds: transfer over bandwidth, or None.")
-      .def("to_dict", [](const LevelAnswer& level) { return to_python(report::json_of(std::vector{level})[0]); });
+  bind_part<LevelAnswer>(m, "LevelAnswer").def("to_dict", [](const LevelAnswer& level) {
+    return to_python(report::json_of(std::vector{level})[0]);
+  });
 }
 
 void bind_standing(nb::module_& m) {
-  nb::class_<Band>(m, "Band", "How far predictions of a class were off.")
-      .def_ro("mean", &Band::mean, "The expected time over the predicted one.")
-      .def_prop_ro("bias", &Band::bias, "The mean error with its sign; above 0: predicted too fast.")
-      .def_ro("low", &Band::low, "Eight of ten calls take from `low` to `high` times the predicted time.")
-      .def_ro("high", &Band::high)
-      .def_ro("error", &Band::error, "The mean of |found / predicted - 1|.")
-      .def_ro("rows", &Band::rows, "Times or speeds found.")
-      .def_ro("sources", &Band::sources, "That those are from.")
-      .def_ro("recorded", &Band::recorded, "Some by this project; else published by others.")
-      .def_ro("of", &Band::of, "The nearest kind that was compared: kernel, product or architecture, regime.")
-      .def_ro("wide", &Band::wide, "Why the band is wide; empty: it is of this very kind.");
+  bind_part<Band>(m, "Band");
   nb::class_<StandingAnswer>(m, "StandingAnswer", "How sure a prediction is.")
       .def_ro("by_graph", &StandingAnswer::by_graph, "The event graph's; else a bound.")
       .def_ro("basis", &StandingAnswer::basis,
               "The weakest among the numbers that matter: measured, fitted, published, derived or assumed.")
       .def_prop_ro(
-          "numbers", [](const StandingAnswer& s) { return tuple_of(s.numbers); }, "The numbers of that basis.",
-          nb::for_getter(nb::sig("def numbers(self) -> tuple[str, ...]")))
+          "numbers", [](const StandingAnswer& s) { return tuple_of(s.numbers); }, "The numbers of that basis.")
       .def_prop_ro(
           "missing", [](const StandingAnswer& s) { return tuple_of(s.missing); },
-          "Numbers without which there is no event graph.",
-          nb::for_getter(nb::sig("def missing(self) -> tuple[str, ...]")))
+          "Numbers without which there is no event graph.")
       .def_prop_ro(
           "left_out", [](const StandingAnswer& s) { return tuple_of(s.left_out); },
-          "Numbers that the machine lacks, whose effect the time is without.",
-          nb::for_getter(nb::sig("def left_out(self) -> tuple[str, ...]")))
+          "Numbers that the machine lacks, whose effect the time is without.")
       .def_ro("why", &StandingAnswer::why, "Of a bound: what else than numbers it lacks.")
       .def_ro("band", &StandingAnswer::band, "None: none is known.")
       .def_ro("unsure", &StandingAnswer::unsure, "Without a band: why none is known.")
       .def_prop_ro(
           "lines", [](const StandingAnswer& s) { return tuple_of(report::lines_of(s)); },
-          "What the command prints under \"how sure\".", nb::for_getter(nb::sig("def lines(self) -> tuple[str, ...]")));
+          "What the command prints under \"how sure\".");
 }
 
 void bind_prediction(nb::module_& m) {
-  nb::class_<PredictedAnswer>(m, "PredictedAnswer", "How long it takes and what limits it.")
-      .def_ro("cycles", &PredictedAnswer::cycles, "Clocks of the busiest SM.")
-      .def_ro("clock", &PredictedAnswer::clock, "Hertz that the card holds.")
+  bind_part<PredictedAnswer>(m, "PredictedAnswer")
       .def_ro("clock_source", &PredictedAnswer::clock_source)
-      .def_ro("power", &PredictedAnswer::power, "Watts, or None.")
-      .def_ro("time", &PredictedAnswer::time, "Seconds.")
-      .def_ro("tflops", &PredictedAnswer::tflops, "FLOP of visible pairs over time, in 10^12 a second.")
-      .def_ro("bound", &PredictedAnswer::bound, "What is in the way: a pipe, or a cycle of waits.")
-      .def_prop_ro(
-          "pipes", [](const PredictedAnswer& p) { return dict_of(p.pipes); }, "The busy fraction of each pipe.",
-          nb::for_getter(nb::sig("def pipes(self) -> dict[str, float]")))
       .def_prop_ro(
           "busy_nodes", [](const PredictedAnswer& p) { return p.nodes.busy; }, "Compute nodes (SMs) that get work.")
       .def_prop_ro(
           "all_nodes", [](const PredictedAnswer& p) { return p.nodes.all; }, "Compute nodes that there are.")
-      .def_ro("at_least", &PredictedAnswer::at_least, "A bound, not a prediction.")
       .def_prop_ro(
-          "standing", [](const PredictedAnswer& p) { return part_of(p.standing.get()); },
-          "How sure it is; None: of a runner-up.",
-          nb::for_getter(nb::sig("def standing(self) -> StandingAnswer | None")))
+          "standing", [](const PredictedAnswer& p) { return shown(p.standing.get()); },
+          "How sure it is; None: of a runner-up.")
       .def("to_dict", [](const PredictedAnswer& p) { return to_python(report::json_of(p)); });
-  nb::class_<AlternativeAnswer>(m, "AlternativeAnswer", "A runner-up.")
-      .def_prop_ro(
-          "tile", [](const AlternativeAnswer& a) { return dict_of(a.tile); },
-          nb::for_getter(nb::sig("def tile(self) -> dict[str, int | str]")))
-      .def_prop_ro(
-          "predicted", [](const AlternativeAnswer& a) -> const PredictedAnswer& { return a.predicted.get(); },
-          nb::rv_policy::reference_internal);
-}
-
-void bind_launch(nb::module_& m) {
-  nb::class_<LaunchAnswer>(m, "LaunchAnswer", "One of the launches that an algorithm is cut into.")
-      .def_prop_ro(
-          "inputs", [](const LaunchAnswer& l) { return tuple_of(l.inputs); }, "Arrays that it loads.",
-          nb::for_getter(nb::sig("def inputs(self) -> tuple[str, ...]")))
-      .def_prop_ro(
-          "outputs", [](const LaunchAnswer& l) { return tuple_of(l.outputs); }, "Arrays that it stores.",
-          nb::for_getter(nb::sig("def outputs(self) -> tuple[str, ...]")))
-      .def_prop_ro(
-          "tile", [](const LaunchAnswer& l) { return dict_of(l.tile); },
-          nb::for_getter(nb::sig("def tile(self) -> dict[str, int | str]")))
-      .def_prop_ro(
-          "levels", [](const LaunchAnswer& l) { return tuple_of(l.levels); },
-          nb::for_getter(nb::sig("def levels(self) -> tuple[LevelAnswer, ...]")))
-      .def_prop_ro(
-          "predicted", [](const LaunchAnswer& l) { return part_of(l.predicted); }, "A bound.",
-          nb::for_getter(nb::sig("def predicted(self) -> PredictedAnswer | None")));
+  bind_part<AlternativeAnswer>(m, "AlternativeAnswer");
+  bind_part<LaunchAnswer>(m, "LaunchAnswer");
 }
 
 void bind_checks(nb::module_& m) {
@@ -196,12 +148,8 @@ void bind_checks(nb::module_& m) {
       .def_ro("combine_load", &CountsAnswer::combine_load)
       .def_ro("combine_store", &CountsAnswer::combine_store);
   nb::class_<CheckAnswer>(m, "CheckAnswer", "What the interpreter counts beside what the rules predict, scaled down.")
-      .def_prop_ro(
-          "shape", [](const CheckAnswer& c) { return dict_of(c.shape); },
-          nb::for_getter(nb::sig("def shape(self) -> dict[str, int]")))
-      .def_prop_ro(
-          "tile", [](const CheckAnswer& c) { return dict_of(c.tile); },
-          nb::for_getter(nb::sig("def tile(self) -> dict[str, int]")))
+      .def_prop_ro("shape", [](const CheckAnswer& c) { return dict_of(c.shape); })
+      .def_prop_ro("tile", [](const CheckAnswer& c) { return dict_of(c.tile); })
       .def_ro("counted", &CheckAnswer::counted)
       .def_ro("predicted", &CheckAnswer::predicted)
       .def_ro("output_error", &CheckAnswer::output_error)
@@ -220,22 +168,11 @@ void bind_optimum(nb::module_& m) {
   nb::class_<OptimumAnswer::Term>(m, "OptimumTerm", "alpha memory^-beta")
       .def_ro("alpha", &OptimumAnswer::Term::alpha)
       .def_ro("beta", &OptimumAnswer::Term::beta);
-  nb::class_<OptimumAnswer::Integer>(m, "OptimumInteger", "The exact optimum of whole sizes.")
-      .def_ro("transfer", &OptimumAnswer::Integer::transfer)
-      .def_prop_ro(
-          "group", [](const OptimumAnswer::Integer& i) { return dict_of(i.group); },
-          nb::for_getter(nb::sig("def group(self) -> dict[str, int]")));
-  optimum
-      .def_prop_ro(
-          "terms", [](const OptimumAnswer& o) { return tuple_of(o.terms); },
-          nb::for_getter(nb::sig("def terms(self) -> tuple[OptimumTerm, ...]")))
+  bind_part<OptimumAnswer::Integer>(m, "OptimumInteger");
+  optimum.def_prop_ro("terms", [](const OptimumAnswer& o) { return tuple_of(o.terms); })
       .def_ro("transfer", &OptimumAnswer::transfer)
-      .def_prop_ro(
-          "group", [](const OptimumAnswer& o) { return dict_of(o.group); },
-          nb::for_getter(nb::sig("def group(self) -> dict[str, float]")))
-      .def_prop_ro(
-          "integer", [](const OptimumAnswer& o) { return part_of(o.integer.get()); },
-          nb::for_getter(nb::sig("def integer(self) -> OptimumInteger | None")))
+      .def_prop_ro("group", [](const OptimumAnswer& o) { return dict_of(o.group); })
+      .def_prop_ro("integer", [](const OptimumAnswer& o) { return shown(o.integer.get()); })
       .def_ro("formula", &OptimumAnswer::formula);
 }
 
@@ -285,28 +222,19 @@ void bind_whole(nb::class_<Answer>& c) {
           "mask", [](const Answer& a) { return to_python(report::json_of(a.head.mask)); },
           nb::for_getter(nb::sig("def mask(self) -> str | dict[str, list[int]]")))
       .def_prop_ro(
-          "shape", [](const Answer& a) { return dict_of(a.head.shape); }, "Every axis.",
-          nb::for_getter(nb::sig("def shape(self) -> dict[str, int]")))
+          "shape", [](const Answer& a) { return dict_of(a.head.shape); }, "Every axis.")
       .def_prop_ro(
-          "tile", [](const Answer& a) { return dict_of(a.head.tile); }, "Every knob; empty: nothing fits.",
-          nb::for_getter(nb::sig("def tile(self) -> dict[str, int | str]")))
+          "tile", [](const Answer& a) { return dict_of(a.head.tile); }, "Every knob; empty: nothing fits.")
+      .def_prop_ro("predicted", [](const Answer& a) { return shown(a.predicted); })
       .def_prop_ro(
-          "predicted", [](const Answer& a) { return part_of(a.predicted); },
-          nb::for_getter(nb::sig("def predicted(self) -> PredictedAnswer | None")))
-      .def_prop_ro(
-          "levels", [](const Answer& a) { return tuple_of(a.levels); }, "Top to bottom, device memory left out.",
-          nb::for_getter(nb::sig("def levels(self) -> tuple[LevelAnswer, ...]")))
-      .def_prop_ro(
-          "combine", [](const Answer& a) { return part_of(a.combine); },
-          nb::for_getter(nb::sig("def combine(self) -> CombineAnswer | None")))
+          "levels", [](const Answer& a) { return tuple_of(a.levels); }, "Top to bottom, device memory left out.")
+      .def_prop_ro("combine", [](const Answer& a) { return shown(a.combine); })
       .def_prop_ro(
           "notes", [](const Answer& a) { return tuple_of(a.notes); },
-          "What is unusual: a knob's value that the kernel may lack, a level that seems to take longer than the call.",
-          nb::for_getter(nb::sig("def notes(self) -> tuple[str, ...]")))
+          "What is unusual: a knob's value that the kernel may lack, a level that seems to take longer than the call.")
       .def_prop_ro(
           "launches", [](const Answer& a) { return tuple_of(a.launches); },
-          "Where one launch does not hold the algorithm: those that it is cut into. `levels` is their sum.",
-          nb::for_getter(nb::sig("def launches(self) -> tuple[LaunchAnswer, ...]")));
+          "Where one launch does not hold the algorithm: those that it is cut into. `levels` is their sum.");
 }
 
 void bind_query(nb::module_& m) {
@@ -314,25 +242,15 @@ void bind_query(nb::module_& m) {
                             "What a tile moves and holds at each level, how long it takes, what limits it.");
   bind_whole(c);
   c.def_ro("legal", &QueryAnswer::legal)
-      .def_prop_ro(
-          "violations", [](const QueryAnswer& a) { return tuple_of(a.violations); },
-          nb::for_getter(nb::sig("def violations(self) -> tuple[ViolationAnswer, ...]")))
+      .def_prop_ro("violations", [](const QueryAnswer& a) { return tuple_of(a.violations); })
       .def_ro("work", &QueryAnswer::work)
       .def_prop_ro(
           "formula", [](const QueryAnswer& a) -> const FormulaAnswer& { return a.formula.get(); },
           nb::rv_policy::reference_internal)
-      .def_prop_ro(
-          "optimum", [](const QueryAnswer& a) { return part_of(a.optimum.get()); },
-          nb::for_getter(nb::sig("def optimum(self) -> OptimumAnswer | None")))
-      .def_prop_ro(
-          "occupancy", [](const QueryAnswer& a) { return part_of(a.occupancy); },
-          nb::for_getter(nb::sig("def occupancy(self) -> OccupancyAnswer | None")))
-      .def_prop_ro(
-          "check", [](const QueryAnswer& a) { return part_of(a.check); },
-          nb::for_getter(nb::sig("def check(self) -> CheckAnswer | None")))
-      .def_prop_ro(
-          "compiled", [](const QueryAnswer& a) { return part_of(a.compiled); },
-          nb::for_getter(nb::sig("def compiled(self) -> CompiledAnswer | None")));
+      .def_prop_ro("optimum", [](const QueryAnswer& a) { return shown(a.optimum.get()); })
+      .def_prop_ro("occupancy", [](const QueryAnswer& a) { return shown(a.occupancy); })
+      .def_prop_ro("check", [](const QueryAnswer& a) { return shown(a.check); })
+      .def_prop_ro("compiled", [](const QueryAnswer& a) { return shown(a.compiled); });
 }
 
 void bind_select(nb::module_& m) {
@@ -341,14 +259,12 @@ void bind_select(nb::module_& m) {
   c.def_ro("found", &SelectAnswer::found, "False: nothing fits, or no bundled kernel runs there.")
       .def_ro("occupancy", &SelectAnswer::occupancy)
       .def_prop_ro(
-          "alternatives", [](const SelectAnswer& a) { return tuple_of(a.alternatives); }, "Best first.",
-          nb::for_getter(nb::sig("def alternatives(self) -> tuple[AlternativeAnswer, ...]")))
+          "alternatives", [](const SelectAnswer& a) { return tuple_of(a.alternatives); }, "Best first.")
       .def_ro("candidates", &SelectAnswer::candidates)
       .def_prop_ro(
           "legal", [](const SelectAnswer& a) { return a.legal.get(); }, "How many of the candidates are legal.")
       .def_prop_ro(
-          "rejected", [](const SelectAnswer& a) { return dict_of(a.rejected.get()); }, "Candidates by constraint.",
-          nb::for_getter(nb::sig("def rejected(self) -> dict[str, int]")))
+          "rejected", [](const SelectAnswer& a) { return dict_of(a.rejected.get()); }, "Candidates by constraint.")
       .def_prop_ro(
           "because", [](const SelectAnswer& a) { return a.because.get(); },
           "What binds, and what the runner-up loses on.");
@@ -386,10 +302,8 @@ void show_part(nb::handle type) {
 
 void bind_answers(nb::module_& module) {
   bind_parts(module);
-  bind_level(module);
   bind_standing(module);
   bind_prediction(module);
-  bind_launch(module);
   bind_checks(module);
   bind_optimum(module);
   for (const char* part :

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <tuple>
 
-#include "apps/library/question/known.hpp"
 #include "apps/library/question/on_all_cores.hpp"
 #include "apps/library/question/request.hpp"
 #include "apps/library/question/words.hpp"
+#include "apps/library/question/workspace.hpp"
 #include "apps/library/rank/evaluate.hpp"
 #include "apps/library/rank/select_tile.hpp"
 #include "solver/emit/emit.hpp"
@@ -31,13 +31,13 @@ TileText knobs_of(const Request& request, const TileText& config) {
 RankedConfig judged(const Request& request) {
   RankedConfig out;
   const SelectedTile selected = select_tile(request);
-  const KeptPlacer placer = kept_placer_of(request, *selected.layout);
+  const KeptPlacer placer = kept_placer_of(*selected.layout);
   const Placement placement = place(placer, selected.tile);
   for (const Violation& violation : placement.violations)
     out.why += (out.why.empty() ? "" : ", ") + violation.constraint;
   out.legal = placement.violations.empty();
   out.outside = !notes_of(*selected.layout).empty();
-  if (out.legal) out.time = request.known->predicted(placement.placed, placement.plan).time.value;
+  if (out.legal) out.time = selected.layout->workspace->predicted(placement.placed, placement.plan).time.value;
   return out;
 }
 

@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "model/base/error.hpp"
-#include "napkin/arguments.hpp"
+#include "napkin/ask.hpp"
 
 namespace napkin::report {
 

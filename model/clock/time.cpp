@@ -5,8 +5,8 @@
 
 #include "model/clock/graph/needs.hpp"
 #include "model/clock/time_model.hpp"
-#include "model/mapping/compile/compiled.hpp"
 #include "model/mapping/compile/ways.hpp"
+#include "model/mapping/knobs.hpp"
 #include "model/mapping/read/load.hpp"
 #include "model/resource/reuse.hpp"
 

@@ -85,8 +85,6 @@ Count rows_needed(const Diagram& diagram, AxisId axis, const Sizes& sizes) {
   return rows;
 }
 
-std::string shown(std::int64_t value) { return std::to_string(value); }
-
 /// Describes which axes belong to which array: "of Q[q,d], K[x,d]: scores of queries and keys".
 std::string described_axes(const Diagram& diagram) {
   std::vector<std::string> inputs;
@@ -138,15 +136,6 @@ Count visible_pairs(const Mask& mask, std::int64_t rows, std::int64_t columns) {
   return static_cast<std::int64_t>(pairs);
 }
 
-std::string text_of(const Mask& mask) {
-  switch (mask.kind) {
-    case Mask::Kind::none: return "none";
-    case Mask::Kind::causal: return "causal";
-    case Mask::Kind::window: return "window " + shown(mask.left) + "," + shown(mask.right);
-  }
-  return {};
-}
-
 Sizes resolve_sizes(const Diagram& diagram, const std::vector<std::pair<std::string, std::int64_t>>& given,
                     const std::string& where) {
   std::vector<std::optional<std::int64_t>> known(diagram.axes.size());
@@ -158,7 +147,7 @@ Sizes resolve_sizes(const Diagram& diagram, const std::vector<std::pair<std::str
     }
     auto& slot = known[static_cast<std::size_t>(*axis)];
     if (slot) throw Error(where, "axis '" + name + "' stands twice", "each axis once");
-    if (size < 1) throw Error(where, name + "=" + shown(size), "a whole number of at least 1");
+    if (size < 1) throw Error(where, name + "=" + std::to_string(size), "a whole number of at least 1");
     slot = size;
   }
   Sizes sizes;

@@ -7,18 +7,9 @@
 #include <vector>
 
 #include "model/diagram/diagram.hpp"
+#include "model/diagram/mask.hpp"
 
 namespace napkin {
-
-/// Row i of `rows` sees column j: causal j <= i + columns - rows (bottom-right aligned);
-/// window i + columns - rows - left <= j <= i + columns - rows + right.
-struct Mask {
-  enum class Kind { none, causal, window };
-  Kind kind = Kind::none;
-  std::int64_t left = 0;
-  std::int64_t right = 0;
-  bool operator==(const Mask&) const = default;
-};
 
 /// The columns that a row, or any row of a range, sees: [first, last). Empty where first >= last.
 struct Span {
@@ -60,16 +51,7 @@ class VisibleSpans {
 /// Returns the unmasked (row, column) pairs, exact. Throws Overflow.
 [[nodiscard]] Count visible_pairs(const Mask& mask, std::int64_t rows, std::int64_t columns);
 
-/// Writes the mask: "none", "causal", "window 128,0".
-[[nodiscard]] std::string text_of(const Mask& mask);
-
 using Sizes = std::vector<Count>;  ///< The size of each axis, by AxisId.
-
-/// The lengths of a sequence of a packed batch along the mask's rows and columns (queries and keys); 0: empty.
-struct SequenceLengths {
-  std::int64_t q = 0, x = 0;
-  bool operator==(const SequenceLengths&) const = default;
-};
 
 /// The sequences of a packed batch. The mask applies to each by itself.
 struct Packing {

@@ -8,6 +8,7 @@
 
 #include "model/base/error.hpp"
 #include "model/base/printable.hpp"
+#include "model/machine/machine.hpp"
 
 namespace napkin {
 namespace {

@@ -7,9 +7,10 @@
 #include <string_view>
 
 #include "model/base/quantity.hpp"
-#include "model/machine/machine.hpp"
 
 namespace napkin {
+
+struct Machine;
 
 /// The share of the time for which a card runs a kernel. It decides which power limit binds.
 struct CardLoad {

@@ -1,5 +1,7 @@
 #include "model/machine/vocabulary.hpp"
 
+#include "model/machine/machine.hpp"
+
 namespace napkin {
 namespace {
 

@@ -6,9 +6,9 @@
 #include <map>
 #include <string>
 
-#include "model/machine/machine.hpp"
-
 namespace napkin {
+
+struct Machine;
 
 struct Vocabulary {
   std::string node = "node", nodes = "nodes";                 ///< name of the part with the execution units

@@ -16,9 +16,6 @@ struct Tile {
   bool operator==(const Tile&) const = default;
 };
 
-/// "q=128,x=176,stages=2" as parsed pairs; words stay words.
-using TileText = std::vector<std::pair<std::string, std::string>>;
-
 /// Returns the tile's (name, value) pairs for printing: words where the knob has words.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> describe(const Mapping& mapping, const Tile& tile);
 

@@ -146,7 +146,7 @@ void add_relations(std::vector<TileRule>& rules, const Streamed& streamed, const
     rules.push_back({relation.name, knobs,
                      [left = resolve.terms(relation.left), right = resolve.terms(relation.right), when = relation.when,
                       kind = relation.kind](const Tile& tile) -> std::optional<Excess> {
-                       if (!guard_holds(when, tile)) return std::nullopt;
+                       if (!holds(when, tile)) return std::nullopt;
                        return compare(kind, product(left, tile), product(right, tile));
                      },
                      resolve.read_lengths()});

@@ -11,6 +11,28 @@ bool is_called(const Knob& knob, std::string_view level, std::string_view axis) 
          knob.name.compare(0, level.size(), level) == 0 && knob.name.compare(level.size() + 1, axis.size(), axis) == 0;
 }
 
+template <class T>
+KnobSet guards_of(const Guarded<T>& alternatives) {
+  KnobSet set = 0;
+  for (const auto& [guard, value] : alternatives) set |= knobs_of(guard);
+  return set;
+}
+
+/// Calls visit(axes) with the axes of each array and auxiliary that a variable holds.
+template <class Visit>
+void visit_held(const Streamed& streamed, const VariableMapping& variable, const Visit& visit) {
+  const auto visit_name = [&](const std::string& name) {
+    if (const auto array = streamed.diagram.find_array(name)) {
+      return visit(streamed.diagram.arrays[static_cast<std::size_t>(*array)].axes);
+    }
+    for (const Auxiliary& auxiliary : streamed.auxiliaries) {
+      if (auxiliary.name == name) visit(auxiliary.axes);
+    }
+  };
+  if (variable.of.empty()) visit_name(variable.name);
+  for (const std::string& name : variable.of) visit_name(name);
+}
+
 Value knob_value(KnobId knob) { return Value{Value::Kind::knob, 0, knob, {}}; }
 
 KnobSet knobs_of_agent(const Mapping& mapping, const Agent& agent) {
@@ -38,20 +60,6 @@ KnobSet knobs_of_axes(const Streamed& streamed, const std::vector<KnobSet>& by_a
 }
 
 }  // namespace
-
-KnobSet knobs_of(const Value& value) {
-  if (value.kind == Value::Kind::knob) return knob_bit(value.knob);
-  KnobSet set = 0;
-  if (value.kind != Value::Kind::table) return set;
-  for (const KnobId knob : value.table->knobs()) set |= knob_bit(knob);
-  return set;
-}
-
-KnobSet knobs_of(const Guard& guard) {
-  KnobSet set = 0;
-  for (const auto& [knob, values] : guard.all) set |= knob_bit(knob);
-  return set;
-}
 
 KnobSet knobs_of(const Guarded<Value>& alternatives) {
   KnobSet set = guards_of(alternatives);
@@ -93,15 +101,6 @@ std::vector<KnobSet> knobs_by_axis(const Diagram& diagram, const Mapping& mappin
   return out;
 }
 
-KnobSet knobs_of_edges(const Mapping& mapping) {
-  KnobSet set = 0;
-  for (const EdgeMapping& edge : mapping.edges) set |= knobs_of(edge.when) | knobs_of(edge.tokens);
-  for (const OperationMapping& op : mapping.operations) {
-    if (op.ahead) set |= knobs_of(*op.ahead);
-  }
-  return set;
-}
-
 KnobSet knobs_of_registers(const Streamed& streamed, const Mapping& mapping) {
   const std::vector<KnobSet> by_axis = knobs_by_axis(streamed.diagram, mapping);
   KnobSet set = 0;
@@ -130,23 +129,6 @@ KnobSet knobs_of_shared(const Streamed& streamed, const Mapping& mapping) {
     if (sharers > 1) set |= knobs_of(edge.when);
   }
   return set;
-}
-
-Count value_number(const Value& value, const Tile& tile, const Diagram& diagram, const Problem& problem) {
-  switch (value.kind) {
-    case Value::Kind::literal: return value.literal;
-    case Value::Kind::knob: return tile.values[static_cast<std::size_t>(value.knob)] + value.more;
-    case Value::Kind::axis: return problem.sizes[static_cast<std::size_t>(diagram.axis(value.axis))];
-    case Value::Kind::table: break;  // registers and counts alone, which placing fills in
-  }
-  return 0;
-}
-
-bool guard_holds(const Guard& guard, const Tile& tile) {
-  return std::all_of(guard.all.begin(), guard.all.end(), [&](const auto& term) {
-    const std::int64_t value = tile.values[static_cast<std::size_t>(term.first)];
-    return std::find(term.second.begin(), term.second.end(), value) != term.second.end();
-  });
 }
 
 const LevelMapping* block_level_of(const Mapping& mapping) {

@@ -136,7 +136,7 @@ void tiles_of_one_question(benchmark::State& state) {
   const Request request = session.request(attention(8192));
   const Layout& layout = request.layouts.front();
   std::vector<TileValues> tiles;
-  for (const Ranked& one : legal_tiles(request, layout)) tiles.push_back(values_of(*layout.mapping, one.tile));
+  for (const Ranked& one : legal_tiles(layout)) tiles.push_back(values_of(*layout.mapping, one.tile));
   const auto query = [&](std::size_t turn) {
     ask.shape = attention(8192).shape;
     ask.shape.front().second += static_cast<std::int64_t>(turn / tiles.size());

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/plans/placement_reader.hpp"
-#include "model/mapping/compile/compiled.hpp"
+#include "model/mapping/knobs.hpp"
 #include "tests/emulator/trace.hpp"
 
 namespace test_edges {

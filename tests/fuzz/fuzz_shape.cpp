@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "model/diagram/packing.hpp"
-#include "napkin/arguments.hpp"
+#include "napkin/ask.hpp"
 
 namespace {
 

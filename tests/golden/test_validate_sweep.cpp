@@ -41,13 +41,13 @@ std::size_t count(const std::vector<SweepTile>& tiles, TileRole role) {
 
 TEST_CASE("the pick first, each tile once, as many as asked for") {
   const auto m = question(256);
-  const auto all = legal_tiles(m->request, *m->layout);
+  const auto all = legal_tiles(*m->layout);
   REQUIRE(all.size() > 200);
   SweepOptions options;
   options.most = 40;
   options.random = 15;
   const auto tiles = sweep_tiles(m->request, *m->layout, all, options);
-  CHECK(tiles.front().tile == best_tile(m->request, *m->layout));
+  CHECK(tiles.front().tile == best_tile(*m->layout));
   CHECK(tiles.front().role == TileRole::selected);
   CHECK(values(tiles).size() == tiles.size());
   CHECK(count(tiles, TileRole::near_best) == 40);
@@ -66,7 +66,7 @@ TEST_CASE("the pick first, each tile once, as many as asked for") {
 
 TEST_CASE("without a cap: every legal tile within 1.5x") {
   const auto m = question(256);
-  const auto all = legal_tiles(m->request, *m->layout);
+  const auto all = legal_tiles(*m->layout);
   SweepOptions options;
   options.most = 1000000;
   options.random = 0;
@@ -79,7 +79,7 @@ TEST_CASE("without a cap: every legal tile within 1.5x") {
 
 TEST_CASE("the seed decides") {
   const auto m = question(128);
-  const auto all = legal_tiles(m->request, *m->layout);
+  const auto all = legal_tiles(*m->layout);
   SweepOptions options;
   options.most = options.random = 20;
   const auto first = sweep_tiles(m->request, *m->layout, all, options),

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "napkin/arguments.hpp"
+#include "napkin/ask.hpp"
 #include "tests/kernel/picks.hpp"
 #include "tests/kernel/program.hpp"
 #include "tests/kernel/reports.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "kernels/reference/attention_data.hpp"
-#include "napkin/arguments.hpp"
+#include "napkin/ask.hpp"
 #include "tests/kernel/program.hpp"
 
 namespace napkin::test {

@@ -23,7 +23,7 @@ struct RuledTile {
 /// Every tile that `select` searches for this question and that is legal, or that the register rule alone rejects, by
 /// at most `near` registers.
 inline void for_each_ruled(const Measurable& m, std::int64_t near, const std::function<void(const RuledTile&)>& visit) {
-  const Question question = m.request.question(*m.layout);
+  const Question question = m.layout->question();
   const Space space = space_of(question);
   const Rules rules(*question.streamed, *question.mapping, *question.machine, question.problem);
   Tile tile;

@@ -11,8 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "apps/report/record/shared.hpp"
 #include "model/mapping/read/load.hpp"
-#include "napkin/arguments.hpp"
+#include "napkin/ask.hpp"
 #include "tests/kernel/register_rule.hpp"
 
 namespace napkin::test {
@@ -79,7 +80,11 @@ inline std::vector<Verdicts> read_verdicts(const std::string& path) {
   std::ifstream file(path);
   if (!file) throw Error(path, "cannot be read", "recorded verdicts, a JSON object a line");
   std::vector<Verdicts> out;
-  for (std::string line; std::getline(file, line);) out.push_back(verdicts_of(nlohmann::json::parse(line)));
+  nlohmann::json shared;
+  for (std::string line; std::getline(file, line);) {
+    nlohmann::json row = nlohmann::json::parse(line);
+    if (report::complete_row(row, shared, path)) out.push_back(verdicts_of(row));
+  }
   return out;
 }
 

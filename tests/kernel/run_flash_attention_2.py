@@ -8,7 +8,10 @@ Shapes, masks and tiles are those of recorded rows, such as tests/measured/flash
 kernel's own. Each shape on normal values: 0.3 s of calls, then five times 20 queued launches between two events, then a
 loop of 1.2 seconds with the median power and clock that NVML reads in its later two thirds.
 """
-import argparse, json, statistics, subprocess, threading, time
+import argparse, json, pathlib, statistics, subprocess, sys, threading, time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "measured"))
+from rows import read_rows  # noqa: E402
 
 
 def pairs(values):
@@ -95,7 +98,7 @@ def main():
     options.add_argument("--program")
     options.add_argument("--gpu", default="h200-sxm")
     a = options.parse_args()
-    rows = [json.loads(line) for line in open(a.rows)]
+    rows = list(read_rows(a.rows))
     if a.predict:
         predict(a, rows)
     if a.measure:

@@ -3,10 +3,11 @@
 
   entry.py FILE.jsonl...
 """
-import json
 import os
 import re
 import sys
+
+from rows import read_rows
 
 
 def words(values):
@@ -14,8 +15,7 @@ def words(values):
 
 
 def entry(name):
-    with open(name) as file:
-        rows = [json.loads(line) for line in file if line.strip()]
+    rows = list(read_rows(name))
     found = lambda key: sorted({row[key] for row in rows if row.get(key)})
     dates, sweeps = found("date"), found("sweep")
     seeds = sorted({int(seed) for sweep in sweeps for seed in re.findall(r"seed=(\d+)$", sweep)})

@@ -10,6 +10,8 @@ import json
 import pathlib
 import sys
 
+from rows import read_rows
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 OUT = ROOT / "apps/library/judge/data/fastest.json"
@@ -28,8 +30,7 @@ def fastest_rows():
     for path in sorted(HERE.glob("*/*.jsonl")):
         if path.parent.name in PROBES:
             continue
-        for line in path.read_text().splitlines():
-            row = json.loads(line)
+        for row in read_rows(path):
             if not {"gpu", "measured", "split", "date"} <= row.keys() or row["kernel"] is None or not is_right(row["measured"]):
                 continue
             if row.get("lengths") or row["measured"]["l2"] != "warm":

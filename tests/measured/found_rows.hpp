@@ -6,12 +6,14 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/library/judge/found.hpp"
 #include "apps/library/judge/replay.hpp"
 #include "apps/report/record/published.hpp"
 #include "apps/report/record/record.hpp"
+#include "apps/report/record/shared.hpp"
 #include "model/mapping/read/load.hpp"
 
 namespace measured {
@@ -70,12 +72,21 @@ inline napkin::ValidationRow bench_row(const FoundJson& row, const BenchFile& fi
   return out;
 }
 
+inline std::vector<FoundJson> whole_rows(const std::filesystem::path& path) {
+  std::ifstream lines(path);
+  std::vector<FoundJson> out;
+  FoundJson shared;
+  for (std::string line; std::getline(lines, line);) {
+    FoundJson row = FoundJson::parse(line);
+    if (napkin::report::complete_row(row, shared, path.string())) out.push_back(std::move(row));
+  }
+  return out;
+}
+
 inline void add_bench_rows(napkin::FoundErrors& found, const std::filesystem::path& recordings) {
   for (const BenchFile& file : bench_files) {
-    std::ifstream lines(recordings / file.file);
     std::vector<napkin::ValidationRow> rows;
-    for (std::string line; std::getline(lines, line);) {
-      const FoundJson row = FoundJson::parse(line);
+    for (const FoundJson& row : whole_rows(recordings / file.file)) {
       const auto is = [&](const char* key, const char* value) { return !row.contains(key) || row[key] == value; };
       if (is("split", "held-out") && is("l2", "warm") && !time_of_bench(row).is_null())
         rows.push_back(bench_row(row, file));
@@ -108,10 +119,7 @@ inline void add_recorded_rows(napkin::FoundErrors& found, const std::filesystem:
     std::sort(paths.begin(), paths.end());
     std::vector<napkin::report::RecordedRow> rows;
     for (const std::string& path : paths) {
-      std::ifstream first(path);
-      std::string line;
-      std::getline(first, line);
-      const FoundJson row = FoundJson::parse(line);
+      const FoundJson row = whole_rows(path).front();
       if (!row.contains("command") || row["command"] != "validate" || row.contains("card")) continue;
       for (napkin::report::RecordedRow& one : napkin::report::read_rows(path, "rows")) rows.push_back(std::move(one));
     }

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/report/record/shared.hpp"
 #include "tests/golden/cli.hpp"
 #include "tests/support/layout.hpp"
 
@@ -21,11 +22,15 @@ using cli::Json;
 
 inline const std::filesystem::path root = NAPKIN_SOURCE_DIR "/tests/measured";
 
-/// Of a file by its path in tests/measured: "edges/products_beyond_the_array.jsonl".
+/// Reads a file by its path in tests/measured: "edges/products_beyond_the_array.jsonl".
 inline std::vector<Json> rows_of(const std::string& file) {
   std::istringstream lines(cli::contents((root / file).string()));
   std::vector<Json> out;
-  for (std::string line; std::getline(lines, line);) out.push_back(cli::parse(line));
+  Json shared;
+  for (std::string line; std::getline(lines, line);) {
+    Json row = cli::parse(line);
+    if (napkin::report::complete_row(row, shared, file)) out.push_back(std::move(row));
+  }
   return out;
 }
 

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "model/resource/resources.hpp"
-#include "napkin/arguments.hpp"
+#include "napkin/ask.hpp"
 #include "solver/space/constraints.hpp"
 #include "tests/measured/row.hpp"
 #include "tests/support/layout.hpp"

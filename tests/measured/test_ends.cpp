@@ -1,11 +1,10 @@
 // What lies between two tiles of attention_sm90, piece by piece: recorded marks of a variant of the kernel beside the
 // event graph's blocks. Tiles without a mask, each of 16 chunks (26 at d = 256).
 #include <map>
-#include <sstream>
 #include <string>
 
 #include "model/clock/launch/launch.hpp"
-#include "tests/golden/cli.hpp"
+#include "tests/measured/row.hpp"
 #include "tests/support/layout.hpp"
 
 namespace test_ends {
@@ -16,8 +15,6 @@ using namespace napkin::test;
 namespace {
 
 using cli::Json;
-
-const std::string file = NAPKIN_SOURCE_DIR "/tests/measured/ends/tile_ends.jsonl";
 
 /// Clocks from one tile's end to the next one's, the mean over the warpgroups, and without its loop.
 struct TileClocks {
@@ -64,9 +61,7 @@ TileClocks predicted(const Json& row) {
 
 TEST_CASE("a tile's ends and the whole of it, as marks in the kernel read them") {
   int rows = 0;
-  std::istringstream lines(cli::contents(file));
-  for (std::string line; std::getline(lines, line);) {
-    const Json row = cli::parse(line);
+  for (const Json& row : measured::rows_of("ends/tile_ends.jsonl")) {
     if (row["mask"] != "none") continue;
     ++rows;
     const TileClocks m = measured(row), p = predicted(row);
@@ -85,9 +80,7 @@ TEST_CASE(
     "the third chunk of a masked tile is waited for where two stages hold two, and the first touch of the diagonal "
     "says how long") {
   std::map<std::string, Json> rows;
-  std::istringstream lines(cli::contents(NAPKIN_SOURCE_DIR "/tests/measured/ends/diagonal.jsonl"));
-  for (std::string line; std::getline(lines, line);) {
-    const Json row = cli::parse(line);
+  for (const Json& row : measured::rows_of("ends/diagonal.jsonl")) {
     const auto text = [&](const char* knob) { return row["tile"][knob].get<std::string>(); };
     rows[row["mask"].get<std::string>() + std::to_string(row["shape"]["q"].get<int>()) + " x" + text("x") + " stages " +
          text("stages") + " q_stages " + text("q_stages")] = row;

@@ -3,9 +3,8 @@
 
 #include <algorithm>
 #include <map>
-#include <sstream>
 
-#include "tests/golden/cli.hpp"
+#include "tests/measured/row.hpp"
 
 namespace test_inputs {
 
@@ -18,10 +17,8 @@ using cli::pairs;
 using Rows = std::map<std::string, std::map<std::string, Json>>;
 
 Rows rows_of(const std::string& file) {
-  std::istringstream lines(cli::contents(NAPKIN_SOURCE_DIR "/tests/measured/inputs/" + file));
   Rows rows;
-  for (std::string line; std::getline(lines, line);) {
-    const Json row = cli::parse(line);
+  for (const Json& row : measured::rows_of("inputs/" + file)) {
     rows[pairs(row["shape"]) + " " + row["mask"].get<std::string>()].emplace(row["inputs"].get<std::string>(), row);
   }
   return rows;

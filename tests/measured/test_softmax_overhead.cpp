@@ -6,11 +6,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <sstream>
 
 #include "model/clock/roofline/load.hpp"
 #include "model/clock/run/overhead.hpp"
-#include "tests/golden/cli.hpp"
+#include "tests/measured/row.hpp"
 #include "tests/support/layout.hpp"
 
 namespace test_softmax_overhead {
@@ -41,10 +40,8 @@ double overhead_for(double share, const std::string& overlap, DType type, std::i
 
 /// Share of the tensor cores in the cycles of the best recorded tile with that overlap: long sequences, no mask.
 double best_share(std::int64_t d, const std::string& within, const std::string& between, int warpgroups) {
-  std::istringstream lines(cli::contents(NAPKIN_SOURCE_DIR "/tests/measured/overlaps/one_and_two_warpgroups.jsonl"));
   double best = 0;
-  for (std::string line; std::getline(lines, line);) {
-    const Json row = cli::parse(line);
+  for (const Json& row : measured::rows_of("overlaps/one_and_two_warpgroups.jsonl")) {
     const Json &shape = row["shape"], &tile = row["tile"];
     if (row["mask"] != "none" || shape["d"] != d || shape["x"] != 16384 || row["measured"]["cycles"].is_null())
       continue;

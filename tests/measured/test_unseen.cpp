@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <sstream>
 
 #include "tests/measured/row.hpp"
 
@@ -16,12 +15,7 @@ using cli::pairs;
 
 const std::string folder = NAPKIN_SOURCE_DIR "/tests/measured/unseen/";
 
-std::vector<Json> rows_of(const std::string& file) {
-  std::istringstream lines(cli::contents(folder + file));
-  std::vector<Json> rows;
-  for (std::string line; std::getline(lines, line);) rows.push_back(cli::parse(line));
-  return rows;
-}
+std::vector<Json> rows_of(const std::string& file) { return measured::rows_of("unseen/" + file); }
 
 /// Of the rows within 1.5x of the best of their sweep.
 struct Held {

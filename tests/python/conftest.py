@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import random
 import subprocess
 import sys
@@ -12,6 +13,14 @@ import napkin
 
 #: Of what tests draw at random: another in every run.
 SEED = int(os.environ.get("NAPKIN_SEED", random.SystemRandom().randrange(2**32)))
+
+
+def read_rows(path):
+    """The rows of a recorded file, by the reader beside it (tests/measured/rows.py)."""
+    sys.path.insert(0, str(pathlib.Path(path).parent.parent))
+    import rows
+
+    return list(rows.read_rows(path))
 
 
 @pytest.fixture(scope="session")

@@ -2,20 +2,19 @@
 (tests/measured/prune), ranked with today's model."""
 
 import collections
-import json
 import pathlib
 
 import pytest
 
 import napkin
+from conftest import read_rows
 
 ROWS = pathlib.Path(__file__).resolve().parents[1] / "measured/prune/triton.jsonl"
 
 
 def sweeps():
     found = collections.defaultdict(list)
-    for line in ROWS.read_text().splitlines():
-        row = json.loads(line)
+    for row in read_rows(ROWS):
         found[row["kernel"], row["algorithm"], tuple(row["shape"].items()), row["mask"]].append(row)
     return found
 

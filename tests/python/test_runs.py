@@ -5,6 +5,8 @@ import pathlib
 
 import pytest
 
+from conftest import read_rows
+
 RECORDED = pathlib.Path(__file__).resolve().parents[1] / "measured/peers/triton.jsonl"
 
 
@@ -13,7 +15,7 @@ def test_the_regret_of_recorded_sweeps():
     """Predicted before it was measured, by the program's own rules: the times are those of a recorded sweep."""
     import run_triton_prune as run
 
-    recorded = [json.loads(line) for line in RECORDED.read_text().splitlines()]
+    recorded = read_rows(RECORDED)
     shapes = {json.dumps([row["shape"], row["mask"]]) for row in recorded if row["shape"]["d"] == 128 and row["shape"]["q"] == 8192}
     assert len(shapes) == 2
     for shape, mask in map(json.loads, shapes):

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/report/record/shared.hpp"
 #include "kernels/jit/cache.hpp"
 #include "kernels/jit/sha256.hpp"
 #include "model/base/error.hpp"
@@ -55,8 +56,10 @@ inline std::vector<MachineCode> read_machine_code(const std::string& path) {
   std::ifstream file(path);
   if (!file) throw Error(path, "cannot be read");
   std::vector<MachineCode> out;
+  nlohmann::json shared;
   for (std::string line; std::getline(file, line);) {
-    const auto row = nlohmann::json::parse(line);
+    auto row = nlohmann::json::parse(line);
+    if (!report::complete_row(row, shared, path)) continue;
     out.push_back({{row.at("source"), row.at("architecture"), row.at("expression")},
                    row.at("code"),
                    row.at("instructions"),

@@ -14,6 +14,7 @@
 
 #include "model/base/error.hpp"
 #include "model/base/library.hpp"
+#include "model/machine/machine.hpp"
 
 namespace napkin {
 namespace band {  // bands' own words

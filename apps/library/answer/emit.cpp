@@ -40,7 +40,7 @@ std::string text_in(const std::string& form, const Request& request, const Ranki
     for (const Ranked& ranked : ranking.selection().ranked) tiles.push_back(ranked.tile);
     return form == "fa4" ? emit_fa4(mapping, tiles, about) : emit_triton(mapping, tiles, about);
   }
-  const Placer placer = placer_of(request, ranking.layout());
+  const Placer placer = placer_of(ranking.layout());
   const Placement placement = place(placer, tile);
   return emit_cpp(placement.placed, placement.plan);
 }

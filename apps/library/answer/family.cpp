@@ -98,10 +98,10 @@ class Grid {
   [[nodiscard]] std::optional<PredictedAnswer> predicted(std::size_t i, const Candidate& candidate) {
     const Layout* layout = layout_of(i, candidate);
     if (layout == nullptr) return std::nullopt;
-    const Placement placement = place(placer_of(*points_[i].request, *layout), candidate.tile);
+    const Placement placement = place(placer_of(*layout), candidate.tile);
     if (!placement.violations.empty()) return std::nullopt;
     if (layout->ideal) return bound_of(placement.placed);
-    return answer_of(napkin::predicted(*points_[i].request, *layout, placement));
+    return answer_of(napkin::predicted(*layout, placement));
   }
   /// Returns seconds; infinite where the tile does not fit.
   [[nodiscard]] double time_of(std::size_t i, const Candidate& candidate) {

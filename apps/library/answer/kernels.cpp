@@ -11,8 +11,8 @@
 namespace napkin {
 namespace {
 
-KernelAnswer answer_of(const Request& request, const Layout& layout) {
-  const Ranking ranking(request, layout);
+KernelAnswer answer_of(const Layout& layout) {
+  const Ranking ranking(layout);
   KernelAnswer answer;
   answer.kernel = layout.mapping->name;
   answer.bundled = layout.bundled();
@@ -32,7 +32,7 @@ std::vector<KernelAnswer> Session::kernels(const Ask& ask) const {
   Request request = state_->kernels(ask);
   std::vector<KernelAnswer> answers(request.layouts.size());
   at_shape([&] {
-    const auto rank = [&](std::size_t i) { answers[i] = answer_of(request, request.layouts[i]); };
+    const auto rank = [&](std::size_t i) { answers[i] = answer_of(request.layouts[i]); };
     on_all_cores(answers.size(), rank, 1);
   });
   std::stable_sort(answers.begin(), answers.end(), [](const KernelAnswer& a, const KernelAnswer& b) {

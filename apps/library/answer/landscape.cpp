@@ -16,10 +16,7 @@ constexpr std::size_t most_cells = 250;  // of all beyond the first: each cell r
 /// The knobs of one layout with the user's --tile set aside.
 class Tiles {
  public:
-  Tiles(const Request& request, const Layout& layout, const Tile& chosen)
-      : request_(request), layout_(layout), chosen_(chosen) {
-    layout_.fixed.clear();
-  }
+  Tiles(const Layout& layout, const Tile& chosen) : layout_(layout), chosen_(chosen) { layout_.fixed.clear(); }
 
   [[nodiscard]] const Knob& knob(std::size_t k) const { return layout_.mapping->knobs[k]; }
   [[nodiscard]] std::size_t knobs() const { return layout_.mapping->knobs.size(); }
@@ -42,7 +39,7 @@ class Tiles {
   [[nodiscard]] LandscapeCell best(const std::vector<std::pair<std::size_t, std::int64_t>>& fixed) const {
     Layout layout = layout_;
     for (const auto& [k, value] : fixed) layout.fixed.emplace_back(static_cast<KnobId>(k), value);
-    const Ranking ranking(request_, layout);
+    const Ranking ranking(layout);
     LandscapeCell cell;
     cell.chosen = std::all_of(fixed.begin(), fixed.end(), [&](const auto& f) { return chosen(f.first) == f.second; });
     if (ranking.empty()) {
@@ -55,7 +52,6 @@ class Tiles {
   }
 
  private:
-  const Request& request_;
   Layout layout_;
   const Tile& chosen_;
 };
@@ -110,11 +106,10 @@ LandscapeAnswer landscape_of(const Tiles& tiles, std::size_t a, std::size_t b) {
 
 }  // namespace
 
-std::vector<LandscapeAnswer> landscapes_of(const Request& request, const Layout& layout, const Tile& chosen,
-                                           std::size_t most) {
+std::vector<LandscapeAnswer> landscapes_of(const Layout& layout, const Tile& chosen, std::size_t most) {
   std::vector<LandscapeAnswer> out;
   if (layout.ideal) return out;
-  const Tiles tiles(request, layout, chosen);
+  const Tiles tiles(layout, chosen);
   const std::vector<std::size_t> order = by_effect(tiles);
   std::size_t cells = 0;
   for (std::size_t later = 1; later < order.size(); ++later) {

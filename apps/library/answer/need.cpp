@@ -107,15 +107,14 @@ Goal goal_of(const NeedAsk& ask) {
 /// Today's fastest kernel, timed on other machines. Keeps the tiles that were fastest on one of them.
 class Kernel {
  public:
-  Kernel(const Request& request, const Layout& layout, const Goal& goal)
-      : request_(request), layout_(layout), goal_(goal) {}
+  Kernel(const Layout& layout, const Goal& goal) : layout_(layout), goal_(goal) {}
 
   /// Returns the fastest of the tiles known so far; nothing where none is legal there.
   [[nodiscard]] std::optional<Prediction> on(const Machine& machine) {
     std::optional<Prediction> best;
     if (!can_run(machine)) return best;
-    const Request other = with(machine);
-    const Placer placer = placer_of(other, layout_);
+    const Layout other = with(machine);
+    const Placer placer = placer_of(other);
     for (const Tile& tile : tiles_) {
       const Placement placement = place(placer, tile);
       if (!layout_.ideal && !placement.violations.empty()) continue;
@@ -128,8 +127,8 @@ class Kernel {
   /// Adds the tiles, out of all, that rank first on that machine.
   void choose_on(const Machine& machine, int top = 1) {
     if (layout_.ideal) return;
-    const Request other = with(machine);
-    const Question question = other.question(layout_);
+    const Layout other = with(machine);
+    const Question question = other.question();
     Tables tables;
     Selection selection = Selector(question, tables).rank(top);
     for (Ranked& one : selection.ranked) add(std::move(one.tile));
@@ -141,12 +140,9 @@ class Kernel {
   [[nodiscard]] const Goal& goal() const { return goal_; }
 
  private:
-  [[nodiscard]] Request with(const Machine& machine) const {
-    Request other = request_;
-    other.machine = std::make_shared<const Machine>(machine);
-    return other;
+  [[nodiscard]] Layout with(const Machine& machine) const {
+    return layout_.on(std::make_shared<const Machine>(machine));
   }
-  const Request& request_;
   const Layout& layout_;
   const Goal& goal_;
   std::vector<Tile> tiles_;
@@ -316,9 +312,8 @@ const Varied& number_of(const std::vector<Varied>& all, const std::string& name,
 }
 
 /// Tabulates the need for half to twice the second number, in steps of the root of two.
-NeedLine line_of(const Request& request, const Layout& layout, const Goal& goal, const NeedAsk& ask,
-                 const std::vector<Tile>& tiles) {
-  const Machine& machine = *request.machine;
+NeedLine line_of(const Layout& layout, const Goal& goal, const NeedAsk& ask, const std::vector<Tile>& tiles) {
+  const Machine& machine = *layout.machine;
   const auto all = varied_numbers(machine);
   const Varied &name = number_of(all, ask.line->first, machine), &along = number_of(all, ask.line->second, machine);
   if (name.name == along.name) throw Error("--line", "names " + name.name + " twice", "two numbers");
@@ -329,7 +324,7 @@ NeedLine line_of(const Request& request, const Layout& layout, const Goal& goal,
         const double factor = std::pow(2.0, (static_cast<double>(i) - 2) / 2);
         const Machine other = scaled(machine, along, factor);
         const auto numbers = numbers_of(other);
-        Kernel kernel(request, layout, goal);
+        Kernel kernel(layout, goal);
         for (const Tile& tile : tiles) kernel.add(tile);
         kernel.choose_on(other);
         NeedLine::Point& point = out.points[i];
@@ -350,10 +345,10 @@ void sort_rows(std::vector<NeedRow>& rows) {
   std::stable_sort(rows.begin(), rows.end(), [&](const NeedRow& a, const NeedRow& b) { return change(a) < change(b); });
 }
 
-std::vector<Tile> todays_tiles(const Request& request, const Layout& layout, const Tile& first) {
+std::vector<Tile> todays_tiles(const Layout& layout, const Tile& first) {
   std::vector<Tile> out{first};
   if (layout.ideal) return out;
-  Ranking ranking(request, layout);
+  Ranking ranking(layout);
   ranking.rank(first_tiles);
   for (const Ranked& one : ranking.selection().ranked) out.push_back(one.tile);
   return out;
@@ -368,8 +363,8 @@ NeedAnswer need_answer(const Request& request, const NeedAsk& ask) {
     const Layout& layout = *selected.layout;
     if (!selected.fits && !layout.ideal) throw Error("--gpu", "no tile of " + layout.mapping->name + " fits there", "");
     const std::vector<Varied> numbers = chosen_numbers(*request.machine, ask);
-    const std::vector<Tile> tiles = todays_tiles(request, layout, selected.tile);
-    Kernel today(request, layout, goal);
+    const std::vector<Tile> tiles = todays_tiles(layout, selected.tile);
+    Kernel today(layout, goal);
     for (const Tile& tile : tiles) today.add(tile);
     const auto prediction = today.on(*request.machine);
     if (!prediction)
@@ -387,7 +382,7 @@ NeedAnswer need_answer(const Request& request, const NeedAsk& ask) {
     on_all_cores(
         numbers.size(),
         [&](std::size_t i) {
-          Kernel kernel(request, layout, goal);
+          Kernel kernel(layout, goal);
           for (const Tile& tile : tiles) kernel.add(tile);
           rows[i] = Along(kernel, *request.machine, numbers[i]).row();
         },
@@ -396,7 +391,7 @@ NeedAnswer need_answer(const Request& request, const NeedAsk& ask) {
       if (row) out.rows.push_back(*std::move(row));
     }
     sort_rows(out.rows);
-    if (ask.line) out.line = line_of(request, layout, goal, ask, tiles);
+    if (ask.line) out.line = line_of(layout, goal, ask, tiles);
     return out;
   });
 }

@@ -42,7 +42,7 @@ void explain_levels(QueryAnswer& answer) {
 }
 
 QueryAnswer answer_of(const Request& request, const Layout& layout, const Tile& tile) {
-  const KeptPlacer placer = kept_placer_of(request, layout);
+  const KeptPlacer placer = kept_placer_of(layout);
   const Placement placement = place(placer, tile);
   QueryAnswer answer;
   answer.head = head_of(request, layout, &tile);
@@ -52,7 +52,7 @@ QueryAnswer answer_of(const Request& request, const Layout& layout, const Tile& 
   Hertz clock = clock_of(*request.machine);
   if (!request.abstract()) {
     answer.predicted =
-        layout.ideal ? bound_of(placement.placed) : std::optional(answer_of(predicted(request, layout, placement)));
+        layout.ideal ? bound_of(placement.placed) : std::optional(answer_of(predicted(layout, placement)));
     if (answer.predicted) {
       clock = Hertz(answer.predicted->clock);
       answer.predicted->standing = standing_of(request, layout, tile);
@@ -60,7 +60,7 @@ QueryAnswer answer_of(const Request& request, const Layout& layout, const Tile& 
     answer.notes = notes_of(layout);
     for (std::string& note : launch_notes(placement.placed)) answer.notes.push_back(std::move(note));
   }
-  answer.levels = levels_of(request, layout, placement.placed, clock, Rereads::spread);
+  answer.levels = levels_of(layout, placement.placed, clock, Rereads::spread);
   explain_levels(answer);
   if (!request.abstract()) answer.occupancy = answer_of(placement.plan);
   answer.combine = combine_of(placement.placed, request.abstract() ? Hertz(0) : clock);
@@ -96,7 +96,7 @@ void make_cut(const Request& request, QueryAnswer& answer) {
 /// block, there are 101,376".
 void add_other_settings(const Request& request, const SelectedTile& selected, QueryAnswer& answer) {
   const Mapping& mapping = *selected.layout->mapping;
-  for (const OtherSetting& other : other_settings(request, *selected.layout, selected.tile)) {
+  for (const OtherSetting& other : other_settings(*selected.layout, selected.tile)) {
     const Knob& knob = mapping.knobs[static_cast<std::size_t>(other.knob)];
     const std::string value =
         knob.words.empty() ? std::to_string(other.value) : knob.words[static_cast<std::size_t>(other.value)];

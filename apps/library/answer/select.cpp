@@ -16,14 +16,14 @@ namespace {
 
 /// Adds the bytes that the best tile moves and holds.
 void add_best(const Request& request, const Ranking& ranking, SelectAnswer& answer) {
-  const KeptPlacer placer = kept_placer_of(request, ranking.layout());
+  const KeptPlacer placer = kept_placer_of(ranking.layout());
   const PlacedDiagram placed = placer->place(ranking.best().tile);
   answer.predicted =
       ranking.layout().ideal ? bound_of(placed) : std::optional(answer_of(ranking.predicted(ranking.best().tile)));
   if (answer.predicted) answer.predicted->standing = standing_of(request, ranking.layout(), ranking.best().tile);
   const Hertz clock = answer.predicted ? Hertz(answer.predicted->clock) : clock_of(*request.machine);
   answer.work = work_answer(placed);
-  answer.levels = levels_of(request, ranking.layout(), placed, clock, Rereads::counted);
+  answer.levels = levels_of(ranking.layout(), placed, clock, Rereads::counted);
   answer.combine = combine_of(placed, clock);
   for (std::string& note : launch_notes(placed)) answer.notes.push_back(std::move(note));
   answer.occupancy = answer_of(plan(placed));
@@ -106,7 +106,7 @@ void add_reasons(const std::shared_ptr<const Kept>& kept, SelectAnswer& answer) 
 WorkAnswer work_of_any(const Request& request, const Layout& layout) {
   Tile any;
   for (const Knob& knob : layout.mapping->knobs) any.values.push_back(knob.domain.front());
-  const PlacedDiagram placed = placer_of(request, layout).place(any);
+  const PlacedDiagram placed = placer_of(layout).place(any);
   (void)levels_of(placed, clock_of(*request.machine));
   return work_answer(placed);
 }

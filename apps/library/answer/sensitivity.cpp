@@ -26,29 +26,26 @@ using Changed = std::function<Prediction(double factor)>;
 /// A tile of a request that can be predicted on other machines and by other mappings.
 class Subject {
  public:
-  Subject(const Request& request, const SelectedTile& selected) : request_(request), selected_(selected) {}
+  explicit Subject(const SelectedTile& selected) : selected_(selected) {}
 
-  [[nodiscard]] Prediction predicted() const { return of(request_, *selected_.layout); }
+  [[nodiscard]] Prediction predicted() const { return of(*selected_.layout); }
   [[nodiscard]] Prediction on(Machine machine) const {
-    Request other = request_;
-    other.machine = std::make_shared<const Machine>(std::move(machine));
-    return of(other, *selected_.layout);
+    return of(selected_.layout->on(std::make_shared<const Machine>(std::move(machine))));
   }
   [[nodiscard]] Prediction by(Mapping mapping) const {
     Layout other = *selected_.layout;
     other.mapping = std::make_shared<const Mapping>(std::move(mapping));
-    return of(request_, other);
+    return of(other);
   }
-  [[nodiscard]] const Machine& machine() const { return *request_.machine; }
+  [[nodiscard]] const Machine& machine() const { return *selected_.layout->machine; }
   [[nodiscard]] const Mapping& mapping() const { return *selected_.layout->mapping; }
 
  private:
-  [[nodiscard]] Prediction of(const Request& request, const Layout& layout) const {
-    const Placer placer = placer_of(request, layout);
+  [[nodiscard]] Prediction of(const Layout& layout) const {
+    const Placer placer = placer_of(layout);
     const Placement placement = place(placer, selected_.tile);
     return predict(placement.placed, placement.plan);
   }
-  const Request& request_;
   const SelectedTile& selected_;
 };
 
@@ -139,7 +136,7 @@ void add_counts(const Subject& subject, const Prediction& today, SensitivityAnsw
 SensitivityAnswer sensitivity_answer(const Request& request) {
   return at_shape([&] {
     const SelectedTile selected = select_tile(request);
-    const Subject subject(request, selected);
+    const Subject subject(selected);
     const Prediction today = subject.predicted();
     SensitivityAnswer answer;
     answer.head = head_of(request, *selected.layout, &selected.tile);

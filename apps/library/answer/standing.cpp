@@ -6,15 +6,15 @@
 #include <string_view>
 #include <utility>
 
-#include "apps/library/question/known.hpp"
 #include "apps/library/question/on_all_cores.hpp"
+#include "apps/library/question/workspace.hpp"
 #include "apps/library/rank/evaluate.hpp"
 #include "apps/library/rank/kind.hpp"
 #include "apps/library/rank/select_kernel.hpp"
 #include "model/base/library.hpp"
 #include "model/clock/graph/needs.hpp"
 #include "model/machine/numbers.hpp"
-#include "model/mapping/compile/compiled.hpp"
+#include "model/mapping/knobs.hpp"
 #include "model/mapping/read/load.hpp"
 
 namespace napkin {
@@ -33,14 +33,14 @@ struct TimedTile {
 
   template <class Use>
   auto placed(const std::shared_ptr<const Machine>& machine, Use&& use) const {
-    Request other = request;
-    other.machine = machine;
-    const Placer placer = placer_of(other, layout);
+    const Layout other = layout.on(machine);
+    const Placer placer = placer_of(other);
     return use(place(placer, tile));
   }
   [[nodiscard]] double seconds_on(Machine machine) const {
     return placed(std::make_shared<const Machine>(std::move(machine)), [&](const Placement& p) {
-      if (!layout.ideal) return request.known->predicted(p.placed, p.plan).time.value;  // most numbers leave the graph
+      if (!layout.ideal)
+        return layout.workspace->predicted(p.placed, p.plan).time.value;  // most numbers leave the graph
       const auto least = least_time(p.placed);
       return least ? least->time.value : 0.0;
     });
@@ -113,7 +113,7 @@ void add_band(const TimedTile& subject, const PlacedDiagram& placed, const Plan&
     out.unsure = "how far calls are above a bound was not compared";
     return;
   }
-  const Prediction prediction = subject.request.known->predicted(placed, plan);
+  const Prediction prediction = subject.layout.workspace->predicted(placed, plan);
   PredictionKind kind = kind_of(subject.request, subject.layout, placed, prediction);
   kind.own_mapping = subject.own_mapping, kind.own_machine = subject.own_machine;
   kind.burst = subject.burst;
@@ -155,7 +155,8 @@ Later<std::optional<StandingAnswer>> standing_of(const Request& request, const L
   subject->request.ask = {};  // its callbacks belong to the caller
   // The table of an ideal mapping serves one shape and takes some 10 MB: the answers that a Session keeps must not
   // keep it.
-  if (layout.ideal) subject->request.known = make_known();
+  subject->request.layouts.clear();
+  if (layout.ideal) subject->layout.workspace = make_workspace();
   return Later<std::optional<StandingAnswer>>([subject] { return std::optional(found(*subject)); });
 }
 

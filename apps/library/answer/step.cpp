@@ -40,7 +40,7 @@ struct PlacedQuestion {
   explicit PlacedQuestion(Request asked, SelectedTile (*select)(const Request&))
       : request(std::move(asked)),
         selected(select(request)),
-        placement(place(placer_of(request, *selected.layout), selected.tile)),
+        placement(place(placer_of(*selected.layout), selected.tile)),
         launch(placement.placed, placement.plan) {}
 };
 
@@ -79,9 +79,9 @@ StepSetting setting_of(const Session& session, const StepAsk& ask, const Machine
 }
 
 /// Returns true if the question's tile can be timed at any clock.
-bool may_be_timed(const Request& request, const SelectedTile& selected) {
+bool may_be_timed(const SelectedTile& selected) {
   if (!selected.fits || selected.layout->ideal) return false;
-  const Placement placement = place(placer_of(request, *selected.layout), selected.tile);
+  const Placement placement = place(placer_of(*selected.layout), selected.tile);
   return placement.violations.empty() && has_event_graph(placement.placed);
 }
 
@@ -127,9 +127,8 @@ void add_question(const StepSetting& setting, const StepEntry& entry, StepLaunch
   Request request = setting.session.request(ask);
   at_shape([&] {
     const SelectedTile selected = select_tile(request);
-    if (!may_be_timed(request, selected)) return add_bound(setting, ask, out);
-    const Prediction alone =
-        predicted(request, *selected.layout, place(placer_of(request, *selected.layout), selected.tile));
+    if (!may_be_timed(selected)) return add_bound(setting, ask, out);
+    const Prediction alone = predicted(*selected.layout, place(placer_of(*selected.layout), selected.tile));
     out.question = std::make_unique<PlacedQuestion>(std::move(request), select_tile);
     const PlacedQuestion& question = *out.question;
     const PlacedDiagram& placed = question.placement.placed;

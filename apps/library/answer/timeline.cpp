@@ -18,7 +18,7 @@ TimelineAnswer timeline_answer(const Request& request, const Layout& layout, con
                          ? ", and no kernel is known that runs " + request.ask.algorithm + " on " + request.ask.gpu
                          : std::string()),
                 "a kernel with edges (napkin list kernels), or a GPU that one runs on");
-  const Placer placer = placer_of(request, layout);
+  const Placer placer = placer_of(layout);
   const PlacedDiagram placed = placer.place(tile);
   TimelineAnswer out;
   out.head = head_of(request, layout, &tile);

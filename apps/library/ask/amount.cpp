@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "model/base/count.hpp"
-#include "napkin/arguments.hpp"
+#include "napkin/ask.hpp"
 
 namespace napkin {
 namespace {

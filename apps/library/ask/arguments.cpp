@@ -1,4 +1,4 @@
-#include "napkin/arguments.hpp"
+#include "napkin/ask.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -55,9 +55,9 @@ std::string refusal_of(const Ask& ask) {
   constexpr std::int64_t most_tiles = 4096;  // looked at
   const Request request = default_session().request(ask);
   const Layout& layout = request.layouts.front();
-  const Question question = request.question(layout);
+  const Question question = layout.question();
   const Space space = space_of(question);
-  const Placer placer = placer_of(request, layout);
+  const Placer placer = placer_of(layout);
   std::optional<Placement> best;
   Tile tile;
   for (std::int64_t rank = 0; rank < std::min(space.candidates.get(), most_tiles); ++rank) {
@@ -98,7 +98,7 @@ class Selected {
       : request_(request_for(ask, knobs)), ranking_(select_kernel(request_, tiles_tried)) {
     if (!ranking_.layout().bundled()) throw Error(ask.algorithm, no_kernel(ask), "other sizes or another type");
     if (ranking_.empty()) throw Error(ask.algorithm, ranking_.nothing_fits(), "other sizes");
-    placer_.emplace(placer_of(request_, ranking_.layout()));
+    placer_.emplace(placer_of(ranking_.layout()));
     placed_ = placer_->place(ranking_.best().tile);
   }
   ~Selected() = default;
@@ -320,7 +320,7 @@ std::string attention_backward_refusal(const std::string& gpu, DType dtype, std:
   const Ask ask = ask_of(args, gpu);
   const Request request = default_session().request(ask);
   const Layout& layout = request.layouts.front();
-  return layout.bundled() && fits(request, layout) ? "" : no_kernel(ask);
+  return layout.bundled() && fits(layout) ? "" : no_kernel(ask);
 }
 
 std::string profile_of_device(int device) {

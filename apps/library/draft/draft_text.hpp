@@ -6,7 +6,7 @@
 
 #include "apps/library/draft/draft.hpp"
 #include "kernels/sass/census.hpp"
-#include "napkin/arguments.hpp"
+#include "napkin/ask.hpp"
 
 namespace napkin {
 

@@ -106,7 +106,7 @@ std::vector<SweepTile> expert_tiles(const Request& request, const Layout& layout
     if (!applies(expert, request, layout)) continue;
     const auto fixed = layout_of(expert, layout);
     if (!fixed) continue;
-    if (auto tile = best_tile(request, *fixed)) out.push_back({std::move(*tile), TileRole::expert, expert.source});
+    if (auto tile = best_tile(*fixed)) out.push_back({std::move(*tile), TileRole::expert, expert.source});
   }
   return out;
 }

@@ -127,7 +127,7 @@ void ask_tile(TileText tile_text, const Machine& machine, PublishedAnswer& answe
   const Tile tile = select_tile(measurable->request).tile;
   const Placement placement = place(*measurable->placer, tile);
   check_legal(placement.violations, answer.row());
-  const Prediction prediction = predicted(measurable->request, layout, placement);
+  const Prediction prediction = predicted(layout, placement);
   answer.gpu = measurable->request.machine->name;
   answer.architecture = measurable->request.machine->architecture;
   answer.kernel = layout.mapping->name;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "apps/library/question/known.hpp"
+#include "apps/library/question/workspace.hpp"
 #include "apps/library/rank/evaluate.hpp"
 #include "apps/library/rank/kind.hpp"
 #include "apps/library/rank/select_kernel.hpp"
@@ -50,10 +50,10 @@ std::unique_ptr<Measurable> measurable_of(const Ask& ask, const Edit& edit) {
     auto machine = std::make_shared<Machine>(*out->request.machine);
     edit(*machine);
     out->request.machine = std::move(machine);
-    out->request.known = make_known();
+    for (Layout& layout : out->request.layouts) layout = layout.on(out->request.machine);
   }
   out->layout = &out->request.layouts.front();
-  out->placer = std::make_unique<Placer>(placer_of(out->request, *out->layout));
+  out->placer = std::make_unique<Placer>(placer_of(*out->layout));
   return out;
 }
 
@@ -78,7 +78,7 @@ Tile tile_of(const Mapping& mapping, const TileValues& values) {
 
 TilePrediction predict_tile(const Measurable& measurable, const Tile& tile, Rereads rereads) {
   const Placement placement = place(*measurable.placer, tile);
-  const Prediction prediction = predicted(measurable.request, *measurable.layout, placement);
+  const Prediction prediction = predicted(*measurable.layout, placement);
   return {answer_of(prediction), levels_of(placement.placed, prediction.clock, rereads), placement.violations.empty(),
           bytes_into_blocks(placement.placed),
           kind_of(measurable.request, *measurable.layout, placement.placed, prediction)};

@@ -37,7 +37,7 @@ std::vector<AlternativeAnswer> others(const SelectAnswer& selected, const TileVa
 void add_of_kernel(const Request& request, const SelectedTile& selected, ReportAnswer& out) {
   const std::size_t pairs =
       request.problem.packing.sequences.empty() ? most_pairs : 1;  // each cell takes some milliseconds there
-  out.landscapes = landscapes_of(request, *selected.layout, selected.tile, pairs);
+  out.landscapes = landscapes_of(*selected.layout, selected.tile, pairs);
   if (!out.query.legal) return;
   out.timeline = timeline_answer(request, *selected.layout, selected.tile, drawn_iterations);
   out.sensitive = sensitivity_answer(request);

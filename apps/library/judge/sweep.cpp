@@ -95,7 +95,7 @@ std::vector<SweepTile> sweep_tiles(const Request& request, const Layout& layout,
                                    const SweepOptions& options) {
   if (all.empty()) return {};
   Collected out;
-  out.add(best_tile(request, layout).value(), TileRole::selected);
+  out.add(best_tile(layout).value(), TileRole::selected);
   for (const SweepTile& expert : expert_tiles(request, layout)) out.add(expert.tile, TileRole::expert, expert.source);
   add_near(all, options, out);
   add_random(all, options, out);

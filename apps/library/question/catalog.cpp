@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 
 #include "apps/library/question/here.hpp"
-#include "apps/library/question/known.hpp"
+#include "apps/library/question/workspace.hpp"
 #include "model/base/library.hpp"
 #include "model/diagram/library.hpp"
 #include "model/diagram/text.hpp"
@@ -16,7 +16,8 @@
 namespace napkin {
 namespace {
 
-constexpr std::size_t parts_kept = 256;  // of each kind; there are some forty built in
+constexpr std::size_t parts_kept = 256;   // of each kind; there are some forty built in
+constexpr std::size_t layouts_kept = 96;  // with their workspaces
 
 }  // namespace
 
@@ -46,8 +47,7 @@ Catalog::Catalog()
       conditioned_(parts_kept),
       mappings_(parts_kept),
       reordered_(parts_kept),
-      layouts_(parts_kept),
-      known_(make_known()) {}
+      layouts_(layouts_kept) {}
 
 template <class Part, class Load>
 std::shared_ptr<const Part> Catalog::find_or_read(Parts<Part>& parts, const std::string& name, const Load& load) {
@@ -56,7 +56,6 @@ std::shared_ptr<const Part> Catalog::find_or_read(Parts<Part>& parts, const std:
   Read<Part>* const known = parts.find(name);
   if (known != nullptr && known->file == file) return known->part;
   auto part = std::make_shared<const Part>(load(name));
-  if (known != nullptr || parts.full()) known_ = make_known();
   return parts.put(name, {std::move(part), std::move(file)}).part;
 }
 
@@ -69,7 +68,6 @@ std::shared_ptr<const Diagram> Catalog::at_sizes(const std::shared_ptr<const Dia
   if (other.rewritings.size() == diagram->rewritings.size()) return diagram;
   const std::string text = print(other);
   if (const auto* known = reordered_.find(text)) return *known;
-  if (reordered_.full()) known_ = make_known();
   return reordered_.put(text, std::make_shared<const Diagram>(std::move(other)));
 }
 
@@ -93,7 +91,6 @@ std::shared_ptr<const Machine> Catalog::machine(const std::string& name, const C
   const Conditioned* known = conditioned_.find(key);
   if (known != nullptr && known->from == from) return known->machine;
   auto made = std::make_shared<const Machine>(under(*from, conditions));
-  if (known != nullptr || conditioned_.full()) known_ = make_known();
   return conditioned_.put(key, {std::move(from), std::move(made)}).machine;
 }
 
@@ -101,12 +98,12 @@ std::shared_ptr<const Mapping> Catalog::mapping(const std::string& name, const s
   return find_or_read(mappings_, name, [&](const std::string& given) { return load_mapping(given, where); });
 }
 
-Layout Catalog::layout(const std::shared_ptr<const Diagram>& diagram, const std::shared_ptr<const Mapping>& mapping) {
-  const Pair key{diagram.get(), mapping.get()};
-  if (const LaidOut* known = layouts_.find(key)) return known->layout;
+Layout Catalog::layout(const std::shared_ptr<const Diagram>& diagram, const std::shared_ptr<const Mapping>& mapping,
+                       const std::shared_ptr<const Machine>& machine) {
+  LaidOut parts{diagram, mapping, machine};
+  if (const Layout* known = layouts_.find(parts)) return *known;
   auto streamed = std::make_shared<const Streamed>(streamed_by(*mapping, *diagram));
-  if (layouts_.full()) known_ = make_known();
-  return layouts_.put(key, {diagram, {mapping, std::move(streamed), false, {}}}).layout;
+  return layouts_.put(std::move(parts), {mapping, std::move(streamed), machine, make_workspace(), false, {}});
 }
 
 const std::vector<std::string>& Catalog::kernels(const std::string& algorithm, bool bundled) {

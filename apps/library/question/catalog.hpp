@@ -37,18 +37,15 @@ class Catalog {
   /// Returns the machine under the conditions. Throws Error if the profile lacks a number that they need.
   [[nodiscard]] std::shared_ptr<const Machine> machine(const std::string& name, const CardConditions& conditions);
   [[nodiscard]] std::shared_ptr<const Mapping> mapping(const std::string& name, const std::string& where);
-  /// Returns the mapping with the diagram that streams under it. Throws Error if it names what the diagram does not
-  /// have.
+  /// Returns the mapping on the machine with the diagram that streams under it. Throws Error if it names what the
+  /// diagram does not have.
   [[nodiscard]] Layout layout(const std::shared_ptr<const Diagram>& diagram,
-                              const std::shared_ptr<const Mapping>& mapping);
+                              const std::shared_ptr<const Mapping>& mapping,
+                              const std::shared_ptr<const Machine>& machine);
   /// Returns the names of the mappings for an algorithm, of bundled kernels or of peers.
   [[nodiscard]] const std::vector<std::string>& kernels(const std::string& algorithm, bool bundled);
   /// Returns the name of the profile of the GPU in this machine.
   [[nodiscard]] const std::string& gpu_here();
-
-  /// Returns the solver's workspace of the parts read so far. Dropping a part replaces it, so that nothing is kept by
-  /// the address of a part that is gone.
-  [[nodiscard]] const std::shared_ptr<Known>& known() const { return known_; }
 
  private:
   template <class Part>
@@ -64,14 +61,19 @@ class Catalog {
   struct Conditioned {
     std::shared_ptr<const Machine> from, machine;
   };
+  /// The parts of a layout, which are kept as long as it is.
   struct LaidOut {
     std::shared_ptr<const Diagram> diagram;
-    Layout layout;
+    std::shared_ptr<const Mapping> mapping;
+    std::shared_ptr<const Machine> machine;
+    bool operator==(const LaidOut&) const = default;
   };
-  using Pair = std::pair<const Diagram*, const Mapping*>;
-  struct PairHash {
-    std::size_t operator()(const Pair& pair) const {
-      return std::hash<const void*>()(pair.first) * 31 + std::hash<const void*>()(pair.second);
+  struct LaidOutHash {
+    std::size_t operator()(const LaidOut& parts) const {
+      return (std::hash<decltype(parts.diagram)>()(parts.diagram) * 31 +
+              std::hash<decltype(parts.mapping)>()(parts.mapping)) *
+                 31 +
+             std::hash<decltype(parts.machine)>()(parts.machine);
     }
   };
 
@@ -80,10 +82,9 @@ class Catalog {
   Latest<std::string, Conditioned> conditioned_;  // machines by name and conditions
   Parts<Mapping> mappings_;
   Latest<std::string, std::shared_ptr<const Diagram>> reordered_;  // diagrams by their text
-  Latest<Pair, LaidOut, PairHash> layouts_;
+  Latest<LaidOut, Layout, LaidOutHash> layouts_;
   std::map<std::pair<std::string, bool>, std::vector<std::string>> kernels_;
   std::optional<std::string> gpu_here_;
-  std::shared_ptr<Known> known_;
 };
 
 }  // namespace napkin

@@ -37,8 +37,6 @@ class Latest {
     }
     return values_.front().second;
   }
-  /// Returns true if another key would replace a kept one.
-  [[nodiscard]] bool full() const { return values_.size() >= most_; }
 
  private:
   using Values = std::list<std::pair<Key, Value>>;  // the latest first

@@ -7,8 +7,8 @@
 
 #include "apps/library/question/catalog.hpp"
 #include "apps/library/question/compilable.hpp"
-#include "apps/library/question/known.hpp"
 #include "apps/library/question/words.hpp"
+#include "apps/library/question/workspace.hpp"
 #include "model/base/library.hpp"
 #include "model/diagram/library.hpp"
 #include "model/diagram/packing.hpp"
@@ -191,7 +191,7 @@ Layout named_layout(const Request& request, Catalog& catalog) {
     throw Error("--kernel", mapping->name + " computes " + mapping->algorithm + ", not " + request.diagram->name,
                 "one of napkin list kernels");
   }
-  Layout layout = catalog.layout(request.diagram, mapping);
+  Layout layout = catalog.layout(request.diagram, mapping, request.machine);
   check(*mapping, *request.machine, request.problem.dtype);
   layout.fixed = fixed_knobs(request, *mapping);
   layout.problem = asked_of(*mapping, *request.diagram, request.problem);
@@ -219,7 +219,7 @@ std::optional<Layout> layout_of(const Request& request, Catalog& catalog, const 
   if (!takes_mask(*mapping, request.problem.mask.kind)) return std::nullopt;
   if (!supports_sizes(*mapping, *request.diagram, request.problem.sizes)) return std::nullopt;
   if (!has_all(*request.machine, *mapping, request.problem.dtype)) return std::nullopt;
-  Layout layout = catalog.layout(request.diagram, mapping);
+  Layout layout = catalog.layout(request.diagram, mapping, request.machine);
   layout.fixed = fixed_knobs(request, *mapping);
   layout.problem = asked_of(*mapping, *request.diagram, request.problem);
   return layout;
@@ -232,6 +232,8 @@ Layout ideal_layout(const Request& request) {
   layout.streamed = std::make_shared<const Streamed>(derive(*request.diagram));
   layout.mapping =
       std::make_shared<const Mapping>(ideal_mapping(*layout.streamed, *request.machine, request.problem.sizes));
+  layout.machine = request.machine;
+  layout.workspace = make_workspace();
   layout.ideal = true;
   layout.fixed = fixed_knobs(request, *layout.mapping);
   layout.problem = request.problem;
@@ -258,8 +260,13 @@ std::vector<Layout> kernel_layouts(const Request& request, Catalog& catalog, boo
   return layouts;
 }
 
-Question Request::question(const Layout& layout) const {
-  return {layout.streamed.get(), layout.mapping.get(), machine.get(), layout.problem, layout.fixed};
+Question Layout::question() const { return {streamed.get(), mapping.get(), machine.get(), problem, fixed}; }
+
+Layout Layout::on(std::shared_ptr<const Machine> other) const {
+  Layout out = *this;
+  out.machine = std::move(other);
+  out.workspace = make_workspace();
+  return out;
 }
 
 Request resolve_problem(const Ask& ask, Catalog& catalog) {
@@ -272,7 +279,6 @@ Request resolve_problem(const Ask& ask, Catalog& catalog) {
   request.machine = machine_of(ask, catalog);
   request.problem = at_shape([&] { return problem_of(ask, *request.diagram); });
   request.diagram = catalog.at_sizes(request.diagram, request.problem.sizes);
-  request.known = catalog.known();
   return request;
 }
 
@@ -367,8 +373,6 @@ Request make_request(const Ask& ask, Catalog& catalog) {
     }
     if (request.layouts.empty()) request.layouts.push_back(ideal_layout(request));
   });
-  // What is kept goes by the parts' addresses: parts of one request alone have nothing to share.
-  request.known = request.abstract() || request.layouts.front().ideal ? make_known() : catalog.known();
   if (ask.compile) check_compilable(request);
   return request;
 }

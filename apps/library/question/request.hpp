@@ -23,18 +23,24 @@
 namespace napkin {
 
 class Catalog;
-struct Known;
+class Workspace;
 
-/// A way to lay the algorithm on the machine.
+/// A way to lay the algorithm on the machine. Owns its parts.
 struct Layout {
   std::shared_ptr<const Mapping> mapping;
-  std::shared_ptr<const Streamed> streamed;            ///< the diagram as this mapping streams it
+  std::shared_ptr<const Streamed> streamed;  ///< the diagram as this mapping streams it
+  std::shared_ptr<const Machine> machine;
+  std::shared_ptr<Workspace> workspace;                ///< of these three: what their questions have in common
   bool ideal = false;                                  ///< no kernel: "kernel": null
   std::vector<std::pair<KnobId, std::int64_t>> fixed;  ///< the user's --tile
   Problem problem = {};  ///< problem of this kernel: the request's, with heads as queries if it packs them
 
   /// Returns true for a kernel of this repository, which can be launched; a peer's is only a mapping.
   [[nodiscard]] bool bundled() const { return !ideal && !mapping->source.empty(); }
+  /// The question to the solver. Points into this layout's parts.
+  [[nodiscard]] Question question() const;
+  /// Returns this layout on another machine, with a workspace of its own.
+  [[nodiscard]] Layout on(std::shared_ptr<const Machine> other) const;
 };
 
 struct Request {
@@ -49,11 +55,8 @@ struct Request {
   /// Kernels of that very architecture without a legal tile, each with the reason: "flash_attention_4 takes d up to
   /// ...".
   std::vector<std::string> left_out;
-  std::shared_ptr<Known> known;  ///< solver's workspace, shared by requests with this diagram, machine and mapping
 
   [[nodiscard]] bool abstract() const { return ask.memory.has_value(); }
-  /// Makes the solver's question, which points into the parts of this request.
-  [[nodiscard]] Question question(const Layout& layout) const;
 };
 
 /// Resolves the question. Throws Error: for an unknown name, a malformed file, a wrong size, type or mask, a kernel

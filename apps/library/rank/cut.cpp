@@ -4,7 +4,7 @@
 #include <limits>
 #include <optional>
 
-#include "apps/library/question/known.hpp"
+#include "apps/library/question/workspace.hpp"
 #include "apps/library/rank/evaluate.hpp"
 #include "apps/library/rank/select_kernel.hpp"
 #include "apps/library/rank/select_tile.hpp"
@@ -28,7 +28,6 @@ Request request_of(const Request& whole, Slice slice) {
   out.diagram = std::make_shared<const Diagram>(std::move(slice.diagram));
   out.machine = whole.machine;
   out.problem = std::move(slice.problem);
-  out.known = make_known();
   out.layouts.push_back(ideal_layout(out));
   return out;
 }
@@ -48,7 +47,7 @@ class Segment {
   [[nodiscard]] bool fits() {
     if (!fits_) {
       const Layout& layout = request_.layouts.front();
-      fits_ = place(placer_of(request_, layout), least_illegal(request_, layout)).violations.empty();
+      fits_ = place(placer_of(layout), least_illegal(layout)).violations.empty();
       if (!*fits_) give_back();
     }
     return *fits_;
@@ -71,15 +70,15 @@ class Segment {
 
  private:
   /// Frees the tables of the segment that was answered, as further segments may need the memory.
-  void give_back() { request_.known = make_known(); }
+  void give_back() { request_.layouts.front().workspace = make_workspace(); }
   [[nodiscard]] LaunchAnswer made() const {
     const Layout& layout = request_.layouts.front();
     const Diagram& diagram = *request_.diagram;
     LaunchAnswer out;
     out.inputs = names_of(diagram, diagram.inputs);
     out.outputs = names_of(diagram, diagram.outputs);
-    const Tile tile = best_tile(request_, layout).value_or(least_illegal(request_, layout));
-    const PlacedDiagram placed = placer_of(request_, layout).place(tile);
+    const Tile tile = best_tile(layout).value_or(least_illegal(layout));
+    const PlacedDiagram placed = placer_of(layout).place(tile);
     out.tile = values_of(*layout.mapping, tile);
     out.predicted = bound_of(placed);
     out.levels = levels_of(placed, out.predicted ? Hertz(out.predicted->clock) : clock_of(*request_.machine));

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "apps/library/question/known.hpp"
 #include "apps/library/question/words.hpp"
 #include "model/clock/launch/other_launches.hpp"
 #include "model/clock/roofline/combine_cost.hpp"
@@ -44,12 +43,10 @@ Hertz clock_of(const Machine& machine) {
   return Hertz(0);
 }
 
-Placer placer_of(const Request& request, const Layout& layout) {
-  return {*layout.streamed, *layout.mapping, *request.machine, layout.problem};
-}
+Placer placer_of(const Layout& layout) { return {*layout.streamed, *layout.mapping, *layout.machine, layout.problem}; }
 
-KeptPlacer kept_placer_of(const Request& request, const Layout& layout) {
-  return {request.known->placers, *layout.streamed, *layout.mapping, *request.machine, layout.problem};
+KeptPlacer kept_placer_of(const Layout& layout) {
+  return {layout.workspace, *layout.streamed, *layout.mapping, *layout.machine, layout.problem};
 }
 
 Placement place(const Placer& placer, const Tile& tile) {
@@ -92,17 +89,15 @@ std::vector<LevelAnswer> levels_of(const PlacedDiagram& placed, Hertz clock, Rer
   return levels;
 }
 
-std::vector<LevelAnswer> levels_of(const Request& request, const Layout& layout, const PlacedDiagram& placed,
-                                   Hertz clock, Rereads rereads) {
+std::vector<LevelAnswer> levels_of(const Layout& layout, const PlacedDiagram& placed, Hertz clock, Rereads rereads) {
   struct Kept {
-    std::shared_ptr<const Machine> machine;
     Layout layout;
     PlacedDiagram placed;
   };
   std::vector<LevelAnswer> levels = levels_of(placed, clock, Rereads::none);
   for (std::size_t i = 0; i < levels.size(); ++i) {
-    if (!counts_rereads(*request.machine, placed.levels[i].level)) continue;
-    const auto kept = std::make_shared<Kept>(Kept{request.machine, layout, placed});
+    if (!counts_rereads(*layout.machine, placed.levels[i].level)) continue;
+    const auto kept = std::make_shared<Kept>(Kept{layout, placed});
     kept->placed.problem = &kept->layout.problem;
     using Moved = Later<std::vector<LevelTransfer>>;
     const auto moved = std::make_shared<const Moved>([kept, rereads] { return transfers(kept->placed, rereads); });

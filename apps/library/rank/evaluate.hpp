@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "apps/library/question/kept_placers.hpp"
 #include "apps/library/question/request.hpp"
+#include "apps/library/question/workspace.hpp"
 #include "model/clock/prediction.hpp"
 #include "model/resource/resources.hpp"
 #include "solver/space/constraints.hpp"
@@ -20,17 +20,17 @@ struct Placement {
   std::vector<Violation> violations;
 };
 
-/// Makes a placer that points into the request's parts and its problem.
-[[nodiscard]] Placer placer_of(const Request& request, const Layout& layout);
-/// Lends the placer that is kept for the request's parts, for the lifetime of the result.
-[[nodiscard]] KeptPlacer kept_placer_of(const Request& request, const Layout& layout);
+/// Makes a placer that points into the layout's parts and its problem.
+[[nodiscard]] Placer placer_of(const Layout& layout);
+/// Lends a placer of the layout's workspace, for the lifetime of the result.
+[[nodiscard]] KeptPlacer kept_placer_of(const Layout& layout);
 [[nodiscard]] Placement place(const Placer& placer, const Tile& tile);
 
 [[nodiscard]] std::vector<LevelAnswer> levels_of(const PlacedDiagram& placed, Hertz clock,
                                                  Rereads rereads = Rereads::counted);
 /// Lists the levels' bytes and times. Counts re-reads when they are asked for.
-[[nodiscard]] std::vector<LevelAnswer> levels_of(const Request& request, const Layout& layout,
-                                                 const PlacedDiagram& placed, Hertz clock, Rereads rereads);
+[[nodiscard]] std::vector<LevelAnswer> levels_of(const Layout& layout, const PlacedDiagram& placed, Hertz clock,
+                                                 Rereads rereads);
 /// Returns the cost of combining; nothing if no result has parts.
 [[nodiscard]] std::optional<CombineAnswer> combine_of(const PlacedDiagram& placed, Hertz clock);
 /// Describes the launches of a kernel beside the one that computes: bytes and time.

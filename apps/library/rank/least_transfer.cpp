@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "apps/library/question/known.hpp"
+#include "apps/library/question/workspace.hpp"
 #include "apps/library/rank/evaluate.hpp"
 #include "apps/library/rank/select_kernel.hpp"
 #include "model/mapping/placed.hpp"
@@ -19,8 +19,8 @@ struct AxisKnob {
 };
 
 /// Returns the knobs that transfers depend on. The chunk of the stream is among them only if a mask leaves chunks out.
-std::vector<AxisKnob> axis_knobs(const Request& request, const Layout& layout) {
-  const bool masked = request.problem.mask.kind != Mask::Kind::none;
+std::vector<AxisKnob> axis_knobs(const Layout& layout) {
+  const bool masked = layout.problem.mask.kind != Mask::Kind::none;
   std::vector<AxisKnob> knobs;
   for (std::size_t i = 0; i < layout.mapping->knobs.size(); ++i) {
     const auto axis = layout.streamed->diagram.find_axis(layout.mapping->knobs[i].name);
@@ -48,9 +48,8 @@ Count moved_home(const PlacedDiagram& placed) {
 }
 
 /// Returns every combination of the axes' knobs, least transfer first.
-std::vector<Combination> combinations(const Request& request, const Layout& layout,
-                                      const std::vector<AxisKnob>& knobs) {
-  const Placer placer(*layout.streamed, *layout.mapping, *request.machine, layout.problem);
+std::vector<Combination> combinations(const Layout& layout, const std::vector<AxisKnob>& knobs) {
+  const Placer placer(*layout.streamed, *layout.mapping, *layout.machine, layout.problem);
   Tile tile;
   for (const Knob& knob : layout.mapping->knobs) tile.values.push_back(knob.domain.front());
   std::vector<Combination> all;
@@ -78,9 +77,9 @@ std::vector<Combination> combinations(const Request& request, const Layout& layo
 /// Tiles whose only knobs are the axes' knobs: each is judged by itself, without a table.
 class WholeTiles {
  public:
-  WholeTiles(const Request& request, const Layout& layout, const std::vector<AxisKnob>& knobs)
-      : placer_(*layout.streamed, *layout.mapping, *request.machine, layout.problem),
-        rules_(*layout.streamed, *layout.mapping, *request.machine, layout.problem),
+  WholeTiles(const Layout& layout, const std::vector<AxisKnob>& knobs)
+      : placer_(*layout.streamed, *layout.mapping, *layout.machine, layout.problem),
+        rules_(*layout.streamed, *layout.mapping, *layout.machine, layout.problem),
         all_given_(knobs.size() == layout.mapping->knobs.size()) {}
 
   [[nodiscard]] bool all_given() const { return all_given_; }
@@ -103,14 +102,14 @@ class WholeTiles {
 
 /// Finds the least transfer of a legal tile. Transfers depend on the axes' knobs alone: their combinations are tried in
 /// ascending order until one has a legal tile.
-std::optional<OptimumAnswer::Integer> find(const Request& request, const Layout& layout) {
-  const std::vector<AxisKnob> knobs = axis_knobs(request, layout);
+std::optional<OptimumAnswer::Integer> find(const Layout& layout) {
+  const std::vector<AxisKnob> knobs = axis_knobs(layout);
   Layout tried = layout;
-  const WholeTiles whole(request, layout, knobs);
-  for (const Combination& combination : combinations(request, layout, knobs)) {
+  const WholeTiles whole(layout, knobs);
+  for (const Combination& combination : combinations(layout, knobs)) {
     tried.fixed.clear();
     for (std::size_t i = 0; i < knobs.size(); ++i) tried.fixed.emplace_back(knobs[i].knob, combination.values[i]);
-    if (!(whole.all_given() ? whole.is_legal(tried.fixed) : fits(request, tried))) continue;
+    if (!(whole.all_given() ? whole.is_legal(tried.fixed) : fits(tried))) continue;
     OptimumAnswer::Integer answer{combination.transfer.get(), {}};
     for (std::size_t i = 0; i < knobs.size(); ++i) answer.group.emplace_back(knobs[i].axis, combination.values[i]);
     return answer;
@@ -120,27 +119,19 @@ std::optional<OptimumAnswer::Integer> find(const Request& request, const Layout&
 
 }  // namespace
 
-std::int64_t moved_by(const Request& request, const Layout& layout, const NamedSizes& group) {
+std::int64_t moved_by(const Layout& layout, const NamedSizes& group) {
   Tile tile;
   for (const Knob& knob : layout.mapping->knobs) {
     const auto is = [&](const auto& size) { return size.first == knob.name; };
     const auto size = std::find_if(group.begin(), group.end(), is);
     tile.values.push_back(size == group.end() ? 1 : size->second);
   }
-  return moved_home(place(placer_of(request, layout), tile).placed).get();
+  return moved_home(place(placer_of(layout), tile).placed).get();
 }
 
-std::optional<OptimumAnswer::Integer> least_transfer(const Request& request, const Layout& layout) {
-  LeastTransferKey key{layout.streamed.get(), request.machine.get(), layout.problem.sizes, layout.problem.mask,
-                       layout.problem.dtype};
-  Known& known = *request.known;
-  {
-    const std::lock_guard lock(known.mutex);
-    if (const auto* found = known.least_transfers.find(key)) return *found;
-  }
-  auto found = find(request, layout);
-  const std::lock_guard lock(known.mutex);
-  return known.least_transfers.put(std::move(key), std::move(found));
+std::optional<OptimumAnswer::Integer> least_transfer(const Layout& layout) {
+  return layout.workspace->least_transfer({layout.problem.sizes, layout.problem.mask, layout.problem.dtype},
+                                          [&] { return find(layout); });
 }
 
 }  // namespace napkin

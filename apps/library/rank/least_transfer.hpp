@@ -12,9 +12,10 @@ namespace napkin {
 
 /// Returns the bytes that groups of such sizes move into a block's level, in chunks of 1; values on the abstract
 /// machine.
-[[nodiscard]] std::int64_t moved_by(const Request& request, const Layout& layout, const NamedSizes& group);
+[[nodiscard]] std::int64_t moved_by(const Layout& layout, const NamedSizes& group);
 
-/// Finds the least transfer of any legal tile, in bytes; nothing if no tile is legal. Keeps it in Request::known.
-[[nodiscard]] std::optional<OptimumAnswer::Integer> least_transfer(const Request& request, const Layout& layout);
+/// Finds the least transfer of any legal tile, in bytes; nothing if no tile is legal. Keeps it in the layout's
+/// workspace.
+[[nodiscard]] std::optional<OptimumAnswer::Integer> least_transfer(const Layout& layout);
 
 }  // namespace napkin

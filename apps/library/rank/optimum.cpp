@@ -91,8 +91,8 @@ bool gives(const std::vector<OptimumAnswer::Term>& terms, double memory, double 
 }
 
 /// Finds the optimum in values: streams 1, no divisors, memory_lower_bound <= VALUES.
-OptimumAnswer abstract_optimum(const Request& request, const Layout& layout) {
-  const OptimumReport report = optimum_of(*layout.streamed, layout.problem, Values(Count(*request.ask.memory)));
+OptimumAnswer abstract_optimum(std::int64_t memory, const Layout& layout) {
+  const OptimumReport report = optimum_of(*layout.streamed, layout.problem, Values(Count(memory)));
   std::optional<OptimumAnswer::Integer> integer;
   if (report.integer) {
     integer = {report.integer->transfer.value.get(), {}};
@@ -101,19 +101,19 @@ OptimumAnswer abstract_optimum(const Request& request, const Layout& layout) {
   const auto& arrays = layout.streamed->diagram.arrays;
   const bool shifted = std::any_of(arrays.begin(), arrays.end(), [](const Array& array) { return is_shifted(array); });
   if (integer && shifted)  // whose ends no product of counts has
-    integer->transfer = moved_by(request, layout, integer->group);
+    integer->transfer = moved_by(layout, integer->group);
   OptimumAnswer answer{terms_of(report.terms), report.transfer, report.group, integer,
                        report.formula.optimum + std::string(counted_beside(*layout.streamed, layout.problem))};
-  answer.exact = gives(answer.terms, static_cast<double>(*request.ask.memory), report.transfer);
+  answer.exact = gives(answer.terms, static_cast<double>(memory), report.transfer);
   return answer;
 }
 
 /// Finds the optimum in bytes, with `limit` bytes in a block's level; in whole numbers under all constraints.
-OptimumAnswer machine_optimum(const Request& request, const Layout& layout, std::int64_t limit) {
+OptimumAnswer machine_optimum(const Layout& layout, std::int64_t limit) {
   const GeometricProgram program = program_of(
       *layout.streamed, layout.problem, value_bytes(layout.streamed->diagram, layout.problem.dtype), Border::left_out);
   const ClosedForm form = closed_form(program, static_cast<double>(limit));
-  const auto least = [request, layout] { return at_shape([&] { return least_transfer(request, layout); }); };
+  const auto least = [layout] { return at_shape([&] { return least_transfer(layout); }); };
   OptimumAnswer answer{terms_of(form.terms),
                        form.transfer,
                        {},
@@ -126,7 +126,7 @@ OptimumAnswer machine_optimum(const Request& request, const Layout& layout, std:
 
 /// The inputs of formula and optimum, which are worked out at first read.
 struct Kept {
-  Request request;
+  std::optional<std::int64_t> memory;  // of the abstract machine
   Layout layout;
   std::vector<Count> groups;  // of the tile, where a block lives
   Count chunk;
@@ -156,16 +156,16 @@ FormulaAnswer formula_of(const Kept& kept) {
 
 std::optional<OptimumAnswer> least_of(const Kept& kept) {
   if (kept.packed()) return std::nullopt;  // the closed form is of one length
-  if (kept.request.abstract()) return abstract_optimum(kept.request, kept.layout);
+  if (kept.memory) return abstract_optimum(*kept.memory, kept.layout);
   if (!kept.limit) return std::nullopt;
-  return machine_optimum(kept.request, kept.layout, *kept.limit);
+  return machine_optimum(kept.layout, *kept.limit);
 }
 
 }  // namespace
 
 void add_optimum(const Request& request, const Layout& layout, const PlacedDiagram& placed, QueryAnswer& answer) {
   const auto kept = std::make_shared<Kept>(
-      Kept{request, layout, groups_in(*layout.streamed, placed), placed.block().chunk, std::nullopt});
+      Kept{request.ask.memory, layout, groups_in(*layout.streamed, placed), placed.block().chunk, std::nullopt});
   const std::string& home = request.machine->levels[static_cast<std::size_t>(placed.block().level)].name;
   for (const LevelAnswer& level : answer.levels) {
     if (level.name == home) kept->limit = level.memory_limit;

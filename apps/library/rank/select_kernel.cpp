@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "apps/library/question/kept_placers.hpp"
-#include "apps/library/question/known.hpp"
 #include "apps/library/rank/evaluate.hpp"
 #include "apps/library/rank/kind.hpp"
 #include "model/clock/time_model.hpp"
@@ -13,20 +11,19 @@
 
 namespace napkin {
 
-Ranking::Ranking(const Request& request, const Layout& layout, Seconds limit)
-    : request_(&request),
-      layout_(&layout),
-      question_(std::make_unique<const Question>(request.question(layout))),
-      selector_(std::make_unique<Selector>(*question_, request.known->tables)),
+Ranking::Ranking(const Layout& layout, Seconds limit)
+    : layout_(&layout),
+      question_(std::make_unique<const Question>(layout.question())),
+      selector_(std::make_unique<Selector>(*question_, layout.workspace->tables)),
       selection_(selector_->best(limit)) {}
 
 Explanation Ranking::explain() const { return selector_->explain(selection_); }
 
 Prediction Ranking::predicted(const Tile& tile) const {
   if (auto known = selector_->noticed(tile)) return *std::move(known);
-  const KeptPlacer placer = kept_placer_of(*request_, *layout_);
+  const KeptPlacer placer = kept_placer_of(*layout_);
   const PlacedDiagram placed = placer->place(tile);
-  return request_->known->predicted(placed, plan(placed));
+  return layout_->workspace->predicted(placed, plan(placed));
 }
 
 Rejections Ranking::count_rejections() const { return selector_->count_rejections(); }
@@ -40,7 +37,7 @@ std::string Ranking::unsearched() const {
     for (const std::int64_t value : knob.domain) {
       Question asked = *question_;
       asked.fixed.emplace_back(own, value);
-      if (value == knob.domain.front() || !any_legal(asked, request_->known->tables)) continue;
+      if (value == knob.domain.front() || !any_legal(asked, layout_->workspace->tables)) continue;
       const std::string word = knob.words.empty() ? std::to_string(value) : knob.words[static_cast<std::size_t>(value)];
       out += fmt::format("; {}={} fits and is the user's to ask for ({})", knob.name, word, knob.about);
     }
@@ -58,12 +55,12 @@ std::string Ranking::nothing_fits() const {
                      unsearched());
 }
 
-Prediction predicted(const Request& request, const Layout& layout, const Placement& placement) {
+Prediction predicted(const Layout& layout, const Placement& placement) {
   if (placement.violations.empty() && !layout.ideal) {
-    const Question question = request.question(layout);
-    if (auto known = noticed(question, placement.placed.tile, request.known->tables)) return *std::move(known);
+    const Question question = layout.question();
+    if (auto known = noticed(question, placement.placed.tile, layout.workspace->tables)) return *std::move(known);
   }
-  return request.known->predicted(placement.placed, placement.plan);
+  return layout.workspace->predicted(placement.placed, placement.plan);
 }
 
 namespace {
@@ -78,7 +75,7 @@ void keep_comparable(std::vector<Ranking>& rankings) {
 
 /// Returns the band of the best tile.
 Band band_of(const Request& request, const Ranking& ranking) {
-  const Placement placement = place(placer_of(request, ranking.layout()), ranking.best().tile);
+  const Placement placement = place(placer_of(ranking.layout()), ranking.best().tile);
   return band_of(kind_of(request, ranking.layout(), placement.placed, ranking.best().prediction));
 }
 
@@ -97,12 +94,12 @@ class Contest {
 
   /// Ranks the kernel, unless another one is ahead of all its tiles. Returns false if none of its tiles is legal.
   bool enter(const Layout& layout) {
-    Ranking ranking(request_, layout, Seconds(limit(by_fastest_instruction(request_, layout))));
+    Ranking ranking(layout, Seconds(limit(by_fastest_instruction(request_, layout))));
     if (!ranking.empty()) {
       rankings_.push_back(std::move(ranking));
       return true;
     }
-    return !rankings_.empty() && fits(request_, layout);
+    return !rankings_.empty() && fits(layout);
   }
 
   [[nodiscard]] bool empty() const { return rankings_.empty(); }
@@ -151,7 +148,7 @@ Ranking select_kernel(const Request& request, int top) {
   std::optional<Ranking> none;  // the first in which nothing fits
   for (const Layout& layout : request.layouts) {
     if (contest.enter(layout)) continue;
-    Ranking ranking(request, layout);
+    Ranking ranking(layout);
     if (lists(layout.mapping->runs_on, request.machine->architecture))
       left_out.push_back(layout.mapping->name + ": " + ranking.nothing_fits());
     if (!none) none = std::move(ranking);
@@ -163,19 +160,17 @@ Ranking select_kernel(const Request& request, int top) {
   return std::move(picked);
 }
 
-std::optional<Tile> best_tile(const Request& request, const Layout& layout) {
-  const Ranking ranking(request, layout);
+std::optional<Tile> best_tile(const Layout& layout) {
+  const Ranking ranking(layout);
   if (ranking.empty()) return std::nullopt;
   return ranking.best().tile;
 }
 
-std::vector<Ranked> legal_tiles(const Request& request, const Layout& layout) {
-  const Exhausted exhausted = select_exhaustively(request.question(layout));
+std::vector<Ranked> legal_tiles(const Layout& layout) {
+  const Exhausted exhausted = select_exhaustively(layout.question());
   return {exhausted.all.begin(), exhausted.all.end()};
 }
 
-bool fits(const Request& request, const Layout& layout) {
-  return any_legal(request.question(layout), request.known->tables);
-}
+bool fits(const Layout& layout) { return any_legal(layout.question(), layout.workspace->tables); }
 
 }  // namespace napkin

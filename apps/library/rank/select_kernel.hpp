@@ -16,11 +16,11 @@ namespace napkin {
 
 struct Placement;
 
-/// The ranking of a layout's tiles, with explanations. Points into the request.
+/// The ranking of a layout's tiles, with explanations. Points to the layout.
 class Ranking {
  public:
   /// Finds the best tile alone; perhaps none if every tile takes longer than the limit.
-  Ranking(const Request& request, const Layout& layout, Seconds limit = Seconds(INFINITY));
+  explicit Ranking(const Layout& layout, Seconds limit = Seconds(INFINITY));
   /// Ranks the `top` best tiles, and finds the runner-up.
   void rank(int top) { selection_ = selector_->rank(top); }
 
@@ -45,7 +45,6 @@ class Ranking {
   /// there is none.
   [[nodiscard]] std::string unsearched() const;
 
-  const Request* request_;
   const Layout* layout_;
   std::unique_ptr<const Question> question_;  // the selector points to it
   std::unique_ptr<Selector> selector_;
@@ -54,18 +53,18 @@ class Ranking {
 
 /// Predicts a tile of a layout as `select` does, with device memory's re-reads if they take longer: from the table of
 /// its kind if it has the tile, else by a run of its graph.
-[[nodiscard]] Prediction predicted(const Request& request, const Layout& layout, const Placement& placement);
+[[nodiscard]] Prediction predicted(const Layout& layout, const Placement& placement);
 
 /// Ranks every layout and keeps the one whose best tile is fastest, among layouts that one clock predicts. The ranking
 /// is empty if nothing fits.
 [[nodiscard]] Ranking select_kernel(const Request& request, int top);
 
 /// Returns the best tile of a layout, which `select` would select for its kernel; nothing if none fits.
-[[nodiscard]] std::optional<Tile> best_tile(const Request& request, const Layout& layout);
+[[nodiscard]] std::optional<Tile> best_tile(const Layout& layout);
 /// Returns every legal tile of one layout, best first.
-[[nodiscard]] std::vector<Ranked> legal_tiles(const Request& request, const Layout& layout);
+[[nodiscard]] std::vector<Ranked> legal_tiles(const Layout& layout);
 
 /// Returns true if any tile of the layout is legal.
-[[nodiscard]] bool fits(const Request& request, const Layout& layout);
+[[nodiscard]] bool fits(const Layout& layout);
 
 }  // namespace napkin

@@ -59,12 +59,12 @@ SelectedTile select_tile(const Request& request) {
   if (request.layouts.size() == 1 && first.fixed.size() == first.mapping->knobs.size())
     return {&first, preferred(first), true};
   Ranking ranking = select_kernel(request, 1);
-  if (ranking.empty()) return {&ranking.layout(), least_illegal(request, ranking.layout()), false};
+  if (ranking.empty()) return {&ranking.layout(), least_illegal(ranking.layout()), false};
   return {&ranking.layout(), ranking.best().tile, true, std::move(ranking.left_out)};
 }
 
-Tile least_illegal(const Request& request, const Layout& layout) {
-  const Placer placer = placer_of(request, layout);
+Tile least_illegal(const Layout& layout) {
+  const Placer placer = placer_of(layout);
   Tile tile = preferred(layout);
   Distance best = distance_of(placer, tile);
   for (bool better = true; better && best.violations > 0;) {
@@ -85,8 +85,8 @@ Tile least_illegal(const Request& request, const Layout& layout) {
   return tile;
 }
 
-std::vector<OtherSetting> other_settings(const Request& request, const Layout& layout, const Tile& tile) {
-  const Placer placer = placer_of(request, layout);
+std::vector<OtherSetting> other_settings(const Layout& layout, const Tile& tile) {
+  const Placer placer = placer_of(layout);
   const auto names = [](const std::vector<Violation>& all) {
     std::set<std::string> out;
     for (const Violation& one : all) out.insert(one.constraint);

@@ -18,9 +18,9 @@ struct SelectedTile {
 };
 [[nodiscard]] SelectedTile select_tile(const Request& request);
 
-/// Returns a tile with the user's knobs for a request without legal tiles: its other knobs, searched in turn from the
+/// Returns a tile with the user's knobs for a layout without legal tiles: its other knobs, searched in turn from the
 /// preferred values, violate the fewest constraints.
-[[nodiscard]] Tile least_illegal(const Request& request, const Layout& layout);
+[[nodiscard]] Tile least_illegal(const Layout& layout);
 
 /// Another value of a knob that the user has not named, and its violations.
 struct OtherSetting {
@@ -30,7 +30,7 @@ struct OtherSetting {
 };
 /// Returns, for an illegal tile, the value of each unnamed knob that keeps a constraint which the tile violates, and
 /// violates another, by the least: with q_in=shared the registers fit, and shared memory does not.
-[[nodiscard]] std::vector<OtherSetting> other_settings(const Request& request, const Layout& layout, const Tile& tile);
+[[nodiscard]] std::vector<OtherSetting> other_settings(const Layout& layout, const Tile& tile);
 
 /// Makes the tile on the abstract machine: the user's sizes, streams in chunks of 1, and the exact optimum of the other
 /// axes.

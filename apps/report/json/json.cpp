@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "apps/report/json/laws.hpp"
+#include "apps/report/json/part.hpp"
 #include "apps/report/json/standing.hpp"
 
 namespace napkin::report {
@@ -11,36 +12,6 @@ namespace {
 template <class T>
 Json optional_json(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
-}
-
-Json level_json(const LevelAnswer& level) {
-  Json json = {{"name", level.name},
-               {"groups", level.groups},
-               {"load", level.load},
-               {"store", level.store},
-               {"transfer", level.transfer},
-               {"delivered", level.delivered.get()},
-               {"transfer_per_group", level.transfer_per_group},
-               {"memory_lower_bound", level.memory_lower_bound},
-               {"memory_live", level.memory_live},
-               {"memory", level.memory},
-               {"memory_limit", optional_json(level.memory_limit)},
-               {"bandwidth", json_of(level.bandwidth)},
-               {"time", json_of(level.time)}};
-  if (level.hit_rate.get()) json["hit_rate"] = json_of(level.hit_rate.get());
-  if (level.hit_rate_apart.get()) json["hit_rate_apart"] = json_of(level.hit_rate_apart.get());
-  return json;
-}
-
-Json violations_json(const std::vector<ViolationAnswer>& violations) {
-  Json list = Json::array();
-  for (const ViolationAnswer& violation : violations) {
-    list.push_back({{"constraint", violation.constraint},
-                    {"needed", json_of(violation.needed)},
-                    {"available", json_of(violation.available)},
-                    {"text", violation.text}});
-  }
-  return list;
 }
 
 /// Rounds away the noise of floating-point algebra: 240000.00000000015 becomes 240000.
@@ -83,27 +54,14 @@ Json json_of(const Mask& mask) {
 }
 
 Json json_of(const PredictedAnswer& predicted) {
-  Json pipes = Json::object();
-  for (const auto& [name, busy] : predicted.pipes) pipes[name] = json_of(busy);
-  Json json = {{"cycles", json_of(predicted.cycles)},
-               {"clock", json_of(predicted.clock)},
-               {"power", json_of(predicted.power)},
-               {"time", json_of(predicted.time)},
-               {"tflops", json_of(predicted.tflops)},
-               {"bound", predicted.bound},
-               {"pipes", pipes}};
-  if (predicted.at_least) json["at_least"] = true;
+  Json json = part_json(predicted);
   if (const auto likely = predicted.likely())
     json["likely"] = {{"mean", json_of(likely->mean)}, {"low", json_of(likely->low)}, {"high", json_of(likely->high)}};
   if (const auto& standing = predicted.standing.get()) json["standing"] = json_of(*standing);
   return json;
 }
 
-Json json_of(const std::vector<LevelAnswer>& levels) {
-  Json list = Json::array();
-  for (const LevelAnswer& level : levels) list.push_back(level_json(level));
-  return list;
-}
+Json json_of(const std::vector<LevelAnswer>& levels) { return list_json(levels); }
 
 Json json_of(const OptimumAnswer& optimum) {
   Json terms = Json::array();
@@ -112,11 +70,10 @@ Json json_of(const OptimumAnswer& optimum) {
   }
   Json group = Json::object();
   for (const auto& [name, size] : optimum.group) group[name] = clean(size);
-  Json integer = nullptr;
-  if (const auto& found = optimum.integer.get()) {
-    integer = {{"transfer", found->transfer}, {"group", json_of(found->group)}};
-  }
-  return {{"terms", terms}, {"transfer", clean(optimum.transfer)}, {"group", group}, {"integer", integer}};
+  return {{"terms", terms},
+          {"transfer", clean(optimum.transfer)},
+          {"group", group},
+          {"integer", value_json(optimum.integer.get())}};
 }
 
 Json json_of(const std::vector<SequenceLengths>& lengths) {
@@ -142,10 +99,7 @@ Json json_of(const Head& head, std::string_view command) {
   return json;
 }
 
-Json json_of(const CombineAnswer& combine) {
-  return {{"by", combine.by},     {"at", combine.at},       {"parts", combine.parts},       {"steps", combine.steps},
-          {"load", combine.load}, {"store", combine.store}, {"time", json_of(combine.time)}};
-}
+Json json_of(const CombineAnswer& combine) { return part_json(combine); }
 
 namespace {
 
@@ -188,30 +142,6 @@ namespace {
 
 Json nodes_json(const NodesAnswer& nodes) { return {{"busy", nodes.busy}, {"all", nodes.all}}; }
 
-Json launches_json(const std::vector<LaunchAnswer>& launches) {
-  Json list = Json::array();
-  for (const LaunchAnswer& launch : launches) {
-    list.push_back({{"inputs", launch.inputs},
-                    {"outputs", launch.outputs},
-                    {"tile", json_of(launch.tile)},
-                    {"levels", json_of(launch.levels)},
-                    {"predicted", launch.predicted ? json_of(*launch.predicted) : Json(nullptr)}});
-  }
-  return list;
-}
-
-Json kernels_json(const std::vector<KernelAnswer>& kernels) {
-  Json list = Json::array();
-  for (const KernelAnswer& kernel : kernels) {
-    list.push_back({{"kernel", kernel.kernel},
-                    {"bundled", kernel.bundled},
-                    {"tile", json_of(kernel.tile)},
-                    {"predicted", kernel.predicted ? json_of(*kernel.predicted) : Json(nullptr)},
-                    {"because", kernel.why.empty() ? Json(nullptr) : Json(kernel.why)}});
-  }
-  return list;
-}
-
 void add_occupancy(const OccupancyAnswer& fit, Json& json) {
   json["registers"] = {{"per_thread", fit.registers_per_thread}, {"limit", fit.registers_limit}};
   json["shared_memory"] = {{"bytes", fit.shared_memory}, {"limit", fit.shared_memory_limit}};
@@ -230,22 +160,18 @@ Json unfused_json(const UnfusedAnswer& apart) {
 Json json_of(const QueryAnswer& answer) {
   Json json = json_of(answer.head, "query");
   json["legal"] = answer.legal;
-  json["violations"] = violations_json(answer.violations);
-  json["work"] = {{"flops", answer.work.flops},
-                  {"executed_flops", answer.work.executed_flops},
-                  {"exponentials", answer.work.exponentials}};
+  json["violations"] = list_json(answer.violations);
+  json["work"] = part_json(answer.work);
   json["levels"] = json_of(answer.levels);
-  const FormulaAnswer& formula = answer.formula;
-  const std::optional<OptimumAnswer>& optimum = answer.optimum;
-  json["formula"] = {{"transfer", formula.transfer}, {"memory", formula.memory}};
-  json["optimum"] = optimum ? json_of(*optimum) : Json(nullptr);
+  json["formula"] = part_json(answer.formula.get());
+  json["optimum"] = value_json(answer.optimum.get());
   if (const auto& apart = answer.unfused.get()) json["unfused"] = unfused_json(*apart);
   if (const auto& laws = answer.laws.get()) json["laws"] = json_of(*laws, answer.levels);
   if (answer.predicted) json["predicted"] = json_of(*answer.predicted);
   if (answer.predicted) json["nodes"] = nodes_json(answer.predicted->nodes);
   if (answer.occupancy) add_occupancy(*answer.occupancy, json);
   if (!answer.notes.empty()) json["notes"] = answer.notes;
-  if (!answer.launches.empty()) json["launches"] = launches_json(answer.launches);
+  if (!answer.launches.empty()) json["launches"] = list_json(answer.launches);
   if (answer.combine) json["combine"] = json_of(*answer.combine);
   if (answer.check) json["check"] = check_json(*answer.check);
   if (answer.compiled) json["compiled"] = compiled_json(*answer.compiled);
@@ -254,21 +180,18 @@ Json json_of(const QueryAnswer& answer) {
 
 Json json_of(const SelectAnswer& answer) {
   Json json = json_of(answer.head, "select");
-  json["predicted"] = answer.predicted ? json_of(*answer.predicted) : Json(nullptr);
+  json["predicted"] = value_json(answer.predicted);
   if (answer.predicted) json["nodes"] = nodes_json(answer.predicted->nodes);
   json["levels"] = json_of(answer.levels);
   if (answer.combine) json["combine"] = json_of(*answer.combine);
   add_occupancy(answer.occupancy, json);
-  json["alternatives"] = Json::array();
-  for (const AlternativeAnswer& other : answer.alternatives) {
-    json["alternatives"].push_back({{"tile", json_of(other.tile)}, {"predicted", json_of(other.predicted.get())}});
-  }
+  json["alternatives"] = list_json(answer.alternatives);
   json["candidates"] = answer.candidates;
   json["rejected"] = json_of(answer.rejected.get());
   json["because"] = answer.because.get();
   if (!answer.notes.empty()) json["notes"] = answer.notes;
-  if (!answer.launches.empty()) json["launches"] = launches_json(answer.launches);
-  if (!answer.kernels.empty()) json["kernels"] = kernels_json(answer.kernels);
+  if (!answer.launches.empty()) json["launches"] = list_json(answer.launches);
+  if (!answer.kernels.empty()) json["kernels"] = list_json(answer.kernels);
   return json;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "apps/report/json/part.hpp"
 #include "apps/report/units.hpp"
 
 namespace napkin::report {
@@ -109,19 +110,7 @@ std::string cell_of(const StandingAnswer& standing) {
   return "event graph, " + standing.basis + (standing.band ? ", " + cell_of(standing.band) : ", no band");
 }
 
-Json json_of(const std::optional<Band>& band) {
-  if (!band) return nullptr;
-  return {{"mean", json_of(band->mean)},
-          {"bias", json_of(band->bias())},
-          {"low", json_of(band->low)},
-          {"high", json_of(band->high)},
-          {"error", json_of(band->error)},
-          {"rows", band->rows},
-          {"sources", band->sources},
-          {"recorded", band->recorded},
-          {"of", band->of},
-          {"wide", band->wide.empty() ? Json(nullptr) : Json(band->wide)}};
-}
+Json json_of(const std::optional<Band>& band) { return band ? part_json(*band) : Json(nullptr); }
 
 Json json_of(const StandingAnswer& standing) {
   return {{"clock", standing.by_graph ? "event graph" : "bound"},

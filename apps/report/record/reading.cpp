@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "apps/report/record/shared.hpp"
 #include "model/base/error.hpp"
 #include "model/machine/number.hpp"
 
@@ -59,10 +60,14 @@ void check_keys(const Json& row, const std::string& where) {
   }
 }
 
-ReadingRow parse_reading(std::string_view line, const std::string& where) {
-  const Json row = Json::parse(line, nullptr, false);
+Json parse_line(std::string_view line, const std::string& where) {
+  Json row = Json::parse(line, nullptr, false);
   if (row.is_discarded() || !row.is_object())
     throw Error(where, "is no JSON object", "a row as napkin calibrate --record writes it");
+  return row;
+}
+
+ReadingRow reading_of(const Json& row, const std::string& where) {
   check_keys(row, where);
   if (text_at(row, "command", where) != "calibrate")
     throw Error(where, "command is not 'calibrate'", "a row as napkin calibrate --record writes it");
@@ -108,10 +113,15 @@ Json json_of(const ReadingRow& row) {
 
 std::vector<ReadingRow> parse_readings(std::string_view text, const std::string& file) {
   std::vector<ReadingRow> out;
+  Json shared;
   for (int number = 1; !text.empty(); ++number) {
     const auto end = text.find('\n');
     const std::string_view line = text.substr(0, end);
-    if (!line.empty()) out.push_back(parse_reading(line, file + ":" + std::to_string(number)));
+    const std::string where = file + ":" + std::to_string(number);
+    if (!line.empty()) {
+      Json row = parse_line(line, where);
+      if (complete_row(row, shared, where)) out.push_back(reading_of(row, where));
+    }
     if (end == std::string_view::npos) break;
     text.remove_prefix(end + 1);
   }

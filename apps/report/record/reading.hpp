@@ -20,8 +20,8 @@ struct ReadingRow {
 
 [[nodiscard]] Json json_of(const ReadingRow& row);
 
-/// Parses every line of a text; empty lines are skipped. Throws Error at file:line for missing and unknown keys, wrong
-/// types and empty values.
+/// Parses every row of a text, completed by shared members (record/shared.hpp); empty lines are skipped. Throws Error
+/// at file:line for missing and unknown keys, wrong types and empty values.
 [[nodiscard]] std::vector<ReadingRow> parse_readings(std::string_view text, const std::string& file);
 
 /// Writes the findings beside the base's numbers, and the products' table.

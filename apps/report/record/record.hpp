@@ -13,15 +13,12 @@ namespace napkin::report {
 
 [[nodiscard]] Json json_of(const ValidationRow& row);
 
-/// Parses a row strictly. Throws Error at `where` (file:line) for missing, unknown and repeated keys, wrong types and
-/// impossible numbers.
-[[nodiscard]] ValidationRow parse_row(std::string_view line, const std::string& where);
-
-/// A line of a file with its place; empty lines are skipped.
 struct RecordedRow {
   ValidationRow row;
   std::string where;  ///< file:line
 };
+/// Reads each row of a text, completed by shared members (record/shared.hpp); empty lines are skipped. Missing, unknown
+/// and repeated keys, wrong types and numbers that cannot be are an Error at file:line.
 [[nodiscard]] std::vector<RecordedRow> parse_rows(std::string_view text, const std::string& file);
 /// Reads the rows of a file. Throws Error at `where` if it cannot be read.
 [[nodiscard]] std::vector<RecordedRow> read_rows(const std::string& file, const std::string& where);

@@ -1,9 +1,15 @@
 // The strict reader of recorded rows.
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
+#include <type_traits>
+#include <utility>
 
+#include "apps/report/json/fields.hpp"
 #include "apps/report/record/record.hpp"
+#include "apps/report/record/shared.hpp"
 #include "model/base/error.hpp"
 #include "model/base/file.hpp"
 
@@ -146,23 +152,46 @@ Head read_head(Reader& row) {
   return head;
 }
 
+/// Numbers by name, finite and not negative.
+std::vector<std::pair<std::string, double>> read_numbers(Reader numbers) {
+  std::vector<std::pair<std::string, double>> out;
+  for (const auto& [name, number] : numbers.json().items()) out.emplace_back(name, numbers.number(name));
+  return out;
+}
+
+/// The value of a field, by its type.
+template <class T>
+T read_value(Reader& part, const std::string& key) {
+  if constexpr (std::is_same_v<T, std::string>) {
+    return part.text(key);
+  } else if constexpr (std::is_same_v<T, double>) {
+    return part.number(key);
+  } else if constexpr (std::is_same_v<T, std::int64_t>) {
+    return part.whole(key);
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return part.flagged(key);
+  } else if constexpr (std::is_same_v<T, std::optional<double>>) {
+    return part.maybe(key);
+  } else if constexpr (std::is_same_v<T, std::optional<std::int64_t>>) {
+    return part.maybe_whole(key);
+  } else {
+    return read_numbers(part.object(key));
+  }
+}
+
+template <class Part>
+Part read_fields(Reader& part) {
+  Part out;
+  each_field<Part>([&](const auto& field) {
+    if (field.as == As::left_out && !part.json().contains(field.name)) return;
+    using T = std::remove_cvref_t<decltype(held_value(out.*field.member))>;
+    out.*field.member = read_value<T>(part, field.name);
+  });
+  return out;
+}
+
 LevelAnswer read_level(Reader level) {
-  LevelAnswer out;
-  out.name = level.text("name");
-  out.groups = level.whole("groups");
-  out.load = level.whole("load");
-  out.store = level.whole("store");
-  out.transfer = level.whole("transfer");
-  out.delivered = level.whole("delivered");
-  out.transfer_per_group = level.whole("transfer_per_group");
-  out.memory_lower_bound = level.whole("memory_lower_bound");
-  out.memory_live = level.whole("memory_live");
-  out.memory = level.whole("memory");
-  out.memory_limit = level.maybe_whole("memory_limit");
-  out.bandwidth = level.maybe("bandwidth");
-  out.time = level.maybe("time");
-  if (level.json().contains("hit_rate")) out.hit_rate = level.maybe("hit_rate");
-  if (level.json().contains("hit_rate_apart")) out.hit_rate_apart = level.maybe("hit_rate_apart");
+  LevelAnswer out = read_fields<LevelAnswer>(level);
   level.finish();
   return out;
 }
@@ -180,16 +209,8 @@ std::vector<LevelAnswer> read_levels(Reader& row) {
 }
 
 PredictedAnswer read_predicted(Reader predicted) {
-  PredictedAnswer out;
-  out.cycles = predicted.number("cycles");
-  out.clock = predicted.number("clock");
-  out.power = predicted.maybe("power");
-  out.time = predicted.positive("time");
-  out.tflops = predicted.number("tflops");
-  out.bound = predicted.text("bound");
-  out.at_least = predicted.flagged("at_least");
-  Reader pipes = predicted.object("pipes");
-  for (const auto& [pipe, busy] : pipes.json().items()) out.pipes.emplace_back(pipe, pipes.number(pipe));
+  PredictedAnswer out = read_fields<PredictedAnswer>(predicted);
+  static_cast<void>(predicted.positive("time"));
   for (const char* found_anew : {"likely", "standing"}) {
     if (predicted.json().contains(found_anew)) (void)predicted.at(found_anew);
   }
@@ -198,22 +219,9 @@ PredictedAnswer read_predicted(Reader predicted) {
 }
 
 MeasuredAnswer read_measured(Reader measured) {
-  MeasuredAnswer out;
-  out.time = measured.positive("time");
-  out.time_spread = measured.number("time_spread");
-  out.runs = measured.whole("runs");
-  out.l2 = measured.text("l2");
+  MeasuredAnswer out = read_fields<MeasuredAnswer>(measured);
+  static_cast<void>(measured.positive("time"));
   if (out.l2 != "cold" && out.l2 != "warm") measured.fail("l2", "is '" + out.l2 + "'", "cold or warm");
-  out.cycles = measured.maybe("cycles");
-  out.clock = measured.maybe("clock");
-  out.power = measured.maybe("power");
-  out.registers_per_thread = measured.whole("registers_per_thread");
-  out.shared_memory = measured.whole("shared_memory");
-  out.l2_to_sm_bytes = measured.maybe("l2_to_sm_bytes");
-  out.dram_read_bytes = measured.maybe("dram_read_bytes");
-  out.dram_write_bytes = measured.maybe("dram_write_bytes");
-  out.max_error = measured.maybe("max_error");
-  out.reference_error = measured.maybe("reference_error");
   measured.finish();
   return out;
 }
@@ -238,10 +246,7 @@ Json parse_strictly(std::string_view line, const std::string& where) {
   }
 }
 
-}  // namespace
-
-ValidationRow parse_row(std::string_view line, const std::string& where) {
-  const Json json = parse_strictly(line, where);
+ValidationRow row_of(const Json& json, const std::string& where) {
   Reader row(json, where, "");
   ValidationRow out;
   out.head = read_head(row);
@@ -261,8 +266,11 @@ ValidationRow parse_row(std::string_view line, const std::string& where) {
   return out;
 }
 
+}  // namespace
+
 std::vector<RecordedRow> parse_rows(std::string_view text, const std::string& file) {
   std::vector<RecordedRow> out;
+  Json shared;
   int number = 0;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
@@ -272,7 +280,8 @@ std::vector<RecordedRow> parse_rows(std::string_view text, const std::string& fi
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
     if (line.find_first_not_of(" \t") == std::string_view::npos) continue;
     const std::string where = file + ":" + std::to_string(number);
-    out.push_back({parse_row(line, where), where});
+    Json row = parse_strictly(line, where);
+    if (complete_row(row, shared, where)) out.push_back({row_of(row, where), where});
   }
   return out;
 }

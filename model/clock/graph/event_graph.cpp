@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "model/clock/graph/graph_builder.hpp"
-#include "model/mapping/compile/compiled.hpp"
 #include "model/mapping/compile/ways.hpp"
+#include "model/mapping/knobs.hpp"
 
 namespace napkin {
 

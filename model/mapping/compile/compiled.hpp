@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/mapping/knobs.hpp"
 #include "model/mapping/placed.hpp"
 
 namespace napkin {
@@ -18,11 +19,6 @@ namespace napkin {
 [[nodiscard]] inline bool adds(CopyEngine engine) {
   return engine == CopyEngine::atomic || engine == CopyEngine::bulk_reduce;
 }
-
-/// A set of knobs: bit i is KnobId i; all bits if it has a knob beyond 63.
-using Knobs = std::uint64_t;
-
-[[nodiscard]] constexpr Knobs knob_of(KnobId knob) { return knob < 0 ? 0 : knob < 64 ? Knobs{1} << knob : ~Knobs{0}; }
 
 /// A number that a tile may change.
 struct Number64 {
@@ -36,17 +32,16 @@ struct Number64 {
     if (table != nullptr) return table->at(column, base, tile);
     return knob < 0 ? Count(literal) : Count(tile.values[static_cast<std::size_t>(knob)] + more);
   }
-  [[nodiscard]] Knobs knobs() const {
-    if (table == nullptr) return knob_of(knob);
-    Knobs all = 0;
-    for (const KnobId one : table->knobs()) all |= knob_of(one);
+  [[nodiscard]] KnobSet knobs() const {
+    if (table == nullptr) return knob < 0 ? 0 : knob_bit(knob);
+    KnobSet all = 0;
+    for (const KnobId one : table->knobs()) all |= knob_bit(one);
     return all;
   }
 };
 
 using GuardedNumber = std::vector<std::pair<const Guard*, Number64>>;
 
-[[nodiscard]] bool holds(const Guard& guard, const Tile& tile);
 /// Returns the first alternative that holds, or `otherwise`.
 [[nodiscard]] Count number_of(const GuardedNumber& alternatives, const Tile& tile, Count otherwise);
 
@@ -195,7 +190,7 @@ class Placer::Compiled {
   void check_tile(const Tile& tile) const;
   [[nodiscard]] bool started(const PlacedDiagram& into, const std::shared_ptr<const Variant>& variant) const;
   void start(PlacedDiagram& into, const std::shared_ptr<const Variant>& variant) const;
-  [[nodiscard]] static Knobs different(const Tile& a, const Tile& b);
+  [[nodiscard]] static KnobSet different(const Tile& a, const Tile& b);
   void place_levels(const Tile& tile, PlacedDiagram& into) const;
   void place_chunks(const Tile& tile, PlacedDiagram& into) const;
   void place_level(std::size_t position, const Tile& tile, PlacedDiagram& into) const;
@@ -227,7 +222,7 @@ class Placer::Compiled {
   // What must be placed anew when a knob turns: levels with their groups and agents; chunks and their work; sizes of
   // variables held in part; copies.
   struct Dependences {
-    Knobs levels = 0, chunks = 0, parts = 0, copies = 0;
+    KnobSet levels = 0, chunks = 0, parts = 0, copies = 0;
   } depends_;
   // Knobs that guards of the structure name: the values they tell apart; the place of a case in variants_.
   struct Told {

@@ -111,18 +111,13 @@ void Placer::Compiled::rebind(const Problem& problem) {
 
 void Placer::Compiled::find_dependences() {
   const auto of_all = [](const auto& sizes) {
-    Knobs knobs = 0;
+    KnobSet knobs = 0;
     for (const auto& [axis, number] : sizes) knobs |= number.knobs();
     return knobs;
   };
-  const auto of_guard = [](const Guard& guard) {
-    Knobs knobs = 0;
-    for (const auto& [knob, values] : guard.all) knobs |= knob_of(knob);
-    return knobs;
-  };
   const auto of_guarded = [&](const GuardedNumber& numbers) {
-    Knobs knobs = of_all(numbers);
-    for (const auto& [guard, number] : numbers) knobs |= of_guard(*guard);
+    KnobSet knobs = of_all(numbers);
+    for (const auto& [guard, number] : numbers) knobs |= knobs_of(*guard);
     return knobs;
   };
   bool stream_divided = false;
@@ -133,15 +128,15 @@ void Placer::Compiled::find_dependences() {
     stream_divided |= std::find(agent.splits.begin(), agent.splits.end(), stream_) != agent.splits.end();
   }
   for (const CompiledLevel& level : levels_) {
-    depends_.levels |= of_all(level.sizes) | knob_of(level.nodes.knob);
+    depends_.levels |= of_all(level.sizes) | level.nodes.knobs();
     if (level.parts) depends_.levels |= level.parts->knobs() | (level.chunk ? level.chunk->knobs() : 0);
-    if (level.chunk) (stream_divided ? depends_.levels : depends_.chunks) |= knob_of(level.chunk->knob);
+    if (level.chunk) (stream_divided ? depends_.levels : depends_.chunks) |= level.chunk->knobs();
   }
   for (const CompiledVariable& v : variables_) {
     depends_.parts |= of_all(v.sizes);
     depends_.copies |= of_guarded(v.copies);
-    for (const Guard* guard : {v.multicast, v.unpermuted}) depends_.copies |= guard != nullptr ? of_guard(*guard) : 0;
-    if (v.divided != nullptr) depends_.parts |= of_guard(*v.divided);
+    for (const Guard* guard : {v.multicast, v.unpermuted}) depends_.copies |= guard != nullptr ? knobs_of(*guard) : 0;
+    if (v.divided != nullptr) depends_.parts |= knobs_of(*v.divided);
   }
   for (const CompiledOperation& op : operations_) {
     if (op.waits) depends_.chunks |= op.waits->knobs();

@@ -7,15 +7,6 @@
 
 namespace napkin {
 
-bool holds(const Guard& guard, const Tile& tile) {
-  for (const auto& [knob, values] : guard.all) {
-    bool any = false;
-    for (const std::int64_t value : values) any |= value == tile.values[at(knob)];
-    if (!any) return false;
-  }
-  return true;
-}
-
 Count number_of(const GuardedNumber& alternatives, const Tile& tile, Count otherwise) {
   for (const auto& [guard, number] : alternatives) {
     if (holds(*guard, tile)) return number.of(tile);
@@ -105,11 +96,11 @@ const std::shared_ptr<const Variant>& Placer::Compiled::variant_of(const Tile& t
 }
 
 // The knobs in which two tiles differ; all of them where the first is not one of this mapping.
-Knobs Placer::Compiled::different(const Tile& a, const Tile& b) {
-  if (a.values.size() != b.values.size()) return ~Knobs{0};
-  Knobs knobs = 0;
+KnobSet Placer::Compiled::different(const Tile& a, const Tile& b) {
+  if (a.values.size() != b.values.size()) return ~KnobSet{0};
+  KnobSet knobs = 0;
   for (std::size_t k = 0; k < a.values.size(); ++k) {
-    if (a.values[k] != b.values[k]) knobs |= knob_of(static_cast<KnobId>(k));
+    if (a.values[k] != b.values[k]) knobs |= knob_bit(static_cast<KnobId>(k));
   }
   return knobs;
 }
@@ -137,11 +128,11 @@ void Placer::Compiled::place(const Tile& tile, PlacedDiagram& into) const {
   check_tile(tile);
   const std::shared_ptr<const Variant>& variant = variant_of(tile);
   const bool continued = started(into, variant);
-  const Knobs changed = continued ? different(into.tile, tile) : ~Knobs{0};
+  const KnobSet changed = continued ? different(into.tile, tile) : ~KnobSet{0};
   if (changed == 0) return;
   into.tile.values.clear();  // should anything below throw
   if (!continued) start(into, variant);
-  const auto turned = [&](Knobs knobs) { return changed == ~Knobs{0} || (changed & knobs) != 0; };
+  const auto turned = [&](KnobSet knobs) { return changed == ~KnobSet{0} || (changed & knobs) != 0; };
   if (turned(depends_.levels)) {
     place_levels(tile, into);
   } else if (turned(depends_.chunks)) {

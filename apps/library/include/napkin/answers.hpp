@@ -12,12 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "model/diagram/problem.hpp"
-#include "model/machine/conditions.hpp"
-#include "model/machine/vocabulary.hpp"
-#include "napkin/arguments.hpp"
+#include "napkin/ask.hpp"
 #include "napkin/bands.hpp"
 #include "napkin/laws.hpp"
+#include "napkin/types.hpp"
 
 namespace napkin {
 

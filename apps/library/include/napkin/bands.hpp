@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "model/machine/machine.hpp"
-
 namespace napkin {
+
+struct Machine;
 
 /// The regime of a call: the resource that limits it, or its starts and ends.
 enum class Regime {

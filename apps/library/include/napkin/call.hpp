@@ -18,10 +18,7 @@
 #include <optional>
 #include <vector>
 
-#include "kernels/jit/failure.hpp"
-#include "model/base/dtype.hpp"
-#include "model/base/error.hpp"
-#include "model/diagram/problem.hpp"
+#include "napkin/types.hpp"
 
 namespace napkin {
 

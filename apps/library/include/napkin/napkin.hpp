@@ -24,9 +24,7 @@
 #include <string>
 #include <vector>
 
-#include "model/base/error.hpp"
 #include "napkin/answers.hpp"
-#include "napkin/arguments.hpp"
 #include "napkin/ask.hpp"
 #include "napkin/call.hpp"
 #include "napkin/compare.hpp"
@@ -34,6 +32,7 @@
 #include "napkin/need.hpp"
 #include "napkin/sensitivity.hpp"
 #include "napkin/step.hpp"
+#include "napkin/types.hpp"
 
 namespace napkin {
 
@@ -102,7 +101,7 @@ class Session {
   /// names another.
   [[nodiscard]] Emission emit(const Ask& ask, const std::string& form, int top = 5) const;
 
-  /// Resolves all names of the question (request.hpp, internal to apps/). Throws Error for every mistake in it.
+  /// Resolves all names of the question, for this project's own programs. Throws Error for every mistake in it.
   [[nodiscard]] Request request(const Ask& ask) const;
 
  private:

@@ -138,22 +138,21 @@ TEST_CASE("requests of one kind share their parts, so that the solver knows them
   const Request a = session.request(attention(1024)), b = session.request(attention(4096, true));
   CHECK(a.machine == b.machine);
   CHECK(a.diagram == b.diagram);
-  CHECK(a.known == b.known);
   REQUIRE(a.layouts.size() == b.layouts.size());
   for (std::size_t i = 0; i < a.layouts.size(); ++i) {
     CHECK(a.layouts[i].mapping == b.layouts[i].mapping);
     CHECK(a.layouts[i].streamed == b.layouts[i].streamed);
+    CHECK(a.layouts[i].workspace == b.layouts[i].workspace);
   }
   CHECK(a.problem.sizes != b.problem.sizes);
 
-  // The parts of an ideal layout are the request's own: nothing that is kept by their address outlives them.
+  // The parts of an ideal layout are the request's own, and so is its workspace.
   Ask ideal = matmul(1024);
   ideal.gpu = "ascend-910b2";
   const Request c = session.request(ideal), d = session.request(ideal);
   REQUIRE(c.layouts.front().ideal);
   CHECK(c.machine == d.machine);
-  CHECK(c.known != d.known);
-  CHECK(c.known != a.known);
+  CHECK(c.layouts.front().workspace != d.layouts.front().workspace);
 }
 
 TEST_CASE("a changed file is noticed: profile, mapping, algorithm") {
@@ -173,7 +172,7 @@ TEST_CASE("a changed file is noticed: profile, mapping, algorithm") {
   CHECK(session.query(ask) == after);
   const Request renewed = session.request(ask);
   CHECK(renewed.machine != old.machine);
-  CHECK(renewed.known != old.known);  // what was kept by the old machine's address is not asked again
+  CHECK(renewed.layouts.front().workspace != old.layouts.front().workspace);
   CHECK(old.machine->name == "h200-sxm");
 
   // Of the same size, renamed into place: a file of another identity.
@@ -320,7 +319,6 @@ TEST_CASE("what is kept: the latest used, found by what is like its key") {
   Latest<std::string, int> latest(2);
   latest.put("a", 1);
   latest.put("b", 2);
-  CHECK(latest.full());
   REQUIRE(latest.find(std::string("a")) != nullptr);
   latest.put("c", 3);
   CHECK(latest.find(std::string("b")) == nullptr);
@@ -335,10 +333,10 @@ TEST_CASE("session: the bound of an ideal mapping does not keep the table that i
   ask.gpu = "h200-sxm";
   ask.shape = {{"i", 56}, {"x", 56}, {"c", 64}};
   Request request = Session().request(ask);
-  const std::weak_ptr<Known> known = request.known;
+  const std::weak_ptr<Workspace> kept = request.layouts.front().workspace;
   const SelectAnswer answer = select_answer(std::move(request), 5);
   REQUIRE(answer.predicted);
-  CHECK(known.expired());
+  CHECK(kept.expired());
   CHECK(answer.predicted->standing.get());
 }
 

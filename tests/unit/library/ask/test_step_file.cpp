@@ -8,7 +8,7 @@
 #include <string>
 
 #include "apps/library/ask/step_file.hpp"
-#include "napkin/arguments.hpp"
+#include "napkin/ask.hpp"
 #include "tests/support/mistakes.hpp"
 
 namespace test_step_file {

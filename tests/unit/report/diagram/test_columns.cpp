@@ -108,7 +108,7 @@ Ask ask_of(const Case& one) {
 ColumnDiagram diagram_of(const Ask& ask) {
   const Request request = default_session().request(ask);
   const SelectedTile selected = select_tile(request);
-  const Placer placer = placer_of(request, *selected.layout);
+  const Placer placer = placer_of(*selected.layout);
   return columns_of(placer.place(selected.tile), {});
 }
 
@@ -198,7 +198,7 @@ TEST_CASE("hierarchies and tilings have labels that one can read") {
     ask.shape = {{"a", 4096}, {"b", 4096}, {"c", 4096}};
     const Request request = default_session().request(ask);
     const SelectedTile selected = select_tile(request);
-    const Placer placer = placer_of(request, *selected.layout);
+    const Placer placer = placer_of(*selected.layout);
     const Drawing hierarchy = hierarchy_of(*request.machine, clock_of(*request.machine));
     CHECK(joined(collisions(hierarchy)) == "");
     CHECK(hierarchy.labels.size() >= 3 * request.machine->levels.size());

@@ -1,0 +1,67 @@
+#include "apps/library/question/workspace.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "model/clock/time_model.hpp"
+
+namespace napkin {
+
+std::size_t LeastTransferKey::Hash::operator()(const LeastTransferKey& key) const {
+  std::size_t hash = 0;
+  for (const Count size : key.sizes) hash = hash * 1099511628211U ^ static_cast<std::size_t>(size.get());
+  return hash;
+}
+
+std::shared_ptr<Workspace> make_workspace() { return std::make_shared<Workspace>(); }
+
+Prediction Workspace::predicted(const PlacedDiagram& placed, const Plan& plan) {
+  constexpr std::size_t most_graphs = 1024;
+  std::unique_ptr<Periods> own;  // one asks it at a time, so that others need not wait
+  {
+    const std::lock_guard lock(mutex_);
+    if (!periods_.empty()) {
+      own = std::move(periods_.back());
+      periods_.pop_back();
+    }
+  }
+  if (own == nullptr || own->size() > most_graphs) own = std::make_unique<Periods>();
+  Prediction prediction = predict(placed, plan, *own);
+  const std::lock_guard lock(mutex_);
+  periods_.push_back(std::move(own));
+  return prediction;
+}
+
+std::unique_ptr<BoundPlacer> Workspace::take_placer(const Problem& problem) {
+  const auto can_be_bound = [&](const std::unique_ptr<BoundPlacer>& one) {
+    return one->problem.dtype == problem.dtype && one->problem.mask.kind == problem.mask.kind;
+  };
+  const std::lock_guard lock(mutex_);
+  const auto found = std::find_if(placers_.begin(), placers_.end(), can_be_bound);
+  if (found == placers_.end()) return nullptr;
+  std::unique_ptr<BoundPlacer> out = std::move(*found);
+  placers_.erase(found);
+  return out;
+}
+
+void Workspace::give_back(std::unique_ptr<BoundPlacer> placer) {
+  constexpr std::size_t most_kept = 64;
+  const std::lock_guard lock(mutex_);
+  placers_.push_front(std::move(placer));
+  if (placers_.size() > most_kept) placers_.pop_back();
+}
+
+KeptPlacer::KeptPlacer(std::shared_ptr<Workspace> from, const Streamed& streamed, const Mapping& mapping,
+                       const Machine& machine, const Problem& problem)
+    : from_(std::move(from)), bound_(from_->take_placer(problem)) {
+  if (bound_ != nullptr) {
+    bound_->problem = problem;
+    bound_->placer->rebind(bound_->problem);
+    return;
+  }
+  bound_ = std::make_unique<BoundPlacer>();
+  bound_->problem = problem;
+  bound_->placer.emplace(streamed, mapping, machine, bound_->problem);
+}
+
+}  // namespace napkin

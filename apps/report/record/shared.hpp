@@ -1,0 +1,35 @@
+#pragma once
+// complete_row() reads recorded rows whose common members are written once: behind the line
+// {"shared": {"device": "NVIDIA H200"}} each row has that device, until a later such line says another.
+
+#include <string>
+#include <utility>
+
+#include "model/base/error.hpp"
+
+namespace napkin::report {
+
+/// Completes a row by the members that `shared` has gathered, its own winning. A line of shared members is taken into
+/// `shared` instead, members that it calls null out of it, and is no row: false. Throws Error at `where`.
+template <class Json>
+bool complete_row(Json& row, Json& shared, const std::string& where) {
+  if (!shared.is_object()) shared = Json::object();
+  if (!row.is_object()) throw Error(where, "is no object", "{...}");
+  if (!row.contains("shared")) {
+    Json whole = shared;
+    whole.update(row);
+    row = std::move(whole);
+    return true;
+  }
+  if (row.size() != 1 || !row["shared"].is_object())
+    throw Error(where, "shared is no object alone in its line", R"({"shared": {...}})");
+  for (const auto& [key, value] : row["shared"].items()) {
+    if (value.is_null())
+      shared.erase(key);
+    else
+      shared[key] = value;
+  }
+  return false;
+}
+
+}  // namespace napkin::report

@@ -1,0 +1,28 @@
+#pragma once
+// A Mask says which columns a row of scores sees: all, those up to its own (causal), or a window around it.
+
+#include <cstdint>
+#include <string>
+
+namespace napkin {
+
+/// Row i of `rows` sees column j: causal j <= i + columns - rows (bottom-right aligned);
+/// window i + columns - rows - left <= j <= i + columns - rows + right.
+struct Mask {
+  enum class Kind { none, causal, window };
+  Kind kind = Kind::none;
+  std::int64_t left = 0;
+  std::int64_t right = 0;
+  bool operator==(const Mask&) const = default;
+};
+
+/// "none", "causal", "window 128,0"
+[[nodiscard]] std::string text_of(const Mask& mask);
+
+/// One sequence of a packed batch: what it has of the mask's rows and columns (queries and keys); 0: an empty one.
+struct SequenceLengths {
+  std::int64_t q = 0, x = 0;
+  bool operator==(const SequenceLengths&) const = default;
+};
+
+}  // namespace napkin
