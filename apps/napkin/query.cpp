@@ -12,7 +12,7 @@
 namespace napkin::cli {
 namespace {
 
-/// The memories of "58112,1024", from the largest down: each level holds what the one below it reads.
+/// Parses the memories of "58112,1024", from the largest down: each level holds what the one below it reads.
 std::vector<std::int64_t> memories_of(const std::string& text) {
   const std::string right =
       "values of each level from the top down, each fewer than the one before, such as 58112,1024";
@@ -25,7 +25,7 @@ std::vector<std::int64_t> memories_of(const std::string& text) {
   return values;
 }
 
-/// The abstract machine of several levels: each has the least transfer of its own memory. (eq. 7.1)
+/// Answers for an abstract machine of several levels: each has the least transfer of its own memory. (eq. 7.1)
 Reply run_levels(const Arguments& arguments, const report::Style& style) {
   for (const char* option : {"--tile", "--check", "--compile", "--explain", "--gpu"}) {
     if (arguments.has(option))

@@ -37,7 +37,7 @@ std::string stem_of(std::string_view path) {
   return std::string(file.substr(0, file.rfind('.')));
 }
 
-/// A profile's other name stands for its first one.
+/// Resolves a profile's other name to its first one.
 std::string first_name(const std::string& name) {
   for (const auto& [alias, profile] : builtin_aliases()) {
     if (alias == name) return profile;

@@ -55,7 +55,7 @@ Several<T> tuple_of(const std::vector<T>& values) {
   return nb::tuple(out);
 }
 
-/// A value as Python shows it: lists as tuples, numbers by name as dicts, all else as a copy.
+/// Converts a value as Python shows it: lists as tuples, numbers by name as dicts, all else as a copy.
 template <class T>
 auto shown(const T& value) {
   if constexpr (requires { dict_of(value); }) {

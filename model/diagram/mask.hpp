@@ -16,10 +16,10 @@ struct Mask {
   bool operator==(const Mask&) const = default;
 };
 
-/// "none", "causal", "window 128,0"
+/// Writes "none", "causal", "window 128,0"
 [[nodiscard]] std::string text_of(const Mask& mask);
 
-/// One sequence of a packed batch: what it has of the mask's rows and columns (queries and keys); 0: an empty one.
+/// Lengths of a sequence of a packed batch along the mask's rows and columns (queries and keys); 0: empty.
 struct SequenceLengths {
   std::int64_t q = 0, x = 0;
   bool operator==(const SequenceLengths&) const = default;

@@ -12,8 +12,8 @@ namespace napkin {
   return transfer_into_blocks(placed).transfer().value;
 }
 
-/// The time that ranks a tile. The ideal mapping is no kernel's: what is answered of it is a bound that no tile moves,
-/// so that all its tiles tie, and that which moves least is the one to look at.
+/// Returns the time that ranks a tile. The answer of an ideal mapping is a bound that no tile moves, so that all its
+/// tiles tie, and the tile that moves the fewest bytes is shown.
 [[nodiscard]] inline double ranking_time(const Mapping& mapping, Seconds predicted) {
   return mapping.exact_groups ? 0 : predicted.value;
 }

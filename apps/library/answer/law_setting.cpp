@@ -101,7 +101,7 @@ std::vector<ClusterLaw> cluster_laws(const LawSetting& setting) {
   return laws;
 }
 
-/// Bytes that a level holds for the blocks below it: a cache what its nodes hold together.
+/// Returns the bytes that a level holds for the blocks below it: a cache what its nodes hold together.
 double memory_below(const std::vector<LevelLaw>& levels, const std::string& name, double otherwise) {
   for (const LevelLaw& level : levels) {
     if (level.name == name) return level.memory;

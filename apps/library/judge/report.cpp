@@ -43,7 +43,7 @@ void add_of_kernel(const Request& request, const SelectedTile& selected, ReportA
   out.sensitive = sensitivity_answer(request);
 }
 
-/// "step exp of P, on special (exponentials, reciprocals and the like)"
+/// Writes "step exp of P, on special (exponentials, reciprocals and the like)"
 std::string about_node(const Machine& machine, const EventGraph& graph, const EventNode& node) {
   switch (node.kind) {
     case NodeKind::copy: return "a copy engine brings the next part of " + node.name.substr(node.name.rfind(' ') + 1);
@@ -61,7 +61,7 @@ std::string about_node(const Machine& machine, const EventGraph& graph, const Ev
   return text + ", on " + unit + (unit_about.empty() ? "" : " (" + unit_about + ")");
 }
 
-/// A line for each number of the machine, and for each count of the mapping ("P.exp on special").
+/// Writes a line for each number of the machine, and for each count of the mapping ("P.exp on special").
 std::string about_row(const Machine& machine, const SensitivityRow& row) {
   if (!row.mapping) return about_number(machine, row.name);
   const std::size_t on = row.name.find(" on ");

@@ -30,14 +30,14 @@ struct Layout {
   std::shared_ptr<const Mapping> mapping;
   std::shared_ptr<const Streamed> streamed;  ///< the diagram as this mapping streams it
   std::shared_ptr<const Machine> machine;
-  std::shared_ptr<Workspace> workspace;                ///< of these three: what their questions have in common
+  std::shared_ptr<Workspace> workspace;                ///< memory that questions of these three share
   bool ideal = false;                                  ///< no kernel: "kernel": null
   std::vector<std::pair<KnobId, std::int64_t>> fixed;  ///< the user's --tile
   Problem problem = {};  ///< problem of this kernel: the request's, with heads as queries if it packs them
 
   /// Returns true for a kernel of this repository, which can be launched; a peer's is only a mapping.
   [[nodiscard]] bool bundled() const { return !ideal && !mapping->source.empty(); }
-  /// The question to the solver. Points into this layout's parts.
+  /// Returns the question to the solver. Points into this layout's parts.
   [[nodiscard]] Question question() const;
   /// Returns this layout on another machine, with a workspace of its own.
   [[nodiscard]] Layout on(std::shared_ptr<const Machine> other) const;

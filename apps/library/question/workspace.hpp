@@ -21,7 +21,7 @@
 
 namespace napkin {
 
-/// What the least transfer depends on: not on the knobs that the user fixed.
+/// Key of a least transfer, which does not depend on the knobs that the user fixed.
 struct LeastTransferKey {
   Sizes sizes;
   Mask mask;
@@ -66,7 +66,7 @@ class Workspace {
  private:
   std::mutex mutex_;
   LeastTransfers least_transfers_{256};
-  std::vector<std::unique_ptr<Periods>> periods_;    // one asks them at a time
+  std::vector<std::unique_ptr<Periods>> periods_;    // a set for each caller at a time
   std::list<std::unique_ptr<BoundPlacer>> placers_;  // latest first
 };
 [[nodiscard]] std::shared_ptr<Workspace> make_workspace();

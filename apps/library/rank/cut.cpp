@@ -161,7 +161,7 @@ std::optional<OnceMoved> once_moved(const Request& whole, OpId first, OpId last)
   const Layout& layout = request.layouts.front();
   Tile any;  // bytes through a level of one group are those of any tile
   for (const Knob& knob : layout.mapping->knobs) any.values.push_back(knob.domain.front());
-  const PlacedDiagram placed = placer_of(request, layout).place(any);
+  const PlacedDiagram placed = placer_of(layout).place(any);
   const std::vector<LevelAnswer> levels = levels_of(placed, clock_of(*request.machine), Rereads::none);
   if (levels.empty() || levels.front().groups != 1) return std::nullopt;
   const auto bound = bound_of(placed);

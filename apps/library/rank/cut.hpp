@@ -19,8 +19,8 @@ namespace napkin {
 /// Sums the bytes moved over all launches, level by level; takes the maximum of bytes held by a group or node.
 [[nodiscard]] std::vector<LevelAnswer> levels_of(const std::vector<LaunchAnswer>& launches);
 
-/// A launch for each operation beside one for all; nothing of one operation, of packed sequences, and on the abstract
-/// machine.
+/// Returns a launch for each operation beside one for all; nothing of one operation, of packed sequences, and on the
+/// abstract machine.
 [[nodiscard]] std::optional<UnfusedAnswer> unfused_of(const Request& request);
 
 }  // namespace napkin

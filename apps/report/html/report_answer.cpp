@@ -178,7 +178,7 @@ std::string band_words(const StandingAnswer& standing, const std::string& range)
   return range.empty() ? text : text + " Eight of ten such calls take from " + range + ".";
 }
 
-/// What the prediction rests on, lacks and leaves out, its numbers with their lines.
+/// Writes what the prediction rests on, lacks and leaves out, its numbers with their lines.
 std::string rests_on(const ReportAnswer& answer) {
   std::string out;
   if (const auto& standing = answer.query.predicted->standing.get()) {

@@ -17,13 +17,13 @@ namespace napkin::report {
 /// Writes "b=2 h=16 q=8192 ...", or the number of sequences.
 [[nodiscard]] std::string sizes_of(const Head& head);
 
-/// The line about an identifier; "" where there is none.
+/// Returns the line about an identifier; "" where there is none.
 [[nodiscard]] std::string_view about(const ReportAnswer& answer, const std::string& name);
-/// An identifier as code, with its line for who points at it.
+/// Writes an identifier as code, with its line for who points at it.
 [[nodiscard]] std::string term(const ReportAnswer& answer, const std::string& name);
-/// A sentence whose identifiers have their lines.
+/// Writes a sentence whose identifiers have their lines.
 [[nodiscard]] std::string with_terms(const ReportAnswer& answer, std::string_view sentence);
-/// A pipe or unit by the machine's words, with its line.
+/// Writes a pipe or unit by the machine's words, with its line.
 [[nodiscard]] std::string pipe_term(const ReportAnswer& answer, const std::string& name);
 
 [[nodiscard]] std::string answer_section(const ReportAnswer& answer);
@@ -31,7 +31,7 @@ namespace napkin::report {
 [[nodiscard]] std::string diagram_section(const ReportAnswer& answer, const ColumnDiagram& columns);
 [[nodiscard]] std::string levels_section(const ReportAnswer& answer);
 [[nodiscard]] std::string roofline_section(const ReportAnswer& answer);
-/// Who works when, and how busy each pipe is: stands beside the answer.
+/// Draws who works when, and how busy each pipe is: stands beside the answer.
 [[nodiscard]] std::string timeline_part(const ReportAnswer& answer);
 [[nodiscard]] std::string glossary_section(const ReportAnswer& answer);
 [[nodiscard]] std::string landscape_section(const ReportAnswer& answer);

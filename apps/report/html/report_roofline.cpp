@@ -25,13 +25,13 @@ struct Named {
 
 constexpr std::string_view arrow = " -> ";
 
-/// "shared" of "L2 -> shared"
+/// Returns "shared" of "L2 -> shared"
 std::string target_of(const std::string& route) {
   const std::size_t at = route.rfind(arrow);
   return at == std::string::npos ? route : route.substr(at + arrow.size());
 }
 
-/// A route as it stands behind another one: by its target alone where both begin at one level.
+/// Writes a route as it stands behind another one: by its target alone where both begin at one level.
 std::string beside(const std::string& routes, const std::string& route) {
   const std::size_t at = route.find(arrow);
   return at != std::string::npos && routes.starts_with(route.substr(0, at + arrow.size())) ? target_of(route) : route;

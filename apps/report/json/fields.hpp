@@ -13,7 +13,7 @@
 
 namespace napkin::report {
 
-/// How JSON has a field.
+/// Form of a field in JSON.
 enum class As {
   always,    ///< null where there is none
   left_out,  ///< left out where there is none
@@ -26,7 +26,7 @@ template <class Member>
 struct Field {
   const char* name;
   Member member;
-  const char* about = "";  ///< for people: the documentation of Python's property
+  const char* about = "";  ///< documentation of Python's property
   As as = As::always;
 };
 template <class Member>

@@ -29,7 +29,7 @@ using Json = nlohmann::ordered_json;
 /// Converts a head to "command", "algorithm", "gpu", "kernel", "dtype", "mask", "shape", "tile".
 [[nodiscard]] Json json_of(const Head& head, std::string_view command);
 [[nodiscard]] Json json_of(const QueryAnswer& answer);
-/// Of an abstract machine's levels from the top down: "memories".
+/// Writes the JSON of an abstract machine's levels from the top down: "memories".
 [[nodiscard]] Json json_of(const std::vector<QueryAnswer>& levels);
 [[nodiscard]] Json json_of(const SelectAnswer& answer);
 /// Converts a family: axes with the range have {"from", "to", "step"} in "shape"; "breakpoints" has the picks.

@@ -30,9 +30,10 @@ namespace napkin::report {
 [[nodiscard]] std::string crossings_text(const Laws& laws);
 /// Writes "l2 0.2 TB/s, shared 2.1 TB/s; computing takes 620.1 us at the peak".
 [[nodiscard]] std::string needed_text(const Laws& laws);
-/// "over the pipe into l2: M >= 1361.4 KiB of f32 accumulators, b >= 296, b at this M >= 348"
+/// Writes "over the pipe into l2: M >= 1361.4 KiB of f32 accumulators, b >= 296, b at this M >= 348"
 [[nodiscard]] std::string minima_text(const Laws& laws);
-/// "w M^-1: l2 12%, shared 88%": each level's part of the sum by which levels weigh; "" where H* has no such term.
+/// Writes "w M^-1: l2 12%, shared 88%": each level's part of the sum by which levels weigh; "" where H* has no such
+/// term.
 [[nodiscard]] std::string factors_text(const Laws& laws);
 [[nodiscard]] std::string cluster_text(const Laws& laws);
 [[nodiscard]] std::string caching_text(const Laws& laws);

@@ -34,7 +34,7 @@ Json part_json(const Part& part) {
   return json;
 }
 
-/// JSON of a number, a text, a part, several of them, or numbers by name.
+/// Writes JSON of a number, a text, a part, several of them, or numbers by name.
 template <class T>
 Json value_json(const T& value) {
   if constexpr (requires { value.has_value(); }) {
@@ -53,7 +53,7 @@ Json value_json(const T& value) {
   }
 }
 
-/// A list of parts.
+/// Writes a list of parts.
 template <class Part>
 Json list_json(const std::vector<Part>& parts) {
   Json list = Json::array();

@@ -159,7 +159,7 @@ std::vector<std::pair<std::string, double>> read_numbers(Reader numbers) {
   return out;
 }
 
-/// The value of a field, by its type.
+/// Reads the value of a field, by its type.
 template <class T>
 T read_value(Reader& part, const std::string& key) {
   if constexpr (std::is_same_v<T, std::string>) {

@@ -251,7 +251,8 @@ std::string more_line(const Style& style) {
   return style.faint("(--explain says more: levels, pipes, ranking; --json: all numbers)") + "\n";
 }
 
-/// "3 launches move 2.282 GB through device memory and take at least 1.022 ms; one moves 134.2 MB, 17 times less, ..."
+/// Writes "3 launches move 2.282 GB through device memory and take at least 1.022 ms; one moves 134.2 MB, 17 times
+/// less, ..."
 std::string unfused_text(const UnfusedAnswer& apart) {
   const auto takes = [](const std::optional<double>& time) {
     return time ? " and takes at least " + time_text(*time) : std::string();

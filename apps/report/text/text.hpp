@@ -14,7 +14,7 @@ namespace napkin::report {
 [[nodiscard]] std::string text_of(const SelectAnswer& answer, const Style& style);
 [[nodiscard]] std::string explained(const QueryAnswer& answer, const Style& style);
 [[nodiscard]] std::string explained(const SelectAnswer& answer, const Style& style);
-/// The levels of an abstract machine from the top down, one answer for each memory.
+/// Writes the levels of an abstract machine from the top down, one answer for each memory.
 [[nodiscard]] std::string text_of(const std::vector<QueryAnswer>& levels, const Style& style);
 [[nodiscard]] std::string text_of(const FamilyAnswer& answer, const Style& style);
 

@@ -12,14 +12,14 @@ namespace napkin::report {
 
 [[nodiscard]] std::string text_of(const TimelineAnswer& report, const Style& style);
 [[nodiscard]] Json json_of(const TimelineAnswer& report);
-/// How wide a timeline's picture is, and whether it says what it is of, as one that stands alone has to.
+/// Form of a timeline's picture: its width, and whether it has a title, as a picture that stands alone has to.
 struct TimelinePicture {
   int width = 1600;
   bool titled = true;
 };
-/// A self-contained SVG document.
+/// Writes a self-contained SVG document.
 [[nodiscard]] std::string svg_of(const TimelineAnswer& report, const TimelinePicture& picture = {});
-/// Trace Event Format: one complete event a span, a clock shown as a microsecond.
+/// Writes the Trace Event Format: one complete event a span, a clock shown as a microsecond.
 [[nodiscard]] std::string perfetto_of(const TimelineAnswer& report);
 
 }  // namespace napkin::report

@@ -41,18 +41,18 @@ Colour colour_of(double hue, double saturation, double lightness) {
 
 bool copies(const EventNode& node) { return node.kind == NodeKind::copy || node.kind == NodeKind::store; }
 
-/// The stage of a node: "P" of "P.exp"; copies are one stage.
+/// Returns the stage of a node: "P" of "P.exp"; copies are one stage.
 std::string stage_of(const EventNode& node) {
   return copies(node) ? "copies" : node.name.substr(0, node.name.find('.'));
 }
 
-/// The step of a stage: "exp" of "P.exp", "K" of "load K", "S" of itself.
+/// Returns the step of a stage: "exp" of "P.exp", "K" of "load K", "S" of itself.
 std::string step_of(const std::string& node) { return node.substr(node.find_last_of(". ") + 1); }
 
 /// Light colours, hues apart, on which black is read in a light and in a dark page.
 using Colours = std::vector<std::pair<std::string, std::string>>;
 
-/// A colour by stage, in the order of the algorithm's text, copies last.
+/// Returns a colour by stage, in the order of the algorithm's text, copies last.
 Colours colours_of(const EventGraph& graph) {
   std::vector<std::string> stages;
   for (const EventNode& node : graph.nodes) {
@@ -97,7 +97,7 @@ class Chart {
   }
 
  private:
-  /// A colour of the page, or by itself the given one.
+  /// Returns a colour of the page, or by itself the given one.
   static std::string ink(std::string_view name, std::string_view alone, std::string_view property = "fill") {
     return fmt::format("style=\"{}:var(--{},{})\"", property, name, alone);
   }
@@ -117,7 +117,7 @@ class Chart {
                     r_.period.clocks, pipe_name(r_.period.pipe), r_.period.pipe.clocks, r_.period.cycle.clocks));
   }
 
-  /// The stages' colours, and what an outline says.
+  /// Draws the stages' colours, and what an outline says.
   [[nodiscard]] std::string key(int y) const {
     std::string out;
     double x = 12;
@@ -134,7 +134,7 @@ class Chart {
     return out;
   }
 
-  /// A line for each steady iteration's length; under it its clocks, and its microseconds at the predicted clock.
+  /// Draws a line for each steady iteration's length; under it its clocks, and its microseconds at the predicted clock.
   [[nodiscard]] std::string grid(int bottom) const {
     std::string out;
     for (int i = 0; i * r_.period.clocks <= r_.run.clocks; ++i) {

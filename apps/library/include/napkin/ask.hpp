@@ -43,25 +43,25 @@ struct Ask {
   bool compile = false;  ///< query: true to compile the kernel with that tile; needs NVRTC and no GPU
 };
 
-/// A user's text as messages show it: in quotes, at most 40 bytes, anything unprintable escaped.
+/// Writes a user's text as messages show it: in quotes, at most 40 bytes, anything unprintable escaped.
 [[nodiscard]] std::string in_quotes(std::string_view text);
 
-/// "a, b,c" as its words. Empty ones are errors.
+/// Parses "a, b,c" as its words. Empty ones are errors.
 [[nodiscard]] std::vector<std::string> parse_words(std::string_view text, const std::string& where,
                                                    const std::string& right);
 
-/// A whole number of decimal digits from `least` to 2^63 - 1.
+/// Parses a whole number of decimal digits from `least` to 2^63 - 1.
 [[nodiscard]] std::int64_t parse_number(std::string_view text, std::int64_t least, const std::string& where,
                                         const std::string& what);
 
 /// Reads a number above 0 such as "1.41".
 [[nodiscard]] double parse_positive(std::string_view text, const std::string& where, const std::string& what);
 
-/// "q=8192,x=8192": names are single, sizes whole numbers from 1.
+/// Parses "q=8192,x=8192": names are single, sizes whole numbers from 1.
 [[nodiscard]] NamedSizes parse_shape(std::string_view text, const std::string& where = "--shape");
 
-/// "512,4096,1,0,64*1x8192": the sequences of a packed batch in order; a number is of queries and keys, QxX of queries
-/// and of keys, N* before either that many of them. At most 2^20 sequences.
+/// Parses "512,4096,1,0,64*1x8192": the sequences of a packed batch in order; a number is of queries and keys, QxX of
+/// queries and of keys, N* before either that many of them. At most 2^20 sequences.
 [[nodiscard]] std::vector<SequenceLengths> parse_lengths(std::string_view text, const std::string& where = "--lengths");
 
 /// Sizes that axes run through together: `from`, every multiple of `step` between, and `to`.
@@ -76,21 +76,21 @@ struct SizeRange {
 /// same range grow together; two different ones are an error.
 struct ShapeFamily {
   NamedSizes fixed;
-  std::vector<std::string> axes;  ///< that run through the range; empty: a single shape
+  std::vector<std::string> axes;  ///< axes that run through the range; empty: a single shape
   SizeRange range;
-  /// The shape at that size.
+  /// Returns the shape at that size.
   [[nodiscard]] NamedSizes at(std::int64_t size) const;
 };
 [[nodiscard]] ShapeFamily parse_family(std::string_view text, const std::string& where = "--shape");
 
-/// "q=128,stages=2,pingpong=on,registers.q=64": names are single; values are checked by the knob they are for.
+/// Parses "q=128,stages=2,pingpong=on,registers.q=64": names are single; values are checked by the knob they are for.
 [[nodiscard]] TileText parse_tile(std::string_view text, const std::string& where = "--tile");
 
-/// "P=0.66,O=1": names are single, values numbers from 0.
+/// Parses "P=0.66,O=1": names are single, values numbers from 0.
 [[nodiscard]] std::vector<std::pair<std::string, double>> parse_fractions(std::string_view text,
                                                                           const std::string& where);
 
-/// "L,R", whole numbers from 0: a window mask.
+/// Parses "L,R", whole numbers from 0: a window mask.
 [[nodiscard]] Mask parse_window(std::string_view text, const std::string& where = "--window");
 
 }  // namespace napkin
