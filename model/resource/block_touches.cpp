@@ -17,19 +17,16 @@ std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 
-std::int64_t segment_width(const PlacedDiagram& placed) {
-  if (!placed.streamed->stream) return 1;
-  const std::int64_t columns = placed.problem->sizes[index(*placed.streamed->stream)].get();
-  const std::int64_t chunk = placed.block().chunk.get(), chunks = (columns + chunk - 1) / chunk;
-  return (chunks + most_segments - 1) / most_segments * chunk;
-}
-
 BlockTouches::BlockTouches(const PlacedDiagram& placed, int partitions, std::optional<Count> section,
                            std::int64_t running)
     : p_(placed), sequence_(placed, section), backward_(walks_backward(placed)) {
   find_lengths();
-  segment_ = segment_width(p_);
-  const std::int64_t columns = p_.streamed->stream ? p_.problem->sizes[index(*p_.streamed->stream)].get() : 1;
+  std::int64_t columns = 1;
+  if (p_.streamed->stream) {
+    columns = p_.problem->sizes[index(*p_.streamed->stream)].get();
+    const std::int64_t chunk = p_.block().chunk.get(), chunks = (columns + chunk - 1) / chunk;
+    segment_ = (chunks + most_segments - 1) / most_segments * chunk;
+  }
   segments_ = (columns + segment_ - 1) / segment_;
   for (const Crossing& c : p_.crossings) add(c, partitions, static_cast<double>(running));
   known_.resize(arrays_.size());

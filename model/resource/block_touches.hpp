@@ -31,10 +31,6 @@ struct BlockPieces {
   double bytes = 0;
 };
 
-/// Returns the columns of the streamed axis that a block takes in a step, a whole number of chunks; 1 if no axis
-/// streams.
-[[nodiscard]] std::int64_t segment_width(const PlacedDiagram& placed);
-
 class BlockTouches {
  public:
   /// Prepares the touches; `partitions` of the cache, `running` blocks at a time.

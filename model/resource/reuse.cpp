@@ -287,7 +287,7 @@ double KnownRereads::of(const PlacedDiagram& placed, Count blocks_a_node, const 
                                 order ? placed.tile.values[static_cast<std::size_t>(*order)] : 0,
                                 placed.cluster.get(),
                                 blocks_a_node.get(),
-                                segment_width(placed),
+                                placed.block().chunk.get(),
                                 walks_backward(placed) ? 1 : 0};
   for (const Count extent : placed.block().extent) key.push_back(extent.get());
   Known& known = known_[std::move(key)];

@@ -22,17 +22,23 @@ namespace {
 struct Padding {
   const char* kernel;
   const char* gpu;
+  TileText tile = {};  ///< knobs that only some widths may turn
 };
-const Padding paddings[] = {{"flash_attention_2", "a100-sxm-80"}, {"flash_attention_2", "rtx-4090"},
-                            {"flash_decoding", "a100-sxm-80"},    {"flash_attention_3", "h100-sxm"},
-                            {"flash_attention_4", "b200"},        {"ck_tile", "mi300x"},
-                            {"attention_sm90", "h200-sxm"},       {"attention_sm80", "a100-sxm-80"}};
+const Padding paddings[] = {{"flash_attention_2", "a100-sxm-80"},
+                            {"flash_attention_2", "rtx-4090"},
+                            {"flash_decoding", "a100-sxm-80"},
+                            {"flash_attention_3", "h100-sxm"},
+                            {"flash_attention_4", "b200", {{"sms", "1"}}},
+                            {"ck_tile", "mi300x"},
+                            {"attention_sm90", "h200-sxm"},
+                            {"attention_sm80", "a100-sxm-80"}};
 
 Ask asked(const Padding& p, std::int64_t d) {
   Ask ask;
   ask.algorithm = "attention";
   ask.gpu = p.gpu;
   ask.kernel = p.kernel;
+  ask.tile = p.tile;
   ask.shape = {{"h", 16}, {"q", 2048}, {"x", 2048}, {"d", d}};
   return ask;
 }

@@ -75,7 +75,9 @@ std::string item(const std::string& words) { return "<li>" + breakable(html::mic
 /// Returns the reasons of the selected tile, one below the other: what limits, the neighbours, the runner-up.
 std::string reasons_of(const ReportAnswer& answer) {
   std::string out = item(why_text(answer.query.head, *answer.query.predicted));
-  for (const std::string& reason : answer.selected.reasons.get()) out += item(reason);
+  for (const std::string& reason :
+       further_reasons(answer.query.head, *answer.query.predicted, answer.selected.reasons.get()))
+    out += item(reason);
   return "<ul class=\"reasons\">\n" + out + "</ul>\n";
 }
 

@@ -65,7 +65,7 @@ std::string why_lines(const Head& head, const PredictedAnswer& predicted, const 
                       const Style& style) {
   std::string text = entry("why", why_text(head, predicted), style);
   if (const std::string chain = chain_text(predicted); !chain.empty()) text += entry("", "the chain: " + chain, style);
-  for (const std::string& reason : reasons) text += entry("", reason, style);
+  for (const std::string& reason : further_reasons(head, predicted, reasons)) text += entry("", reason, style);
   return text;
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "apps/report/units.hpp"
 
@@ -75,6 +76,15 @@ std::string why_text(const Head& head, const PredictedAnswer& predicted) {
   const std::string what = predicted.iteration ? iteration_text(head, predicted, *predicted.iteration)
                                                : is_the_limit(head, predicted) + busy_text(predicted);
   return what + beside_text(head, predicted);
+}
+
+std::vector<std::string> further_reasons(const Head& head, const PredictedAnswer& predicted,
+                                         const std::vector<std::string>& reasons) {
+  const std::string said = why_text(head, predicted);
+  std::vector<std::string> out;
+  std::copy_if(reasons.begin(), reasons.end(), std::back_inserter(out),
+               [&](const std::string& reason) { return said.find(reason) == std::string::npos; });
+  return out;
 }
 
 std::string chain_text(const PredictedAnswer& predicted) {
