@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Pictures that one can read: every picture that the program draws is drawn, judged as a drawing, and rendered.
 
-Judged: no two operations of colours that look alike; text on a bar stands out from it (WCAG contrast of 4.5); what is
-outlined is the critical cycle, copies too, and no bar lies over an outline; no wire of a diagram runs through a box that
-it does not belong to; LaTeX compiles the same diagram; text of at least 8 points at a width of 1,600 pixels. Rendered by rsvg-convert, where it is installed: the picture is neither empty nor cut off.
+Judged: one colour a stage, and no two stages of colours that look alike; text on a bar stands out from it (WCAG
+contrast of 4.5); what is outlined is the critical cycle, copies too, and no bar lies over an outline; no wire of a
+diagram runs through a box that it does not belong to; LaTeX compiles the same diagram; text of at least 8 points at a
+width of 1,600 pixels. Rendered by rsvg-convert, where it is installed: the picture is neither empty nor cut off.
 """
 import itertools
 import json
@@ -86,15 +87,22 @@ def judge_cycle(name, bars, cycle):
     def node(bar):
         title = re.match(r"(.*) \d+( \[\d+\])?: ", bar.find(space + "title").text)
         return title.group(1) + (title.group(2) or "").strip()
-    outlined = {node(bar) for bar in bars if bar.get("stroke") == "#000"}
+    def is_outlined(bar):
+        return "stroke:var(--ink,#000)" in (bar.get("style") or "")
+    outlined = {node(bar) for bar in bars if is_outlined(bar)}
     expected = set(cycle) & {node(bar) for bar in bars}
     if not expected or outlined != expected:
         fail(name, f"outlined are {sorted(outlined)}, the critical cycle is {sorted(expected)}")
     lanes = {}
     for bar in bars:
-        if bar.get("stroke") != "#000" and lanes.get(bar.get("y")):
+        if not is_outlined(bar) and lanes.get(bar.get("y")):
             fail(name, f"'{node(bar)}' is drawn over an outline")
-        lanes[bar.get("y")] = lanes.get(bar.get("y")) or bar.get("stroke") == "#000"
+        lanes[bar.get("y")] = lanes.get(bar.get("y")) or is_outlined(bar)
+
+
+def stage(node):
+    """Bars have the colour of their stage: "P" of "P.exp"; copies are one stage."""
+    return "copies" if re.match("load|store", node) else node.split(".")[0]
 
 
 def judge_timeline(name, root, answer):
@@ -111,7 +119,10 @@ def judge_timeline(name, root, answer):
     if not bars:
         fail(name, "has no bars")
     for (a, one), (b, other) in itertools.combinations(legend, 2):
-        if difference(one, other) < least_difference:
+        if stage(a) == stage(b):
+            if one != other:
+                fail(name, f"{a} and {b} are of one stage and differ: {one} and {other}")
+        elif difference(one, other) < least_difference:
             fail(name, f"{a} and {b} look alike: {one} and {other}, {difference(one, other):.1f}")
     judge_cycle(name, bars, cycle)
     if not any("clocks" in (t.text or "") for t in root.iter(space + "text")):

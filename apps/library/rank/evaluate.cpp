@@ -98,6 +98,7 @@ std::vector<LevelAnswer> levels_of(const Layout& layout, const PlacedDiagram& pl
   for (std::size_t i = 0; i < levels.size(); ++i) {
     if (!counts_rereads(*layout.machine, placed.levels[i].level)) continue;
     const auto kept = std::make_shared<Kept>(Kept{layout, placed});
+    kept->layout.workspace = nullptr;  // its tables may take megabytes, and transfers need none
     kept->placed.problem = &kept->layout.problem;
     using Moved = Later<std::vector<LevelTransfer>>;
     const auto moved = std::make_shared<const Moved>([kept, rereads] { return transfers(kept->placed, rereads); });
