@@ -43,7 +43,7 @@ std::string iteration_text(const Head& head, const PredictedAnswer& predicted, c
   if (predicted.bound == waits_bind)
     return fmt::format("{}: {:.0f} of {:.0f} clk an iteration; the busiest pipe, {}, takes {:.0f}{}", limit,
                        one.waits_clocks, one.clocks, pipe, one.pipe_clocks, met);
-  return fmt::format("{}{}; of {:.0f} clk an iteration {} takes {:.0f}, the longest chain of waits {:.0f}{}", limit,
+  return fmt::format("{}{}; of {:.0f} clk an iteration: {} {:.0f}, the longest chain of waits {:.0f}{}", limit,
                      busy_text(predicted), one.clocks, pipe, one.pipe_clocks, one.waits_clocks, met);
 }
 
