@@ -1,6 +1,6 @@
 #pragma once
 // draft_mapping writes a mapping to start from for a compiled kernel: it counts instructions in the machine code, and
-// marks what machine code cannot tell by "# TODO".
+// marks what machine code cannot tell by the note "# TODO".
 
 #include <string>
 

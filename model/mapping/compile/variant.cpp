@@ -143,7 +143,8 @@ class VariantMaker {
     return d_.is_input(array) || c_.machine_->tensor.empty() ? c_.problem_->dtype : DType::f32;
   }
 
-  // Whether a kernel's block that sees nothing leaves the input alone, too: the abstract machine's programs load it.
+  // Returns true if a kernel's block that sees nothing does not load the input; the abstract machine's programs load
+  // it.
   [[nodiscard]] bool left_out(ArrayId array) const {
     return array >= 0 && d_.is_input(array) && !c_.machine_->tensor.empty() &&
            read_at_seen_pairs(d_, array, *c_.streamed_->skips);

@@ -309,7 +309,7 @@ struct SelectAnswer {
   std::vector<std::string> notes;
   std::vector<LaunchAnswer> launches;  ///< launches of an algorithm that does not fit a single launch; `levels` is
                                        ///< their sum
-  /// All kernels that run there, bundled and peers', fastest first; empty unless asked for (Session::kernels).
+  /// Kernels that run there, bundled and peers', fastest first; empty unless asked for (Session::kernels).
   std::vector<KernelAnswer> kernels;
 };
 

@@ -1,0 +1,101 @@
+// Bounds of tiles in a search: the cycles that a tile takes at least by what is known of its graph, and the seconds at
+// the fastest clock that the card may hold.
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "solver/select/scan.hpp"
+
+namespace napkin {
+
+/// Returns a bound of a row's cycles: the launch in closed form, on what its graph takes at least until it is run.
+double Scan::bound_of(const TablePart& part, const TileRow& row, const Shape& shape) const {
+  const TileTrait& trait = part.traits[row.trait];
+  const auto cycles_by = [&](const Period& period) {
+    return rounding * cycles_at_least(trait.order, shape.launch, trait.ends, block_of(part, row, shape.launch).clocks,
+                                      period, Count(trait.blocks));
+  };
+  return row.period != nullptr ? cycles_by(*row.period) : cycles_by(TablePart::least_period(row));
+}
+
+namespace {
+
+/// Returns the clocks of a block of mean length; if its runs are not known, a lower bound and false.
+std::pair<BlockClocks, bool> clocks_or_least(const TileRow& row, double mean, const MeanBlock& block) {
+  double least = block_clocks_at_least(TablePart::least_period(row), mean, block.more.all());
+  if (row.period != nullptr) {
+    if (const auto known = known_block_clocks(*row.period, block)) return {*known, true};
+    least = std::max(least, block_clocks_at_least(*row.period, mean, block.more.all()));
+  }
+  return {{least, least}, false};
+}
+
+}  // namespace
+
+/// Returns a block's clocks, the mean of all blocks for a packed batch. Where blocks persist, `first` is no later
+/// behind `next` than any part's.
+Scan::MeanClocks Scan::block_of(const TablePart& part, const TileRow& row, const LaunchShape& launch) const {
+  const TileTrait& trait = part.traits[row.trait];
+  const auto of = [&](const auto& one) { return clocks_or_least(row, one.mean, trait.cuts ? one.block : one.uncut); };
+  if (!launch.packed) {
+    const auto [clocks, known] = of(launch);
+    return {clocks, known};
+  }
+  MeanClocks sum;
+  double blocks = 0, later = INFINITY;
+  for (const LaunchShape::Part& one : launch.parts) {
+    const auto [own, known] = of(one);
+    sum.clocks.first += one.blocks * own.first;
+    sum.clocks.next += one.blocks * own.next;
+    sum.known = sum.known && known;
+    later = std::min(later, own.first - own.next);
+    blocks += one.blocks;
+  }
+  if (blocks <= 0) return {};
+  sum.clocks = {sum.clocks.first / blocks, sum.clocks.next / blocks};
+  if (trait.ends.persist) sum.clocks.first = sum.clocks.next + later;
+  return sum;
+}
+
+/// Runs the row's graph, or else its blocks, unless that was done. Returns true if it ran any.
+bool Scan::learn(const TablePart& part, const TileRow& row, const LaunchShape& launch) {
+  if (row.period != nullptr && block_of(part, row, launch).known) return false;
+  const EventGraph& graph = graph_of(row);
+  if (row.period == nullptr) {
+    row.period = &table_->periods_.of(graph);
+    return true;
+  }
+  if (!launch.packed) (void)block_clocks(graph, *row.period, launch.mean, launch.cut);
+  for (const LaunchShape::Part& one : launch.parts) (void)block_clocks(graph, *row.period, one.mean, one.cut);
+  return true;
+}
+
+/// Returns the row's graph, valid until the next call for another row.
+const EventGraph& Scan::graph_of(const TileRow& row) {
+  if (latest_ != &row) graph_ = event_graph(place(row));
+  latest_ = &row;
+  return graph_;
+}
+
+/// Returns a lower bound of the seconds of a launch with at least that energy, at the fastest clock that the card may
+/// hold.
+double Scan::seconds_at_least(const Energy& least, double cycles) const {
+  const Hertz clock = model_->rates.known ? clock_at_most(model_->power, least, cycles) : model_->clock.frequency;
+  return rounding * cycles / clock.value + launch_;
+}
+
+Energy Scan::least_energy(const Walk& walk) const {
+  return {walk.part->energy * walk.shape->launch.who.total_iterations, walk.shape->device * model_->rates.device};
+}
+
+/// Returns true if the row, with its own energy, may end within `seconds`.
+bool Scan::may_end_within(const Walk& walk, const Bound& bound, double seconds) const {
+  if (seconds == INFINITY || !model_->rates.known) return true;
+  const Energy energy{walk.part->energies[bound.row->energy].of(walk.shape->launch),
+                      walk.shape->device * model_->rates.device};
+  const Seconds running(seconds - launch_);
+  return napkin::may_end_within(model_->power, energy, bound.least, running);
+}
+
+}  // namespace napkin
