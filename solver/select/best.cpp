@@ -36,6 +36,15 @@ bool Best::is_before(const Found& a, const Found& b) const {
   return a.predicted != b.predicted ? a.predicted < b.predicted : a.row->legal < b.row->legal;
 }
 
+bool Best::may_take(const Found& found) const {
+  if (found.time > limit_) return false;
+  if (runner_up_ && (second_.row == nullptr || is_before(found, second_))) return true;
+  const auto of_size =
+      std::find_if(best_.begin(), best_.end(), [&](const Found& one) { return one.size == found.size; });
+  if (of_size != best_.end()) return is_before(found, *of_size);
+  return best_.size() < most_ || is_before(found, best_.back());
+}
+
 void Best::take(const Found& found) {
   take_second(found);
   const auto of_size =

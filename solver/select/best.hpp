@@ -22,7 +22,7 @@ class Best {
     std::int64_t size = 0;
     TablePart* part = nullptr;
     const TileRow* row = nullptr;
-    double predicted = 0;  ///< decides where time and bytes are equal: of the ideal mapping, all of whose times are 0
+    double predicted = 0;  ///< time by the model; breaks ties of time and bytes, for the ideal mapping without re-reads
     mutable std::optional<Count> into_blocks = {};  ///< bytes_into_blocks(), where another tile takes that time too
   };
   using BytesOf = std::function<Count(const TileRow&)>;
@@ -35,6 +35,8 @@ class Best {
   [[nodiscard]] double enough(std::int64_t size) const;
   /// Returns the time beyond which no tile of any further size changes the result.
   [[nodiscard]] double enough() const;
+  /// Returns false if the tile changes nothing, even if it takes no longer than it says.
+  [[nodiscard]] bool may_take(const Found& found) const;
   void take(const Found& found);
   [[nodiscard]] const std::vector<Found>& best() const { return best_; }
   [[nodiscard]] const Found* second() const { return second_.row != nullptr ? &second_ : nullptr; }

@@ -51,12 +51,15 @@ Exhausted select_exhaustively(const Question& question, Periods* shared) {
   each_legal(question, [&](std::int64_t, const PlacedDiagram& placed, const Plan& needs) {
     const Prediction prediction =
         by_graph ? predict(placed, needs, periods, known) : predict_by_roofline(placed, needs, known);
-    out.all.push_back({{placed.tile, prediction}, bytes_into_blocks(placed)});
+    const TimeModel model(placed, ByClock::roofline);
+    const Seconds tie = is_ranked_by_time(*question.mapping) ? prediction.time
+                                                             : model.with_launch(model.of(placed, needs.blocks_per_sm));
+    out.all.push_back({{placed.tile, prediction}, bytes_into_blocks(placed), tie});
   });
   const auto time = [&](const Exhausted::Timed& one) { return ranking_time(*question.mapping, one.prediction.time); };
   std::stable_sort(out.all.begin(), out.all.end(), [&](const Exhausted::Timed& a, const Exhausted::Timed& b) {
     if (time(a) != time(b)) return time(a) < time(b);
-    return a.into_blocks != b.into_blocks ? a.into_blocks < b.into_blocks : a.prediction.time < b.prediction.time;
+    return a.into_blocks != b.into_blocks ? a.into_blocks < b.into_blocks : a.tie < b.tie;
   });
   const Problem launch = launch_problem(question.problem);
   out.rejections = count_each(question, Placer(*question.streamed, *question.mapping, *question.machine, launch));

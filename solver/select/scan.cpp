@@ -87,7 +87,8 @@ Best::BytesOf Scan::bytes_of() {
 Selection Scan::rank(int top) {
   find_parts();
   const std::lock_guard lock(table_->mutex_);
-  return selection_of(run(Best(static_cast<std::size_t>(std::max(top, 1)), bytes_of())), top);
+  return selection_of(
+      run(Best(static_cast<std::size_t>(std::max(top, 1)), bytes_of(), is_ranked_by_time(*question_.mapping))), top);
 }
 
 Selection Scan::best(double limit) {
@@ -203,10 +204,13 @@ void Scan::time_first(Walk& walk, Best& best) {
     }
   }
   Timed& known = timed(*walk.part, row);
-  const auto ranking = [&] { return ranking_time(*question_.mapping, Seconds(time_of(row, known))); };
-  if (ranking() > best.enough(size)) return;  // device memory makes no tile faster
-  if (!notice(*walk.part, row, known, rereads_)) return;
-  best.take({ranking(), size, walk.part, &row, time_of(row, known)});
+  const auto found = [&] {
+    const double time = time_of(row, known);
+    return Best::Found{ranking_time(*question_.mapping, Seconds(time)), size, walk.part, &row, time};
+  };
+  if (!best.may_take(found())) return;  // device memory makes no tile faster
+  const bool noticed = !is_ranked_by_time(*question_.mapping) || notice(*walk.part, row, known, rereads_);
+  if (noticed) best.take(found());
 }
 
 void Scan::Walk::wait(double least, const TileRow& row) {

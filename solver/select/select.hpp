@@ -97,6 +97,7 @@ class Selector {
 struct Exhausted {
   struct Timed : Ranked {
     Count into_blocks;  ///< result of bytes_into_blocks()
+    Seconds tie;        ///< breaks ties of time and bytes: the time, for the ideal mapping that without re-reads
   };
   std::vector<Timed> all;
   Rejections rejections;
