@@ -11,6 +11,7 @@
 #include "model/resource/plan.hpp"
 #include "model/resource/resources.hpp"
 #include "napkin/napkin.hpp"
+#include "tests/support/case_count.hpp"
 #include "tests/support/layout.hpp"
 
 namespace test_padded_heads {
@@ -52,7 +53,9 @@ TEST_CASE("time does not fall where heads get wider, and a width between two lis
   for (const Padding& p : paddings) {
     double last = 0;
     std::int64_t held = 0;
-    for (std::int64_t d = 40; d <= 128; d += 8) {
+    std::vector<std::int64_t> widths;
+    for (std::int64_t d = 40; d <= 128; d += 8) widths.push_back(d);
+    for (const std::int64_t d : test::share_of(widths)) {
       CAPTURE(std::string(p.kernel));
       CAPTURE(std::string(p.gpu));
       CAPTURE(d);
