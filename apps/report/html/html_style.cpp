@@ -112,6 +112,7 @@ svg .axis { stroke: var(--soft); stroke-width: 1; } svg .grid { stroke: var(--li
 svg .roof { stroke: var(--ink); stroke-width: 2.5; fill: none; } svg .band { fill: var(--hatch); }
 .s0 { stroke: var(--a); } .s1 { stroke: var(--b); } .s2 { stroke: var(--c); } .s3 { stroke: var(--d); } .s4 { stroke: var(--e); }
 .p0 { fill: var(--a); } .p1 { fill: var(--b); } .p2 { fill: var(--c); } .p3 { fill: var(--d); } .p4 { fill: var(--e); }
+.chart text.p0 { fill: var(--a); } .chart text.p1 { fill: var(--b); } .chart text.p2 { fill: var(--c); } .chart text.p3 { fill: var(--d); } .chart text.p4 { fill: var(--e); }
 svg .slope { stroke-width: 2; fill: none; } svg .room { stroke-width: 1.2; stroke-dasharray: 3 4; fill: none; }
 svg .other { fill: none; stroke-width: 1.4; } svg .dot { stroke: var(--paper); stroke-width: 1.2; } svg .dots { fill-opacity: .55; }
 .chart text.halo { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; }

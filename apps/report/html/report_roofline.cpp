@@ -158,9 +158,9 @@ class Roofline {
     const bool below = i % 2 == 0;  // neighbours' names on different sides
     return out +
            fmt::format(
-               "<text class=\"halo\" transform=\"translate({:.1f} {:.1f}) rotate({:.1f})\" y=\"{}\">{} {}</text>\n", lx,
-               ly, std::atan(rise) * 180 / 3.14159265, below ? 16 : -6, html::text(slopes_[i].name),
-               html::text(rate_text(bandwidth)));
+               "<text class=\"halo p{}\" transform=\"translate({:.1f} {:.1f}) rotate({:.1f})\" y=\"{}\">{} {}</text>\n",
+               i % slope_colours, lx, ly, std::atan(rise) * 180 / 3.14159265, below ? 16 : -6,
+               html::text(slopes_[i].name), html::text(rate_text(bandwidth)));
   }
 
   [[nodiscard]] std::string roof() const {
@@ -198,8 +198,8 @@ class Roofline {
                "<circle class=\"dot p{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"6.5\"><title>{}: {:.4g} FLOP a "
                "byte</title></circle>\n",
                colour, x(at), y(rate), html::text(points_[i].name), at) +
-           fmt::format("<text class=\"halo\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n", x(at),
-                       y(rate) + 22 + (i % 2 == 0 ? 0 : 15), html::text(target_of(points_[i].name)));
+           fmt::format("<text class=\"halo p{}\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n", colour,
+                       x(at), y(rate) + 22 + (i % 2 == 0 ? 0 : 15), html::text(target_of(points_[i].name)));
   }
 
   const RooflineAnswer& a_;
