@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "apps/library/call/known_plans.hpp"
+#include "apps/library/call/selected.hpp"
 #include "apps/library/question/here.hpp"
 #include "apps/library/rank/evaluate.hpp"
 #include "apps/library/rank/select_kernel.hpp"
@@ -33,95 +34,6 @@ struct Held {
   OwnMemory own;
   Count counted;                      // of own.counters
   std::vector<DeviceMemory> scratch;  // the last is the largest: what earlier launches are bound to stays
-};
-
-/// Returns the question resolved, with the knobs that the call sets.
-Request request_for(const Ask& ask, const TileText& knobs) {
-  Request request = default_session().request(ask);
-  for (Layout& layout : request.layouts) {
-    for (const auto& [name, text] : knobs) {
-      const auto knob = layout.mapping->find_knob(name);
-      if (knob)
-        layout.fixed.emplace_back(*knob,
-                                  parse_knob(layout.mapping->knobs[static_cast<std::size_t>(*knob)], text, name));
-    }
-  }
-  return request;
-}
-
-/// Explains why no tile of a question fits, by the nearest tile, which breaks the fewest rules, then needs the fewest
-/// registers: "takes d of 64, 96 or 128 only, not 256; needs 448 registers a thread, there are 240".
-std::string refusal_of(const Ask& ask) {
-  constexpr std::int64_t most_tiles = 4096;  // looked at
-  const Request request = default_session().request(ask);
-  const Layout& layout = request.layouts.front();
-  const Question question = layout.question();
-  const Space space = space_of(question);
-  const Placer placer = placer_of(layout);
-  std::optional<Placement> best;
-  Tile tile;
-  for (std::int64_t rank = 0; rank < std::min(space.candidates.get(), most_tiles); ++rank) {
-    space.tile(rank, tile);
-    Placement placement = place(placer, tile);
-    const auto worse = [](const Placement& one) {
-      return std::pair(one.violations.size(), one.plan.registers_per_thread);
-    };
-    if (!best || worse(placement) < worse(*best)) best = std::move(placement);
-  }
-  std::vector<std::string> reasons;
-  if (best) {
-    for (const ViolationAnswer& one : answer_of(best->violations, request, *layout.mapping))
-      reasons.push_back(one.text);
-  }
-  return joined(reasons, "; ");
-}
-
-/// Words the reasons why no bundled kernel takes the call.
-std::string no_kernel(const Ask& asked) {
-  std::vector<std::string> reasons;
-  for (const std::string& name : bundled_mappings(asked.algorithm)) {
-    Ask ask = asked;
-    ask.kernel = name;
-    try {
-      reasons.push_back(name + " " + refusal_of(ask));
-    } catch (const Error& error) {  // the machine lacks what the mapping names
-      reasons.push_back(name + ": " + error.problem());
-    }
-  }
-  return reasons.empty() ? "no bundled kernel computes it" : joined(reasons, ". ");
-}
-
-/// A question with its ranking and the tile to launch.
-class Selected {
- public:
-  Selected(const Ask& ask, const TileText& knobs)
-      : request_(request_for(ask, knobs)), ranking_(select_kernel(request_, tiles_tried)) {
-    if (!ranking_.layout().bundled()) throw Error(ask.algorithm, no_kernel(ask), "other sizes or another type");
-    if (ranking_.empty()) throw Error(ask.algorithm, ranking_.nothing_fits(), "other sizes");
-    placer_.emplace(placer_of(ranking_.layout()));
-    placed_ = placer_->place(ranking_.best().tile);
-  }
-  ~Selected() = default;
-  Selected(const Selected&) = delete;  // its parts point into its request
-  Selected& operator=(const Selected&) = delete;
-  Selected(Selected&&) = delete;
-  Selected& operator=(Selected&&) = delete;
-
-  [[nodiscard]] const PlacedDiagram& placed() const { return placed_; }
-  /// Advances to the next best tile. Returns false if there is none.
-  [[nodiscard]] bool advance() {
-    const std::vector<Ranked>& ranked = ranking_.selection().ranked;
-    if (at_ + 1 >= ranked.size()) return false;
-    placed_ = placer_->place(ranked[++at_].tile);
-    return true;
-  }
-
- private:
-  Request request_;
-  Ranking ranking_;
-  std::optional<Placer> placer_;
-  PlacedDiagram placed_;
-  std::size_t at_ = 0;
 };
 
 /// The calls of one GPU: selected tiles, compiled kernels and prepared launches.
@@ -205,24 +117,53 @@ class Calls {
 
   template <class Args>
   Ready prepare(const Args& args, Held& held) {
-    const LaunchDevice device = runtime_.device().launch_device();
-    const std::string key = plan_key(args, runtime_.device().properties(), device);
-    if (std::optional<Launches> known = known_.find(key)) {
-      hold(held, known->front().counters, known->front().scratch);
-      give_memory(*known, args, held.own);
-      try {
-        return ready(std::move(*known));
-      } catch (const CompilerObjection&) {  // another compiler than the one that had nothing against it
-      }
+    const std::string key = plan_key(args, runtime_.device().properties(), runtime_.device().launch_device());
+    if (std::optional<Ready> met = prepare_known(known_.met(key), args, held)) return std::move(*met);
+    const Ask ask = ask_of(args, profile());
+    const TileText knobs = knobs_of(args);
+    if (const auto* near = selected_.find(selection_key(ranked_for(ask), knobs))) {
+      // No entry on disk for each of the lengths that one ranking serves.
+      if (std::optional<Ready> out = prepare_selected(**near, ask, args, held, key)) return std::move(*out);
     }
-    Selected& selected = selected_for(ask_of(args, profile()), knobs_of(args));
+    if (std::optional<Ready> known = prepare_known(known_.find(key), args, held)) return std::move(*known);
+    for (const Ask& one : {ranked_for(ask), ask}) {
+      std::optional<Ready> out = prepare_selected(selected_for(one, knobs), ask, args, held, key);
+      if (!out) continue;  // its tile is not legal at the call's own lengths
+      known_.store(key, *known_.met(key));
+      return std::move(*out);
+    }
+    throw Error(ask.algorithm, no_kernel(ask), "other sizes or another type");
+  }
+
+  /// Prepares the launches of an equal call in this call's memory; nothing if there are none, or if the compiler
+  /// objects to them, another one than made them.
+  template <class Args>
+  std::optional<Ready> prepare_known(std::optional<Launches> known, const Args& args, Held& held) {
+    if (!known) return std::nullopt;
+    hold(held, known->front().counters, known->front().scratch);
+    give_memory(*known, args, held.own);
+    try {
+      return ready(std::move(*known));
+    } catch (const CompilerObjection&) {
+      return std::nullopt;
+    }
+  }
+
+  /// Prepares the selected tile's launches, and keeps them by their key; nothing if it is not legal at the call's
+  /// sizes.
+  template <class Args>
+  std::optional<Ready> prepare_selected(Selected& selected, const Ask& ask, const Args& args, Held& held,
+                                        const std::string& key) {
+    const LaunchDevice device = runtime_.device().launch_device();
     for (;;) {
+      const PlacedDiagram* placed = selected.at(ask.shape);
+      if (placed == nullptr) return std::nullopt;
       try {
-        const MatmulScratch scratch = scratch_of(selected.placed(), args);
+        const MatmulScratch scratch = scratch_of(*placed, args);
         hold(held, scratch.counters, scratch.sums);
-        const Launches launches = launches_of(selected.placed(), args, held.own, device);
+        const Launches launches = launches_of(*placed, args, held.own, device);
         Ready out = ready(launches);
-        known_.store(key, launches);
+        known_.meet(key, launches);
         return out;
       } catch (const CompilerObjection&) {
         if (!selected.advance()) throw;
@@ -230,13 +171,18 @@ class Calls {
     }
   }
 
-  Selected& selected_for(const Ask& ask, const TileText& knobs) {
+  [[nodiscard]] static std::string selection_key(const Ask& ask, const TileText& knobs) {
     std::string key = ask.algorithm + " " + ask.dtype + " " + text_of(ask.mask);
     for (const auto& [name, text] : knobs) key.append(" ").append(name).append("=").append(text);
     for (const auto& [axis, size] : ask.shape) key += " " + std::to_string(size);
     if (!ask.lengths.empty()) key += " " + text_of(ask.lengths);
+    return key;
+  }
+
+  Selected& selected_for(const Ask& ask, const TileText& knobs) {
+    std::string key = selection_key(ask, knobs);
     if (const auto* known = selected_.find(key)) return **known;
-    return *selected_.put(key, at_shape([&] { return std::make_unique<Selected>(ask, knobs); }));
+    return *selected_.put(std::move(key), at_shape([&] { return std::make_unique<Selected>(ask, knobs); }));
   }
 
   /// Makes sure that `held` has at least that many counters and bytes of scratch for the next launch.

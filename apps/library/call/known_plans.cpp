@@ -85,8 +85,13 @@ std::string plan_key(const MatmulArgs& args, const DeviceProperties& gpu, const 
 
 std::filesystem::path KnownPlans::file_of(const std::string& key) const { return entries_.file_of(digits_of(key)); }
 
+std::optional<Launches> KnownPlans::met(const std::string& key) {
+  const Launches* known = met_.find(key);
+  return known == nullptr ? std::nullopt : std::optional(*known);
+}
+
 std::optional<Launches> KnownPlans::find(const std::string& key) {
-  if (const Launches* met = met_.find(key)) return *met;
+  if (std::optional<Launches> known = met(key)) return known;
   const auto content = entries_.find(digits_of(key));
   std::optional<Launches> launches = content ? read_launches(*content) : std::nullopt;
   if (launches) met_.put(key, *launches);
@@ -94,7 +99,7 @@ std::optional<Launches> KnownPlans::find(const std::string& key) {
 }
 
 void KnownPlans::store(const std::string& key, const Launches& launches) {
-  met_.put(key, launches);
+  meet(key, launches);
   (void)entries_.store(digits_of(key),
                        content_of(launches));  // the kernel's own entry said what there is to say of the directory
 }

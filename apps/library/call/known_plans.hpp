@@ -29,7 +29,13 @@ class KnownPlans {
   explicit KnownPlans(std::filesystem::path directory, std::size_t most_met = 1024)
       : entries_(std::move(directory), "plan", 2), met_(most_met) {}
 
+  /// Finds a plan in memory.
+  [[nodiscard]] std::optional<Launches> met(const std::string& key);
+  /// Finds a plan in memory or on disk.
   [[nodiscard]] std::optional<Launches> find(const std::string& key);
+  /// Keeps a plan in memory.
+  void meet(const std::string& key, const Launches& launches) { met_.put(key, launches); }
+  /// Keeps a plan in memory and on disk.
   void store(const std::string& key, const Launches& launches);
   [[nodiscard]] std::filesystem::path file_of(const std::string& key) const;
 

@@ -4,9 +4,12 @@
 
 #include <doctest/doctest.h>
 
+#include <ctime>
+#include <set>
 #include <string>
 
 #include "napkin/napkin.hpp"
+#include "tests/support/case_count.hpp"
 #include "tests/unit/library/call/fake_driver.hpp"
 
 namespace test_call {
@@ -106,6 +109,29 @@ TEST_CASE("calls that come again, with other memory, on other streams") {
   masked.log_sum_exp = static_cast<float*>(address(0x70000));
   attention(masked);
   CHECK(fake_driver().last() == causal);  // the same kernel writes it where its pointer says so
+}
+
+TEST_CASE("keys that grow by one: one ranking serves an eighth of an octave, and a step costs the host little") {
+  AttentionArgs args = attention_args();
+  args.sizes.h = 8;
+  args.sizes.g = 4;
+  args.sizes.q = 1;
+  const long before = fake_driver().launches();
+  std::set<std::string> tiles;
+  double processor = 0;
+  const int steps = test::rounds(100) == 100 ? 256 : 16;
+  for (int i = 0; i < steps; ++i) {
+    args.sizes.x = 1793 + i;  // to 2048, of one ranking
+    const std::clock_t begin = std::clock();
+    attention(args);
+    if (i > 0) processor += static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+    tiles.insert(fake_driver().last());
+  }
+  CHECK(fake_driver().launches() >= before + steps);
+  CHECK(tiles.size() == 1);
+  const double each = processor / (steps - 1);
+  MESSAGE((each * 1e6) << " us of the host's processor a step");
+  if (test::rounds(100) == 100) CHECK(each < 300e-6);  // not under a sanitizer
 }
 
 TEST_CASE("packed sequences") {

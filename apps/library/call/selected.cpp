@@ -1,0 +1,122 @@
+#include "apps/library/call/selected.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "apps/library/question/here.hpp"
+#include "apps/library/rank/evaluate.hpp"
+#include "model/diagram/packing.hpp"
+#include "model/mapping/read/load.hpp"
+#include "model/mapping/tile.hpp"
+#include "model/resource/plan.hpp"
+#include "napkin/napkin.hpp"
+#include "solver/space/constraints.hpp"
+#include "solver/space/enumerate.hpp"
+
+namespace napkin {
+namespace {
+
+constexpr int tiles_tried = 8;                     // of the ranking, until the compiler has nothing against one
+constexpr std::uint64_t lengths_of_an_octave = 8;  // that are ranked
+
+/// Returns the question resolved, with the knobs that the call sets.
+Request request_for(const Ask& ask, const TileText& knobs) {
+  Request request = default_session().request(ask);
+  for (Layout& layout : request.layouts) {
+    for (const auto& [name, text] : knobs) {
+      const auto knob = layout.mapping->find_knob(name);
+      if (knob)
+        layout.fixed.emplace_back(*knob,
+                                  parse_knob(layout.mapping->knobs[static_cast<std::size_t>(*knob)], text, name));
+    }
+  }
+  return request;
+}
+
+/// Explains why no tile of a question fits, by the nearest tile, which breaks the fewest rules, then needs the fewest
+/// registers: "takes d of 64, 96 or 128 only, not 256; needs 448 registers a thread, there are 240".
+std::string refusal_of(const Ask& ask) {
+  constexpr std::int64_t most_tiles = 4096;  // looked at
+  const Request request = default_session().request(ask);
+  const Layout& layout = request.layouts.front();
+  const Question question = layout.question();
+  const Space space = space_of(question);
+  const Placer placer = placer_of(layout);
+  std::optional<Placement> best;
+  Tile tile;
+  for (std::int64_t rank = 0; rank < std::min(space.candidates.get(), most_tiles); ++rank) {
+    space.tile(rank, tile);
+    Placement placement = place(placer, tile);
+    const auto worse = [](const Placement& one) {
+      return std::pair(one.violations.size(), one.plan.registers_per_thread);
+    };
+    if (!best || worse(placement) < worse(*best)) best = std::move(placement);
+  }
+  std::vector<std::string> reasons;
+  if (best) {
+    for (const ViolationAnswer& one : answer_of(best->violations, request, *layout.mapping))
+      reasons.push_back(one.text);
+  }
+  return joined(reasons, "; ");
+}
+
+std::int64_t size_of(const NamedSizes& shape, std::string_view axis) {
+  const auto found = std::find_if(shape.begin(), shape.end(), [&](const auto& one) { return one.first == axis; });
+  return found == shape.end() ? 0 : found->second;
+}
+
+}  // namespace
+
+Ask ranked_for(const Ask& ask) {
+  Ask out = ask;
+  const std::int64_t queries = size_of(ask.shape, "q");
+  for (auto& [axis, size] : out.shape) {
+    if (axis != "x" || size <= queries || !ask.lengths.empty()) continue;
+    const auto keys = static_cast<std::uint64_t>(size);
+    const std::uint64_t step = std::max<std::uint64_t>(std::bit_floor(keys) / lengths_of_an_octave, 1);
+    size = static_cast<std::int64_t>((keys + step - 1) / step * step);
+  }
+  return out;
+}
+
+std::string no_kernel(const Ask& asked) {
+  std::vector<std::string> reasons;
+  for (const std::string& name : bundled_mappings(asked.algorithm)) {
+    Ask ask = asked;
+    ask.kernel = name;
+    try {
+      reasons.push_back(name + " " + refusal_of(ask));
+    } catch (const Error& error) {  // the machine lacks what the mapping names
+      reasons.push_back(name + ": " + error.problem());
+    }
+  }
+  return reasons.empty() ? "no bundled kernel computes it" : joined(reasons, ". ");
+}
+
+Selected::Selected(const Ask& ask, const TileText& knobs)
+    : request_(request_for(ask, knobs)), ranking_(select_kernel(request_, tiles_tried)) {
+  if (!ranking_.layout().bundled()) throw Error(ask.algorithm, no_kernel(ask), "other sizes or another type");
+  if (ranking_.empty()) throw Error(ask.algorithm, ranking_.nothing_fits(), "other sizes");
+  placer_.emplace(placer_of(ranking_.layout()));
+}
+
+const PlacedDiagram* Selected::at(const NamedSizes& shape) {
+  const Layout& layout = ranking_.layout();
+  Problem problem = layout.problem;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == request_.ask.shape[i]) continue;
+    problem.sizes[static_cast<std::size_t>(layout.streamed->diagram.axis(shape[i].first))] = Count(shape[i].second);
+  }
+  const bool ranked = problem.sizes == layout.problem.sizes;
+  problem_ = std::move(problem);
+  placer_->rebind(problem_);
+  placer_->place(ranking_.selection().ranked[at_].tile, placed_);
+  return ranked || violations(placed_, plan(placed_)).empty() ? &placed_ : nullptr;
+}
+
+bool Selected::advance() { return ++at_ < ranking_.selection().ranked.size(); }
+
+}  // namespace napkin
