@@ -93,8 +93,8 @@ class ColumnMaker {
   ColumnDiagram out_;
   Phase phase_ = Phase::head;
   std::vector<int> bundle_of_;                   // by ArrayId
-  std::vector<LevelId> level_;                   // by bundle: where it lies now
-  std::vector<std::pair<OpId, int>> factor_of_;  // of a softmax: the bundle of its delta
+  std::vector<LevelId> level_;                   // level of each bundle now
+  std::vector<std::pair<OpId, int>> factor_of_;  // softmax and the bundle of its delta
 };
 
 }  // namespace napkin::report

@@ -73,7 +73,7 @@ class Painter {
   const ColumnDiagram& d_;
   Frame f_;
   std::vector<std::string> colours_;
-  std::vector<std::string> colour_;  // by bundle, as it arrives
+  std::vector<std::string> colour_;  // colour of each bundle as it arrives
   std::vector<Path> back_, wires_, curves_, front_;
   Drawing out_;
 };
