@@ -24,7 +24,7 @@ class Selected {
   /// question.
   Selected(const Ask& ask, const TileText& knobs);
   ~Selected() = default;
-  Selected(const Selected&) = delete;  // its parts point into its request
+  Selected(const Selected&) = delete;  // parts that point into request_
   Selected& operator=(const Selected&) = delete;
   Selected(Selected&&) = delete;
   Selected& operator=(Selected&&) = delete;

@@ -92,7 +92,7 @@ class ColumnMaker {
   const Diagram& d_;
   ColumnDiagram out_;
   Phase phase_ = Phase::head;
-  std::vector<int> bundle_of_;                   // by ArrayId
+  std::vector<int> bundle_of_;                   // bundle of each array, by ArrayId
   std::vector<LevelId> level_;                   // level of each bundle now
   std::vector<std::pair<OpId, int>> factor_of_;  // softmax and the bundle of its delta
 };
