@@ -44,8 +44,9 @@ struct AttentionCall {
   std::uint64_t ticket =
       0;  ///< two i32, zero before the first launch (each launch resets them); needed for order = longest_first
   KeyPages pages;
-  std::uint64_t lengths = 0;    ///< i32 [b] keys of each sequence, at most x: attention_decode_sm90; 0: all have x
-  std::uint64_t workspace = 0;  ///< attention_workspace() bytes, zero before the first launch; 0 where it needs none
+  std::uint64_t lengths = 0;  ///< i32 [b] keys of each sequence, at most x: attention_decode_sm90; 0: all have x
+  std::uint64_t arrived = 0,
+                parts = 0;  ///< addresses of attention_scratch()'s memory, for one launch at a time; 0: none
   ScaleView q_scale, k_scale, v_scale;  ///< scales by query head, and by key head
   /// Address of u64 [SMs, 2] for first starts and last ends, initialised to all ones and 0; 0: not wanted.
   std::uint64_t cycles = 0;
@@ -66,9 +67,11 @@ struct AttentionCall {
 /// Plans attention_decode_sm90, the kernel of few queries and split keys.
 [[nodiscard]] LaunchPlan attention_decode_sm90_plan(const PlacedDiagram& placed, const AttentionCall& call,
                                                     const LaunchDevice& device);
-/// Returns the device memory in which that placement's blocks leave their parts; 0 if its kernel has none. Throws
+/// Returns what a placement needs whose blocks leave parts of results: counters of tiles, and the parts. Throws
 /// Overflow.
-[[nodiscard]] Bytes attention_workspace(const PlacedDiagram& placed);
+[[nodiscard]] LaunchScratch attention_scratch(const PlacedDiagram& placed);
+/// Returns true if the mapping's kernel takes sequences that lie one behind the other (AttentionCall::q_starts).
+[[nodiscard]] bool takes_packed(const Mapping& mapping);
 
 /// Plans attention_fp8_sm90, e4m3 in and bf16 out; the strides of q, k and v are multiples of 16 elements.
 [[nodiscard]] LaunchPlan attention_fp8_sm90_plan(const PlacedDiagram& placed, const AttentionCall& call,

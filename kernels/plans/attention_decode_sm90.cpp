@@ -10,16 +10,17 @@ namespace {
 
 constexpr std::string_view decode_kernel = "attention_decode_sm90";
 
-/// The division of a placement's keys, and its parts in the workspace: first the tiles' counters, then each part's
-/// log-sum-exp, then its output.
+/// The division of a placement's keys, and its parts in the scratch memory: each part's log-sum-exp, then its output.
 struct Parts {
   Count tiles, parts, batch_tiles, log_sum_exps, outputs;  ///< the last two in numbers, of all parts
   int chunks = 0;
 
   static Count aligned_up(Count bytes) { return ceil_div(bytes, 256) * 256; }
-  [[nodiscard]] Count lse_offset() const { return aligned_up(tiles * sizeof(int)); }
-  [[nodiscard]] Count o_offset() const { return lse_offset() + aligned_up(log_sum_exps * sizeof(float)); }
-  [[nodiscard]] Count end() const { return o_offset() + outputs * sizeof(float); }
+  [[nodiscard]] Count o_offset() const { return aligned_up(log_sum_exps * sizeof(float)); }
+  [[nodiscard]] LaunchScratch scratch() const {
+    if (parts <= Count(1)) return {};
+    return {tiles, Bytes(o_offset() + outputs * sizeof(float))};
+  }
 };
 
 Parts parts_of(const PlacedDiagram& placed, const PlacementReader& read) {
@@ -97,8 +98,8 @@ void check_decode(const AttentionCall& call, const AttentionConfig& c, const Par
           "needs more barriers than the plan has", "barriers: 5");
   require(!call.packed() && call.dump == 0, decode_kernel, "takes neither packed sequences nor a dump",
           "lengths in place of starts");
-  require(call.workspace != 0 || parts.parts <= Count(1), decode_kernel, "leaves parts of the result in device memory",
-          "a workspace of attention_workspace() bytes, zeroed once");
+  require((call.arrived != 0 && call.parts != 0) || parts.parts <= Count(1), decode_kernel,
+          "leaves parts of the result in device memory", "counters and memory of attention_scratch()");
   if (call.pages.table == 0) return;
   const std::int64_t page = call.pages.size;
   require(page >= 8 && page % 8 == 0 && (page % c.x == 0 || (c.x % page == 0 && c.x / page <= 32)), decode_kernel,
@@ -109,11 +110,11 @@ void check_decode(const AttentionCall& call, const AttentionConfig& c, const Par
 
 }  // namespace
 
-Bytes attention_workspace(const PlacedDiagram& placed) {
+bool takes_packed(const Mapping& mapping) { return mapping.name != decode_kernel; }
+
+LaunchScratch attention_scratch(const PlacedDiagram& placed) {
   if (placed.mapping->name != decode_kernel) return {};
-  const PlacementReader read(placed);
-  const Parts parts = parts_of(placed, read);
-  return parts.parts <= Count(1) ? Bytes{} : Bytes(parts.end());
+  return parts_of(placed, PlacementReader(placed)).scratch();
 }
 
 LaunchPlan attention_decode_sm90_plan(const PlacedDiagram& placed, const AttentionCall& call,
@@ -133,10 +134,9 @@ LaunchPlan attention_decode_sm90_plan(const PlacedDiagram& placed, const Attenti
   out.threads = static_cast<unsigned>(config.warpgroups + 1) * 128;
   out.shared = static_cast<unsigned>(read.shared_total());
   AttentionDecodeArguments arguments = decode_arguments_of(call, shape, config, parts, read);
-  if (parts.parts > Count(1)) {  // offsets, until the plan is bound
-    arguments.part_lse = reinterpret_cast<float*>(parts.lse_offset().get());
-    arguments.part_o = reinterpret_cast<float*>(parts.o_offset().get());
-  }
+  if (parts.parts > Count(1)) arguments.part_o = reinterpret_cast<float*>(parts.o_offset().get());  // until it is bound
+  out.counters = parts.scratch().counters;
+  out.scratch = parts.scratch().bytes;
   out.arguments = bytes_of_arguments(arguments);
   out.boxes = decode_boxes_of(placed, call, config, read);
   bind_decode_sm90(out, call);
@@ -148,10 +148,10 @@ void bind_decode_sm90(LaunchPlan& plan, const AttentionCall& call) {
     bind_common(a.forward, call);
     a.lengths = reinterpret_cast<const int*>(call.lengths);
     a.pages = reinterpret_cast<const int*>(call.pages.table);
-    const auto before = reinterpret_cast<std::uint64_t>(a.arrived), now = aligned("workspace", call.workspace);
-    a.part_lse = reinterpret_cast<float*>(reinterpret_cast<std::uint64_t>(a.part_lse) - before + now);
+    const auto before = reinterpret_cast<std::uint64_t>(a.part_lse), now = aligned("parts", call.parts);
     a.part_o = reinterpret_cast<float*>(reinterpret_cast<std::uint64_t>(a.part_o) - before + now);
-    a.arrived = reinterpret_cast<int*>(now);
+    a.part_lse = reinterpret_cast<float*>(now);
+    a.arrived = reinterpret_cast<int*>(call.arrived);
   });
   bind_boxes(plan, {{"Q", call.q.address}, {"K", call.k.address}, {"V", call.v.address}, {"O", call.o.address}});
 }

@@ -23,12 +23,8 @@ struct MatmulCall {
   std::uint64_t a_scale = 0, b_scale = 0;  ///< scales of A and B for e4m3: addresses of f32; 0: 1
 };
 
-/// The memory, beside its matrices, that a placement with parts (split-K) needs.
-struct MatmulScratch {
-  Count counters;  ///< number of i32 that are zero before the first launch; each launch resets them
-  Bytes sums;      ///< bytes of parts in f32; their contents before and after do not matter
-};
-[[nodiscard]] MatmulScratch matmul_scratch(const PlacedDiagram& placed);
+/// Returns what a placement with parts (split-K) needs: counters of tiles, and the parts in f32.
+[[nodiscard]] LaunchScratch matmul_scratch(const PlacedDiagram& placed);
 
 /// Plans matmul_sm90 or matmul_fp8_sm90, by the placement's mapping. Throws Error for a tile or a matrix that it does
 /// not take: rows start at multiples of 16 bytes, and b is a multiple of 16 bytes. Throws Overflow for sizes beyond its

@@ -145,7 +145,7 @@ LaunchPlan matmul_plan(const PlacedDiagram& placed, const MatmulCall& call, cons
   fp8 ? read.check(fp8_product, {DType::e4m3}) : read.check("matmul_sm90");
   const MatmulConfig config = config_of(placed, call, read);
   check(config, read);
-  const MatmulScratch scratch = matmul_scratch(placed);
+  const LaunchScratch scratch = matmul_scratch(placed);
   const PartsMemory parts = parts_memory(placed);
   MatmulArguments arguments{};
   arguments.shape = shape_of(config, device, read);
@@ -175,12 +175,12 @@ LaunchPlan matmul_plan(const PlacedDiagram& placed, const MatmulCall& call, cons
   out.arguments = bytes_of_arguments(arguments);
   out.boxes = boxes_of(call, config, read);
   out.counters = scratch.counters;
-  out.scratch = scratch.sums;
+  out.scratch = scratch.bytes;
   bind(out, call);
   return out;
 }
 
-MatmulScratch matmul_scratch(const PlacedDiagram& placed) {
+LaunchScratch matmul_scratch(const PlacedDiagram& placed) {
   const PartsMemory memory = parts_memory(placed);
   if (memory.outputs.empty()) return {};
   constexpr int warps = 4;  // of a warpgroup: each adds up rows of its own

@@ -76,10 +76,10 @@ class AttentionTrial : public KernelTrial {
 
   [[nodiscard]] LaunchPlan plan(const PlacedDiagram& placed, bool counting) const override {
     AttentionCall call = counting ? data_.counting_call() : data_.call();
-    if (const Bytes bytes = attention_workspace(placed); bytes.value > Count(0)) {  // counters of its own, all zero
-      workspaces_.push_back(device_.allocate(static_cast<std::size_t>(bytes.value.get())));
-      device_.set(workspaces_.back(), 0);
-      call.workspace = workspaces_.back().address();
+    if (const LaunchScratch scratch = attention_scratch(placed); scratch.counters > Count(0)) {  // for this plan alone
+      const auto counters = static_cast<std::size_t>(scratch.counters.get()) * sizeof(std::int32_t);
+      call.arrived = zeroed(counters);
+      call.parts = zeroed(static_cast<std::size_t>(scratch.bytes.value.get()));
     }
     return planner_(placed, call, device_.launch_device());
   }
@@ -97,6 +97,11 @@ class AttentionTrial : public KernelTrial {
   }
 
  private:
+  [[nodiscard]] std::uint64_t zeroed(std::size_t bytes) const {
+    scratch_.push_back(device_.allocate(bytes));
+    device_.set(scratch_.back(), 0);
+    return scratch_.back().address();
+  }
   void add(const KnownRow& row, Comparison& out) const {
     const AttentionCall call = data_.call();
     std::vector<std::uint16_t> o(row.o.size());
@@ -123,8 +128,8 @@ class AttentionTrial : public KernelTrial {
   AttentionLayout layout_;
   AttentionPlanner planner_;
   AttentionData data_;
-  mutable std::vector<DeviceMemory> workspaces_;  // of the plans made
-  std::vector<std::int64_t> first_row_;           // of each sequence
+  mutable std::vector<DeviceMemory> scratch_;  // memory of the plans made
+  std::vector<std::int64_t> first_row_;        // of each sequence
   std::vector<KnownRow> rows_;
 };
 
@@ -134,7 +139,7 @@ AttentionCall call_without_arrays(const PlacedDiagram& placed, bool counting) {
   constexpr std::uint64_t somewhere = 4096;  // aligned as real memory is; nothing is launched with it
   AttentionCall call;
   call.q.address = call.k.address = call.v.address = call.o.address = somewhere;
-  call.log_sum_exp = call.ticket = somewhere;
+  call.log_sum_exp = call.ticket = call.arrived = call.parts = somewhere;
   if (counting) call.cycles = somewhere;
   const AttentionLayout layout = attention_layout(placed, 1);
   if (layout.q_lengths.empty()) return call;

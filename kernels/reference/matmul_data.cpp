@@ -50,7 +50,7 @@ MatmulData::Matrix MatmulData::make(std::int64_t rows, std::int64_t columns, DTy
   return out;
 }
 
-MatmulCall MatmulData::call(const MatmulScratch& scratch) const {
+MatmulCall MatmulData::call(const LaunchScratch& scratch) const {
   const auto held = [&](std::vector<BandedMemory>& all, std::int64_t bytes) {
     if (bytes > 0 && (all.empty() || all.back().bytes() < static_cast<std::size_t>(bytes))) {
       all.emplace_back(device_, static_cast<std::size_t>(bytes));
@@ -65,12 +65,12 @@ MatmulCall MatmulData::call(const MatmulScratch& scratch) const {
           c_.view,
           0,
           held(counters_, scratch.counters.get() * counter),
-          held(sums_, scratch.sums.value.get()),
+          held(sums_, scratch.bytes.value.get()),
           scales,
           scales == 0 ? 0 : scales + offsetof(MatmulScales, b)};
 }
 
-MatmulCall MatmulData::counting_call(const MatmulScratch& scratch) const {
+MatmulCall MatmulData::counting_call(const LaunchScratch& scratch) const {
   MatmulCall out = call(scratch);
   out.cycles = spans_.address();
   return out;

@@ -35,9 +35,9 @@ class MatmulData {
   MatmulData(Runtime& runtime, const MatmulLayout& layout);
 
   /// Returns the call, with memory for the parts of a placement that has any.
-  [[nodiscard]] MatmulCall call(const MatmulScratch& scratch = {}) const;
+  [[nodiscard]] MatmulCall call(const LaunchScratch& scratch = {}) const;
   /// Returns the call that also writes cycles (measure_cycles()).
-  [[nodiscard]] MatmulCall counting_call(const MatmulScratch& scratch = {}) const;
+  [[nodiscard]] MatmulCall counting_call(const LaunchScratch& scratch = {}) const;
   [[nodiscard]] const DeviceMemory& spans() const { return spans_; }
 
   /// Sets every output element to a NaN that no kernel writes.

@@ -27,7 +27,7 @@ class MatmulTrial : public KernelTrial {
   }
 
   [[nodiscard]] LaunchPlan plan(const PlacedDiagram& placed, bool counting) const override {
-    const MatmulScratch scratch = matmul_scratch(placed);
+    const LaunchScratch scratch = matmul_scratch(placed);
     return matmul_plan(placed, counting ? data_.counting_call(scratch) : data_.call(scratch), device_.launch_device());
   }
   [[nodiscard]] const DeviceMemory& spans() const override { return data_.spans(); }

@@ -39,6 +39,12 @@ struct LaunchPlan {
   Bytes scratch;   ///< memory that it needs for as long as a launch runs
 };
 
+/// The memory, beside its arrays, that a launch needs: LaunchPlan::counters and scratch.
+struct LaunchScratch {
+  Count counters;
+  Bytes bytes;
+};
+
 /// Serialises a plan; the next function reads it, and returns nothing for bytes of another version.
 [[nodiscard]] std::string content_of(const LaunchPlan& plan);
 [[nodiscard]] std::optional<LaunchPlan> read_plan(std::string_view content);

@@ -20,8 +20,11 @@ class DecodeProblem {
     call.pages.table = put("pages", arrays_.table, table_);
     call.lengths = put("lengths", one.lengths, lengths_);
     call.log_sum_exp = put("log-sum-exp", arrays_.log_sum_exp, lse_);
-    const std::vector<unsigned char> zeros(static_cast<std::size_t>(attention_workspace(placed_).value.get()));
-    call.workspace = put("workspace", zeros, workspace_);
+    const LaunchScratch scratch = attention_scratch(placed_);
+    const std::vector<std::int32_t> zeros(static_cast<std::size_t>(scratch.counters.get()), 0);
+    const std::vector<unsigned char> parts(static_cast<std::size_t>(scratch.bytes.value.get()));
+    call.arrived = put("counters", zeros, counters_);
+    call.parts = put("parts", parts, parts_);
     plan_ = attention_decode_sm90_plan(placed_, call, {sms, Bytes(1 << 20)});
   }
 
@@ -30,7 +33,8 @@ class DecodeProblem {
   [[nodiscard]] EmulatedRun run(std::uint64_t seed, std::int64_t rows, const std::string& planted = "",
                                 emulator::Trace* trace = nullptr) {
     return run_emulated({plan_, seed, planted, trace}, o_, lse_,
-                        {&q_, &k_, &v_, &o_, &lse_, &workspace_, &table_, &lengths_}, [&](const EmulatedRun& run) {
+                        {&q_, &k_, &v_, &o_, &lse_, &counters_, &parts_, &table_, &lengths_},
+                        [&](const EmulatedRun& run) {
                           arrays_.o.values = run.output;
                           if (lse_.memory) std::copy_n(lse_.as<float>(), lse_.count, arrays_.log_sum_exp.begin());
                           return arrays_.compare_all(rows);
@@ -48,7 +52,7 @@ class DecodeProblem {
   std::unique_ptr<LaidOut> laid_out_;
   PlacedDiagram placed_;
   LaunchPlan plan_;
-  EmulatedArray q_, k_, v_, o_, lse_, table_, lengths_, workspace_;
+  EmulatedArray q_, k_, v_, o_, lse_, table_, lengths_, counters_, parts_;
 };
 
 }  // namespace napkin::test

@@ -247,10 +247,10 @@ class EmulatedProblem {
       matmul_.a_scale = scales_.address();
       matmul_.b_scale = scales_.address() + sizeof(float);
     }
-    const MatmulScratch scratch = matmul_scratch(placed_);
+    const LaunchScratch scratch = matmul_scratch(placed_);
     if (scratch.counters > Count(0)) {
       counters_ = array_of("counters", std::vector<std::int32_t>(static_cast<std::size_t>(scratch.counters.get()), 0));
-      sums_ = EmulatedArray("sums", scratch.sums.value.get(), 1);
+      sums_ = EmulatedArray("sums", scratch.bytes.value.get(), 1);
       sums_.poison();
     }
     matmul_.arrived = counters_.address();

@@ -47,7 +47,7 @@ inline LaunchPlan variant_of(const DecodeCase& one) {
   const auto laid_out = lay_out(one);
   AttentionCall call;
   constexpr std::uint64_t somewhere = 4096;
-  call.q.address = call.k.address = call.v.address = call.o.address = call.workspace = somewhere;
+  call.q.address = call.k.address = call.v.address = call.o.address = call.arrived = call.parts = somewhere;
   return attention_decode_sm90_plan(laid_out->place(one.tile), call, {3, Bytes(1 << 20)});
 }
 

@@ -55,8 +55,9 @@ class DeviceProblem {
     call.pages.table = device_.put(arrays_.table);
     call.lengths = device_.put(one.lengths);
     lse_ = call.log_sum_exp = device_.put(arrays_.log_sum_exp);
-    call.workspace =
-        device_.put(std::vector<unsigned char>(static_cast<std::size_t>(attention_workspace(placed_).value.get())));
+    const LaunchScratch scratch = attention_scratch(placed_);
+    call.arrived = device_.put(std::vector<std::int32_t>(static_cast<std::size_t>(scratch.counters.get()), 0));
+    call.parts = device_.put(std::vector<unsigned char>(static_cast<std::size_t>(scratch.bytes.value.get())));
     launch_.emplace(runtime.prepare(attention_decode_sm90_plan(placed_, call, runtime.device().launch_device())));
   }
 

@@ -120,14 +120,14 @@ class Calls {
     const std::string key = plan_key(args, runtime_.device().properties(), runtime_.device().launch_device());
     if (std::optional<Ready> met = prepare_known(known_.met(key), args, held)) return std::move(*met);
     const Ask ask = ask_of(args, profile());
-    const TileText knobs = knobs_of(args);
-    if (const auto* near = selected_.find(selection_key(ranked_for(ask), knobs))) {
+    const CallNeeds needs = needs_of(args);
+    if (const auto* near = selected_.find(selection_key(ranked_for(ask), needs))) {
       // No entry on disk for each of the lengths that one ranking serves.
       if (std::optional<Ready> out = prepare_selected(**near, ask, args, held, key)) return std::move(*out);
     }
     if (std::optional<Ready> known = prepare_known(known_.find(key), args, held)) return std::move(*known);
     for (const Ask& one : {ranked_for(ask), ask}) {
-      std::optional<Ready> out = prepare_selected(selected_for(one, knobs), ask, args, held, key);
+      std::optional<Ready> out = prepare_selected(selected_for(one, needs), ask, args, held, key);
       if (!out) continue;  // its tile is not legal at the call's own lengths
       known_.store(key, *known_.met(key));
       return std::move(*out);
@@ -159,8 +159,8 @@ class Calls {
       const PlacedDiagram* placed = selected.at(ask.shape);
       if (placed == nullptr) return std::nullopt;
       try {
-        const MatmulScratch scratch = scratch_of(*placed, args);
-        hold(held, scratch.counters, scratch.sums);
+        const LaunchScratch scratch = scratch_of(*placed, args);
+        hold(held, scratch.counters, scratch.bytes);
         const Launches launches = launches_of(*placed, args, held.own, device);
         Ready out = ready(launches);
         known_.meet(key, launches);
@@ -171,18 +171,18 @@ class Calls {
     }
   }
 
-  [[nodiscard]] static std::string selection_key(const Ask& ask, const TileText& knobs) {
-    std::string key = ask.algorithm + " " + ask.dtype + " " + text_of(ask.mask);
-    for (const auto& [name, text] : knobs) key.append(" ").append(name).append("=").append(text);
+  [[nodiscard]] static std::string selection_key(const Ask& ask, const CallNeeds& needs) {
+    std::string key = ask.algorithm + " " + ask.dtype + " " + text_of(ask.mask) + (needs.packed ? " packed" : "");
+    for (const auto& [name, text] : needs.knobs) key.append(" ").append(name).append("=").append(text);
     for (const auto& [axis, size] : ask.shape) key += " " + std::to_string(size);
     if (!ask.lengths.empty()) key += " " + text_of(ask.lengths);
     return key;
   }
 
-  Selected& selected_for(const Ask& ask, const TileText& knobs) {
-    std::string key = selection_key(ask, knobs);
+  Selected& selected_for(const Ask& ask, const CallNeeds& needs) {
+    std::string key = selection_key(ask, needs);
     if (const auto* known = selected_.find(key)) return **known;
-    return *selected_.put(std::move(key), at_shape([&] { return std::make_unique<Selected>(ask, knobs); }));
+    return *selected_.put(std::move(key), at_shape([&] { return std::make_unique<Selected>(ask, needs); }));
   }
 
   /// Makes sure that `held` has at least that many counters and bytes of scratch for the next launch.

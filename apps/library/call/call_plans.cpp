@@ -41,6 +41,8 @@ AttentionCall call_of(const AttentionArgs& args, const OwnMemory& own) {
   call.k_scale = view_of(args.k_scale);
   call.v_scale = view_of(args.v_scale);
   call.ticket = own.ticket;
+  call.arrived = own.counters;
+  call.parts = own.scratch;
   return call;
 }
 
@@ -127,17 +129,17 @@ Ask ask_of(const MatmulArgs& args, const std::string& gpu) {
   return ask;
 }
 
-/// Returns the knobs that the call sets: packed sequences allow no cluster, since its blocks share one sequence's keys.
-TileText knobs_of(const AttentionArgs& args) {
-  TileText knobs;
-  if (args.q_starts != nullptr) knobs.emplace_back("cluster", "1");
+/// Returns what the call needs: packed sequences allow no cluster, since its blocks share one sequence's keys.
+CallNeeds needs_of(const AttentionArgs& args) {
+  CallNeeds needs{{}, args.q_starts != nullptr};
+  if (needs.packed) needs.knobs.emplace_back("cluster", "1");
   if (args.q_scale.block != 0 || args.k_scale.block != 0 || args.v_scale.block != 0)
-    knobs.emplace_back("scales", "block");
-  return knobs;
+    needs.knobs.emplace_back("scales", "block");
+  return needs;
 }
 
-TileText knobs_of(const AttentionBackwardArgs& args) {
-  return args.deterministic ? TileText{{"dq", "ordered"}} : TileText{};
+CallNeeds needs_of(const AttentionBackwardArgs& args) {
+  return {args.deterministic ? TileText{{"dq", "ordered"}} : TileText{}, args.forward.q_starts != nullptr};
 }
 
 Launches launches_of(const PlacedDiagram& placed, const AttentionArgs& args, const OwnMemory& own,

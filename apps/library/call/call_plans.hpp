@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/plans/attention.hpp"
 #include "kernels/plans/matmul.hpp"
 #include "kernels/runtime/launch_plan.hpp"
 #include "model/mapping/placed.hpp"
@@ -26,10 +27,14 @@ void check(const MatmulArgs& args);
 [[nodiscard]] Ask ask_of(const AttentionBackwardArgs& args, const std::string& gpu);
 [[nodiscard]] Ask ask_of(const MatmulArgs& args, const std::string& gpu);
 
-/// Returns the knobs that the call sets, if the kernel has them.
-[[nodiscard]] TileText knobs_of(const AttentionArgs& args);
-[[nodiscard]] TileText knobs_of(const AttentionBackwardArgs& args);
-[[nodiscard]] inline TileText knobs_of(const MatmulArgs&) { return {}; }
+/// The needs of a call beside its question.
+struct CallNeeds {
+  TileText knobs;       ///< knobs that the call sets, if the kernel has them
+  bool packed = false;  ///< true if its sequences lie one behind the other
+};
+[[nodiscard]] CallNeeds needs_of(const AttentionArgs& args);
+[[nodiscard]] CallNeeds needs_of(const AttentionBackwardArgs& args);
+[[nodiscard]] inline CallNeeds needs_of(const MatmulArgs&) { return {}; }
 
 /// Two zeroed i32 that tiles are drawn from; 0: the call has none.
 using Ticket = std::uint64_t;
@@ -45,10 +50,13 @@ inline constexpr bool draws_tickets<AttentionArgs> = true;
 
 /// Returns the scratch memory that the launches of that tile need.
 template <class Args>
-[[nodiscard]] MatmulScratch scratch_of(const PlacedDiagram&, const Args&) {
+[[nodiscard]] LaunchScratch scratch_of(const PlacedDiagram&, const Args&) {
   return {};
 }
-[[nodiscard]] inline MatmulScratch scratch_of(const PlacedDiagram& placed, const MatmulArgs&) {
+[[nodiscard]] inline LaunchScratch scratch_of(const PlacedDiagram& placed, const AttentionArgs&) {
+  return attention_scratch(placed);
+}
+[[nodiscard]] inline LaunchScratch scratch_of(const PlacedDiagram& placed, const MatmulArgs&) {
   return matmul_scratch(placed);
 }
 

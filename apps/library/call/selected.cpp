@@ -8,6 +8,7 @@
 
 #include "apps/library/question/here.hpp"
 #include "apps/library/rank/evaluate.hpp"
+#include "kernels/plans/attention.hpp"
 #include "model/diagram/packing.hpp"
 #include "model/mapping/read/load.hpp"
 #include "model/mapping/tile.hpp"
@@ -22,11 +23,13 @@ namespace {
 constexpr int tiles_tried = 8;                     // of the ranking, until the compiler has nothing against one
 constexpr std::uint64_t lengths_of_an_octave = 8;  // that are ranked
 
-/// Returns the question resolved, with the knobs that the call sets.
-Request request_for(const Ask& ask, const TileText& knobs) {
+/// Returns the question resolved for the kernels that meet the call's needs, all of them if none does.
+Request request_for(const Ask& ask, const CallNeeds& needs) {
   Request request = default_session().request(ask);
+  const auto unfit = [&](const Layout& layout) { return needs.packed && !takes_packed(*layout.mapping); };
+  if (!std::all_of(request.layouts.begin(), request.layouts.end(), unfit)) std::erase_if(request.layouts, unfit);
   for (Layout& layout : request.layouts) {
-    for (const auto& [name, text] : knobs) {
+    for (const auto& [name, text] : needs.knobs) {
       const auto knob = layout.mapping->find_knob(name);
       if (knob)
         layout.fixed.emplace_back(*knob,
@@ -96,8 +99,8 @@ std::string no_kernel(const Ask& asked) {
   return reasons.empty() ? "no bundled kernel computes it" : joined(reasons, ". ");
 }
 
-Selected::Selected(const Ask& ask, const TileText& knobs)
-    : request_(request_for(ask, knobs)), ranking_(select_kernel(request_, tiles_tried)) {
+Selected::Selected(const Ask& ask, const CallNeeds& needs)
+    : request_(request_for(ask, needs)), ranking_(select_kernel(request_, tiles_tried)) {
   if (!ranking_.layout().bundled()) throw Error(ask.algorithm, no_kernel(ask), "other sizes or another type");
   if (ranking_.empty()) throw Error(ask.algorithm, ranking_.nothing_fits(), "other sizes");
   placer_.emplace(placer_of(ranking_.layout()));

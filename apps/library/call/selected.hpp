@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 
+#include "apps/library/call/call_plans.hpp"
 #include "apps/library/question/request.hpp"
 #include "apps/library/rank/select_kernel.hpp"
 #include "model/mapping/placed.hpp"
@@ -20,9 +21,8 @@ namespace napkin {
 
 class Selected {
  public:
-  /// Ranks the tiles of the bundled kernels, with the knobs that the call sets. Throws Error if none takes the
-  /// question.
-  Selected(const Ask& ask, const TileText& knobs);
+  /// Ranks the tiles of the bundled kernels that meet the call's needs. Throws Error if none takes the question.
+  Selected(const Ask& ask, const CallNeeds& needs);
   ~Selected() = default;
   Selected(const Selected&) = delete;  // parts that point into request_
   Selected& operator=(const Selected&) = delete;

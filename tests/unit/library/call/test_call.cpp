@@ -134,6 +134,24 @@ TEST_CASE("keys that grow by one: one ranking serves an eighth of an octave, and
   if (test::rounds(100) == 100) CHECK(each < 300e-6);  // not under a sanitizer
 }
 
+TEST_CASE("one query and many keys: the kernel that splits keys, and where sequences are packed another one") {
+  AttentionArgs args = attention_args();
+  args.sizes.h = args.sizes.g = 8;
+  args.sizes.q = 1;
+  args.sizes.x = 16384;
+  args.q.batch = args.o.batch = 64 * 128;
+  const long before = fake_driver().launches();
+  attention(args);
+  CHECK(fake_driver().launches() == before + 1);  // parts are combined by the block that comes last
+  CHECK(fake_driver().last().find("napkin::attention_decode_sm90<") == 0);
+  args.q_starts = args.x_starts = static_cast<const std::int32_t*>(address(0x80000));
+  args.q_rows = 1;
+  args.x_rows = 16384;
+  attention(args);
+  CHECK(fake_driver().last().find("napkin::attention_decode_sm90<") == std::string::npos);
+  CHECK(has(fake_driver().last(), "packed", "true"));
+}
+
 TEST_CASE("packed sequences") {
   AttentionArgs args = attention_args();
   args.sizes.b = 3;
