@@ -229,9 +229,15 @@ class Builder {
 
   void compute(const napkin::Statement& s) {
     const Operation& o = op(*s.operation);
+    if (o.kind == OpKind::fold || o.kind == OpKind::scan) {
+      throw Error(d_.name, "fold " + o.function + " (" + array(o.outputs[0]).name + ") has no loop nest",
+                  "a diagram without folds; their states carry the axis from element to element");
+    }
     const bool online = s_.operations[at(*s.operation)].accumulator == AccumulatorKind::online_softmax;
-    if (s.array) {  // the log-sum-exp of a streamed softmax
+    if (s.array) {  // a statistic of a streamed softmax
       const Pass pass = inner(array(*s.array).axes);
+      if (o.outputs.size() > 2)
+        return emit(low(*s.array, pass), use(state(*s.operation, *s.array == o.outputs[1] ? 0 : 2, pass)), pass);
       emit(low(*s.array, pass), use(state(*s.operation, 0, pass)) + call("log", use(state(*s.operation, 2, pass))),
            pass);
     } else if (online) {
@@ -310,7 +316,11 @@ class Builder {
     emit(at(sum, row), number(0), row);
     const Pass second = inner(o.own, row);
     emit(at(sum, second), use(at(sum, second)) + call("exp", argument(second) - use(at(top, second))), second);
-    if (o.outputs.size() > 1) emit(low(o.outputs[1], row), use(at(top, row)) + call("log", use(at(sum, row))), row);
+    if (o.outputs.size() == 2) emit(low(o.outputs[1], row), use(at(top, row)) + call("log", use(at(sum, row))), row);
+    if (o.outputs.size() > 2) {
+      emit(low(o.outputs[1], row), use(at(top, row)), row);
+      emit(low(o.outputs[2], row), use(at(sum, row)), row);
+    }
     const Pass third = inner(o.own, row);
     emit(low(o.outputs[0], third), call("exp", argument(third) - use(at(top, third))) / use(at(sum, third)), third);
   }
