@@ -10,9 +10,8 @@
 #include "model/dependence/defects.hpp"
 #include "model/dependence/from_streamed.hpp"
 #include "model/dependence/library.hpp"
-#include "model/diagram/library.hpp"
+#include "model/fusion/algorithm.hpp"
 #include "model/fusion/derive.hpp"
-#include "model/fusion/rewrite.hpp"
 #include "napkin/ask.hpp"
 
 namespace napkin::cli {
@@ -78,8 +77,8 @@ Reply run_deps(const Arguments& arguments, const Style& style) {
     return reply(
         arguments, report::dependences_of(nest), [&] { return improvements(nest, style); }, style);
   }
-  const Streamed streamed = derive(linearised(load_diagram(arguments.need_operand(
-      "ALGORITHM", "a built-in name (napkin list algorithms), a path to a YAML file, or --nest FILE"))));
+  const Streamed streamed = derive(load_algorithm(arguments.need_operand(
+      "ALGORITHM", "a built-in name (napkin list algorithms), a path to a YAML file, or --nest FILE")));
   const Dependences found = report::dependences_of(dependence::nest_of(streamed), streamed.diagram);
   return reply(
       arguments, found, [&] { return labels(streamed, style); }, style);

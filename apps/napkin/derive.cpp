@@ -18,11 +18,10 @@
 #include "apps/report/json/json.hpp"
 #include "apps/report/text/configuration.hpp"
 #include "apps/report/text/text.hpp"
-#include "model/diagram/library.hpp"
 #include "model/diagram/text.hpp"
+#include "model/fusion/algorithm.hpp"
 #include "model/fusion/derive.hpp"
 #include "model/fusion/pseudocode.hpp"
-#include "model/fusion/rewrite.hpp"
 #include "model/interpret/dump.hpp"
 #include "model/mapping/knobs.hpp"
 #include "solver/space/granularity.hpp"
@@ -123,7 +122,7 @@ Derivation derivation_of(const Arguments& arguments) {
   const std::string name =
       arguments.need_operand("ALGORITHM", "a built-in name (napkin list algorithms) or a path to a YAML file");
   Derivation derivation;
-  derivation.streamed = derive(linearised(load_diagram(name)));
+  derivation.streamed = derive(load_algorithm(name));
   derivation.head.algorithm = derivation.streamed.diagram.name;
   derivation.head.dtype = "bf16";
   derivation.program = print_pseudocode(derivation.streamed);
