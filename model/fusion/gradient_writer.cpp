@@ -344,7 +344,7 @@ void GradientWriter::output(ArrayId id, const std::string& name) {
 
 Diagram GradientWriter::finish() {
   keep_needed(b_);
-  // As the forward has them: its inputs, its outputs, the gradients of these.
+  // The order of the forward: its inputs, its outputs, then the gradients of the outputs.
   const auto place = [&](ArrayId id) {
     return f_.find_array(array(id).name).value_or(static_cast<int>(f_.arrays.size()));
   };

@@ -61,8 +61,8 @@ class GradientWriter {
   void forget_untaken();
 
   Diagram f_, b_;
-  std::size_t outputs_;                         // of the question, the first ones of the forward's
-  std::vector<std::optional<ArrayId>> values_;  // of this diagram, by array of the forward
+  std::size_t outputs_;                         // number of the question's outputs, the first ones of the forward
+  std::vector<std::optional<ArrayId>> values_;  // array of this diagram, by array of the forward
 };
 
 }  // namespace napkin::gradients
