@@ -6,6 +6,7 @@
 #include <map>
 
 #include "model/dependence/build.hpp"
+#include "model/diagram/normalised.hpp"
 #include "model/fusion/derive.hpp"
 #include "model/fusion/partition.hpp"
 
@@ -294,10 +295,15 @@ class Builder {
     emit(state(id, 1, row), call("exp", use(state(id, 0, row)) - use(maximum(row))), row);
     emit(state(id, 0, row), use(maximum(row)), row);
     emit(state(id, 2, row), use(state(id, 1, row)) * use(state(id, 2, row)), row);
+    if (is_normalised(o)) emit(state(id, 1, row), use(state(id, 2, row)), row);
     const Pass second = inner(o.own, row);
     emit(low(o.outputs[0], second), call("exp", scaled(o, use(low(o.inputs[0], second))) - use(maximum(second))),
          second);
     emit(state(id, 2, second), use(state(id, 2, second)) + use(low(o.outputs[0], second)), second);
+    if (!is_normalised(o)) return;
+    emit(state(id, 1, row), use(state(id, 1, row)) / use(state(id, 2, row)), row);  // eq. 4.4
+    const Pass third = inner(o.own, row);
+    emit(low(o.outputs[0], third), use(low(o.outputs[0], third)) / use(state(id, 2, third)), third);
   }
 
   // A softmax that holds its rows: maximum, sum, quotient.

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "model/diagram/diagram.hpp"
+#include "model/diagram/normalised.hpp"
 #include "model/diagram/reindex.hpp"
 
 namespace napkin {
@@ -262,7 +263,9 @@ class Checker {
       if (std::find(known.begin(), known.end(), op.function) == known.end()) {
         fail(op.location, "unknown function '" + op.function + "'", one_of(op.function, known));
       }
-    } else if (!op.function.empty() && op.kind != OpKind::fold && op.kind != OpKind::scan) {
+    } else if (op.kind == OpKind::softmax
+                   ? !op.function.empty() && !is_normalised(op)
+                   : !op.function.empty() && op.kind != OpKind::fold && op.kind != OpKind::scan) {
       fail(op.location, kind + " takes no function", "map " + op.function);
     }
     const bool may_scale =

@@ -1,7 +1,7 @@
 #pragma once
 // A Fold is a function over an axis that a diagram's author writes by its accumulator: a state of nothing, that of one
 // element, that of two neighbouring parts together, and the result of all. A variance keeps count, mean and spread.
-// (model/README.md, "Streams", eq. 4.4)
+// (model/README.md, "Streams", eq. 4.5)
 
 #include <string>
 #include <vector>

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "model/base/yaml.hpp"
+#include "model/diagram/normalised.hpp"
 #include "model/diagram/parse_fold.hpp"
 #include "model/diagram/parse_line.hpp"
 #include "model/diagram/text.hpp"
@@ -106,7 +107,11 @@ WrittenOperation parse_operation(const yaml::Node& node) {
   if (op.kind == OpKind::map || folds)
     op.function = line.word(folds ? "the name of one of folds" : "the function that map applies");
   if (line.sees_word()) {
-    const Word w = line.word("over");
+    Word w = line.word("over");
+    if (op.kind == OpKind::softmax && w.text == normalised_word) {
+      op.function = w;
+      w = line.word("over");
+    }
     if (w.text != "over") line.fail(w, "unexpected '" + w.text + "'", "'over AXIS' or '(ARRAY, ...)'");
     do op.own.push_back(line.word("an axis"));
     while (line.accept(','));

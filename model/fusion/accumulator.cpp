@@ -137,7 +137,7 @@ class Analyser {
     }
   }
 
-  // Merging is associative, so a chunk of any length is merged with the state of all before it. (eq. 4.4)
+  // Merging is associative, so a chunk of any length is merged with the state of all before it. (eq. 4.5)
   void fold(OpId id) {
     const bool each = op(id).kind == OpKind::scan;
     if (use_ == AxisUse::split) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/diagram/normalised.hpp"
 #include "model/fusion/derive.hpp"
 
 namespace napkin {
@@ -157,7 +158,8 @@ class Explainer {
       case AccumulatorKind::online_softmax:
         add("accumulator: online softmax", id, s_.stream,
             "state mu (running maximum), delta (rescale) and z (running sum) for each index of [" +
-                names(d_, state_axes(d_, id)) + "]; " + out + " is right up to the last rescale");
+                names(d_, state_axes(d_, id)) + "]; " + out +
+                (is_normalised(op) ? " is divided by z in each chunk" : " is right up to the last rescale"));
         break;
       case AccumulatorKind::fold:
       case AccumulatorKind::scan: {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "model/diagram/normalised.hpp"
 #include "model/fusion/derive.hpp"
 
 namespace napkin {
@@ -38,7 +39,8 @@ class ProgramWriter {
       part(i).accumulator = analysis_->accumulators[i];
       if (part(i).accumulator != AccumulatorKind::sum) continue;
       part(i).rescaled_by = analysis_->arrays[static_cast<std::size_t>(op(i).outputs[0])].pending;
-      part(i).normalised_in_tail = part(i).rescaled_by.has_value();
+      part(i).normalised_in_tail =
+          part(i).rescaled_by && !is_normalised(op(static_cast<std::size_t>(*part(i).rescaled_by)));
     }
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/diagram/normalised.hpp"
 #include "model/diagram/text.hpp"
 #include "model/fusion/derive.hpp"
 
@@ -178,7 +179,7 @@ class Pseudocode {
     line(joined(outputs) + " = " + right_side(id) + parts(id));
   }
 
-  // eq. 4.4: the state of all before, a, is merged with that of each element, b.
+  // eq. 4.5: the state of all before, a, is merged with that of each element, b.
   void fold(OpId id) {
     const Fold& f = d_.fold_of(op(id));
     const std::string out = name(op(id).outputs[0]);
@@ -200,6 +201,11 @@ class Pseudocode {
     line(mu + "' = max(" + mu + ", " + largest(id) + ")" + masked(id));
     line(delta + " = exp(" + mu + " - " + mu + "'); " + mu + " = " + mu + "'");
     exponentials(id);
+    if (is_normalised(op(id))) {
+      line(z + "' = " + delta + " * " + z + " + " + sum(id));
+      line(delta + " *= " + z + " / " + z + "'; " + z + " = " + z + "'");
+      return line(name(op(id).outputs[0]) + " /= " + z + "      (rows with z = 0 stay 0)");
+    }
     line(z + " = " + delta + " * " + z + " + " + sum(id));
   }
 

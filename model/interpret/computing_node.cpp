@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "model/diagram/normalised.hpp"
 #include "model/interpret/node.hpp"
 
 namespace napkin::interpret {
@@ -274,7 +275,13 @@ class ComputingNode final : public Node<T> {
     const ArrayId out = context_.question.operation(id).outputs[0];
     Block<T> mu;
     const Block<T>& maximum = in_hand(s.mu, mu);
+    const Block<T> before = s.z;
     change(s.z, [&](Block<T>& sum) { exponentials(values, maximum, sum); });
+    if (is_normalised(context_.question.operation(id))) {  // eq. 4.4
+      divide_rows(values, s.z);
+      s.delta = before;
+      divide_rows(s.delta, s.z);
+    }
     context_.round(out, values);
     keep(out, std::move(values));
     observe(this->array(out).name, Phase::loop, out);

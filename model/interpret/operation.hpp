@@ -60,7 +60,7 @@ template <class T>
                                          const Block<T>& z);
 
 /// Merges the elements of the inputs, in order, into the state: a block for each of its values, one value a row.
-/// Returns the results so far for a scan. (eq. 4.4)
+/// Returns the results so far for a scan. (eq. 4.5)
 template <class T>
 [[nodiscard]] Block<T> fold_elements(const Question& question, OpId id, const std::vector<const Block<T>*>& inputs,
                                      const Box& box, std::vector<Block<T>>& state);

@@ -157,6 +157,44 @@ TEST_CASE("a softmax may yield its maximum and its sum, as FlashAttention-1 stor
   }
 }
 
+TEST_CASE("a softmax may stay normalised from chunk to chunk, as FlashAttention-1 writes it") {
+  const std::string text =
+      "algorithm: flash_attention_1\naxes: {q: , x: , d: }\ninputs: [\"Q[q,d]\", \"K[x,d]\", \"V[x,d]\"]\noperations:\n"
+      "  - S[q,x] = contract over d (Q, K)\n  - P[q,x], L[q] = softmax normalised over x (S) scale d^-1/2 mask (q, x)\n"
+      "  - O[q,d] = contract over x (P, V)\noutputs: [O, L]\n";
+  const Diagram d = parse_diagram(text, "t.yaml");
+  CHECK(parse_diagram(print(d), "again.yaml") == d);
+  CHECK(test::refusal_of([&] {
+          return parse_diagram(test::replaced(text, "normalised over", "normal over"), "t.yaml");
+        }).find("unexpected 'normal'") != std::string::npos);
+  const Streamed s = derive(d);
+  const std::string program = print_pseudocode(s);
+  CAPTURE(program);
+  CHECK(program.find("delta *= z / z'; z = z'") != std::string::npos);
+  CHECK(program.find("O /= z") == std::string::npos);
+  for (const Mask& mask : {Mask{}, Mask{Mask::Kind::causal, 0, 0}, Mask{Mask::Kind::window, 1, 0}}) {
+    const Problem problem = problem_of(d, {{"q", 6}, {"x", 8}, {"d", 4}}, mask);
+    const Tensors inputs = random_inputs(d, problem.sizes, 4);
+    const Run whole = run_unfused(d, problem, inputs);
+    for (std::int64_t chunk = 1; chunk <= 8; ++chunk) {
+      const Partition partition = make_partition(s, problem.sizes, {{"q", 4}, {"x", chunk}}, "tile");
+      RunOptions options;
+      options.observed = {"O"};
+      // Behind each chunk O is the attention to the keys so far: its rows are means of those of V.
+      options.observer = [&](const Observation& seen) {
+        if (seen.phase == Phase::loop) CHECK(largest(seen.tensor) <= largest(inputs.at("V")) + 1e-12);
+      };
+      const Run run = run_streamed(s, problem, partition, inputs, options);
+      CHECK(gap(whole.outputs, run.outputs) <= 1e-12);
+      CHECK(run.counts.levels.front().peak == memory_live(s, partition).value);
+    }
+    // Keys dealt out to groups: parts are combined by their log-sum-exps, as ever.
+    const Streamed split = derive(d, roles_of(d, {"q", "x"}, ""));
+    const Partition parts = make_partition(split, problem.sizes, {{"q", 4}, {"x", 3}}, "tile");
+    CHECK(gap(whole.outputs, run_streamed(split, problem, parts, inputs).outputs) <= 1e-12);
+  }
+}
+
 TEST_CASE("roles of the text are taken, and what has none is chosen as ever") {
   const auto with = [](const std::string& roles) {
     return derive(parse_diagram("algorithm: t\naxes: {q: , x: , d: }\n" + roles +
