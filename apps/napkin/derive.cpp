@@ -25,6 +25,7 @@
 #include "model/interpret/dump.hpp"
 #include "model/mapping/asked.hpp"
 #include "model/mapping/knobs.hpp"
+#include "solver/space/coalescing.hpp"
 #include "solver/space/granularity.hpp"
 
 namespace napkin::cli {
@@ -137,6 +138,10 @@ Derivation derive_for_machine(const Arguments& arguments) {
     if (draws(arguments)) out.picture = picture_of(picture_asked(arguments), out.columns, &placed);
     if (request.abstract()) return out;
     out.divisors = granularities(*layout.streamed, *layout.mapping, *request.machine, request.problem);
+    if (layout.ideal) {
+      out.divisors =
+          joined(std::move(out.divisors), coalescing(layout.streamed->diagram, *request.machine, request.problem));
+    }
     for (const Relation& relation : layout.mapping->relations) {
       if (relation.kind != Relation::Kind::multiple || !holds(relation.when, selected.tile)) continue;
       const auto text = [&](const std::vector<Value>& factors) {

@@ -171,6 +171,7 @@ class Pseudocode {
       return line(labels_.array(*s.array) + " = " + auxiliary("mu", id) + " + log " + auxiliary("z", id));
     }
     if (part(id).accumulator == AccumulatorKind::online_softmax) return online_softmax(id);
+    if (op(id).kind == OpKind::softmax) return whole_softmax(id);
     if (part(id).accumulator == AccumulatorKind::fold || part(id).accumulator == AccumulatorKind::scan) return fold(id);
     if (part(id).accumulator == AccumulatorKind::sum) return line(out + " += " + right_side(id) + parts(id));
     if (part(id).accumulator == AccumulatorKind::max) return line(out + " = max(" + out + ", " + right_side(id) + ")");
@@ -207,6 +208,18 @@ class Pseudocode {
       return line(name(op(id).outputs[0]) + " /= " + z + "      (rows with z = 0 stay 0)");
     }
     line(z + " = " + delta + " * " + z + " + " + sum(id));
+  }
+
+  // A softmax that holds its rows.
+  void whole_softmax(OpId id) {
+    const std::vector<ArrayId>& outputs = op(id).outputs;
+    const std::string mu = "mu." + name(outputs[0]), z = "z." + name(outputs[0]);
+    line(mu + " = " + largest(id) + masked(id));
+    line(labels_.array(outputs[0]) + " = exp(" + scaled_argument(id) + " - " + mu + ")");
+    line(z + " = " + sum(id));
+    line(name(outputs[0]) + " /= " + z + "      (rows with z = 0 stay 0)");
+    if (outputs.size() == 2) line(labels_.array(outputs[1]) + " = " + mu + " + log " + z);
+    if (outputs.size() > 2) line(labels_.array(outputs[1]) + " = " + mu + "; " + labels_.array(outputs[2]) + " = " + z);
   }
 
   // A piece of a softmax, where the parts of a chunk share their maximum.

@@ -60,6 +60,28 @@ TEST_CASE("a derived diagram is asked as any other, and what it moves is what th
   CHECK(gpu["predicted"]["time"].get<double>() > 0);
 }
 
+TEST_CASE("deps prints a nest as its steps leave it, which is a nest again") {
+  const Folder folder;
+  const Json json = answer("deps --nest attention_listing");
+  const std::string after = folder.file("after.yaml", json["transformed"].get<std::string>());
+  CHECK(has(shown("deps --nest attention_listing"), "nest after these steps"));
+  const Json again = answer("deps --nest " + after);
+  CHECK(again["orders"].size() >= 6);
+  for (const Json& order : again["orders"]) CHECK(order["legal"] == true);
+  CHECK_FALSE(answer("deps attention").contains("transformed"));
+}
+
+TEST_CASE("a timeline hatches the room before the tensor unit waits") {
+  const Folder folder;
+  const std::string fa3 =
+      "timeline attention --gpu paper-h100 --kernel napkin_fa3 --dtype f16 "
+      "--shape h=16,q=8448,x=8192,d=128 --tile x=128,";
+  REQUIRE(napkin(fa3 + "warpgroups=2,q=256,overlap=between --svg " + (folder / "between.svg")).code == 0);
+  REQUIRE(napkin(fa3 + "warpgroups=1,q=128,overlap=within --svg " + (folder / "within.svg")).code == 0);
+  CHECK(has(cli::contents(folder / "between.svg"), "fill=\"url(#room)\"><title>P may take 100 % longer"));
+  CHECK_FALSE(has(cli::contents(folder / "within.svg"), "><title>P may take"));
+}
+
 TEST_CASE("what has no gradient is refused in a line") {
   const auto run = napkin("derive gradient:max_pooling");
   CHECK(run.code == 2);
@@ -88,14 +110,22 @@ TEST_CASE("a file: its fold streams, its roles are taken, its gradient is found,
   CHECK(has(wrong.err, "fold 'total' is not associative: (a b) c is s = "));
   CHECK(napkin("derive gradient:" + (folder / "sum.yaml")).code == 2);
 
+  // 128 bytes of bf16 are 64 elements: the rows of X and W, beside the depth of an instruction.
+  const Json divisors =
+      answer("derive " + (folder / "sum.yaml") + " --gpu h200-sxm --shape t=512,v=4096,d=128")["divisors"];
+  REQUIRE(divisors.size() == 3);
+  CHECK(divisors[2]["axis"] == "d");
+  CHECK(divisors[2]["divisor"] == 64);
+  CHECK(divisors[2]["causes"].size() == 3);
+
   const std::string softmax =
       "inputs: [\"S[q,x]\", \"V[x,d]\"]\noperations:\n  - P[q,x] = softmax over x (S)\n"
       "  - O[q,d] = contract over x (P, V)\noutputs: [O]\n";
   const std::string shape = " --memory 100000 --shape q=12,x=40,d=16";
   // The paper's column: q x + x d where x is held whole, and no result beside the inputs.
   const std::string whole =
-      write("whole.yaml", "algorithm: whole\naxes: {q: , x: , d: }\nroles: {x: whole}\n" + softmax);
-  CHECK(answer("query " + whole + shape)["levels"][0]["memory_lower_bound"] == 12 * 40 + 40 * 16);
+      write("whole.yaml", "algorithm: whole\naxes: {q: , x: , d: }\nroles: {x: whole, d: whole}\n" + softmax);
+  CHECK(answer("query " + whole + shape + " --tile q=12")["levels"][0]["memory_lower_bound"] == 12 * 40 + 40 * 16);
   const std::string grouped =
       write("grouped.yaml", "algorithm: grouped\naxes: {q: , x: , d: }\nroles: {d: group}\n" + softmax);
   CHECK(answer("query " + grouped + shape + " --tile d=4")["tile"]["d"] == 4);
