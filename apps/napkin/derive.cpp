@@ -34,9 +34,10 @@ namespace {
 using report::Json;
 using report::Style;
 
-/// A relation of the mapping by which a product of sizes is a multiple of another: "x=64" of "u_x=32".
+/// A relation of the mapping by which a product of sizes is a multiple of another, "x=64" of "u_x=32", or equal to it.
 struct PartDivisor {
   std::string name, size, divisor;
+  bool equal = false;
 };
 
 /// The content of the answer: the streamed program, and the question's head if a machine was given.
@@ -143,11 +144,12 @@ Derivation derive_for_machine(const Arguments& arguments) {
           joined(std::move(out.divisors), coalescing(layout.streamed->diagram, *request.machine, request.problem));
     }
     for (const Relation& relation : layout.mapping->relations) {
-      if (relation.kind != Relation::Kind::multiple || !holds(relation.when, selected.tile)) continue;
+      const bool equal = relation.kind == Relation::Kind::equal;
+      if ((relation.kind != Relation::Kind::multiple && !equal) || !holds(relation.when, selected.tile)) continue;
       const auto text = [&](const std::vector<Value>& factors) {
         return product_text(factors, *layout.mapping, layout.streamed->diagram, layout.problem, selected.tile);
       };
-      out.parts.push_back({relation.name, text(relation.left), text(relation.right)});
+      out.parts.push_back({relation.name, text(relation.left), text(relation.right), equal});
     }
     return out;
   });
@@ -180,7 +182,7 @@ std::string divisors_text(const Derivation& derivation, const Style& style) {
   }
   std::string text = table.text(style, "  ");
   for (const PartDivisor& one : derivation.parts)
-    text += "  " + one.name + ": " + one.size + ", a multiple of " + one.divisor + "\n";
+    text += "  " + one.name + ": " + one.size + (one.equal ? " = " : ", a multiple of ") + one.divisor + "\n";
   return text;
 }
 
