@@ -152,8 +152,9 @@ TEST_CASE("derive --dump: the online softmax, tile by tile, is the one of the te
   // O, P, S, mu, delta, z by group and chunk; O's tails; Q, K, V
   CHECK(files_in(folder / "all").size() == 2 * 3 * 6 + 2 + 3);
   CHECK(npy(folder / "all/Q.npy").shape == std::vector<std::int64_t>{1, 1, 1, 3, 2});
-  const Npy q = npy(folder / "all/Q.npy"), k = npy(folder / "all/K.npy"), first = npy(folder / "all/S.g0_0_0_0.i0.npy");
-  CHECK(first.data[0] == doctest::Approx(q.data[0] * k.data[0] + q.data[1] * k.data[1]));
+  const Npy q = npy(folder / "all/Q.npy"), k = npy(folder / "all/K.npy"),
+            scores = npy(folder / "all/S.g0_0_0_0.i0.npy");
+  CHECK(scores.data[0] == doctest::Approx(q.data[0] * k.data[0] + q.data[1] * k.data[1]));
   for (const std::string group : {"0_0_0_0", "0_0_0_1"}) {
     const std::int64_t rows = group.back() == '0' ? 2 : 1;
     const auto at = [&](const std::string& name, const std::string& when) {
