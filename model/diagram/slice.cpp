@@ -75,7 +75,7 @@ class Slicer {
     };
     if (std::none_of(out_.diagram.arrays.begin(), out_.diagram.arrays.end(), carries)) return;
     axis_[i] = static_cast<AxisId>(out_.diagram.axes.size());
-    out_.diagram.axes.push_back({whole_.axes[i].name, {}, whole_.axes[i].location, whole_.axes[i].role});
+    out_.diagram.axes.push_back({whole_.axes[i].name, {}, whole_.axes[i].location});  // a role is of the whole
     out_.problem.sizes.push_back(problem_.sizes[i]);
   }
   [[nodiscard]] Operation renumbered(Operation op) const {

@@ -60,6 +60,12 @@ TEST_CASE("a derived diagram is asked as any other, and what it moves is what th
   CHECK(gpu["predicted"]["time"].get<double>() > 0);
 }
 
+TEST_CASE("roles are of one launch: the launches of a cut choose their own") {
+  const std::string question = "query cached_attention --gpu h200-sxm --shape h=8,g=8,x=8191,d=128,q=";
+  CHECK(has(shown(question + "1 --explain"), "unfused    a launch for each of 13 operations"));
+  CHECK(answer(question + "512")["legal"] == true);
+}
+
 TEST_CASE("deps prints a nest as its steps leave it, which is a nest again") {
   const Folder folder;
   const Json json = answer("deps --nest attention_listing");

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "model/diagram/slice.hpp"
 #include "tests/support/mistakes.hpp"
 #include "tests/unit/diagram/folds.hpp"
 
@@ -111,6 +112,20 @@ TEST_CASE("roles stand in the text, and at most one axis streams") {
   CHECK(wrong("{z: group}").find("unknown axis 'z'") != std::string::npos);
   CHECK(wrong("{a: split}").find("'split'") != std::string::npos);
   CHECK(wrong("{a: stream, b: stream}").find("axes 'a' and 'b' both stream") != std::string::npos);
+}
+
+TEST_CASE("a slice has the folds that it applies, and no roles: they are of the whole") {
+  const Diagram d =
+      with_folds(variance + total, "q: , x: ", "\"X[q,x]\"",
+                 "T[q] = fold total over x (X)\n  - Z[q] = map exp (T)\n  - V[q] = fold variance over x (X)", "Z, V");
+  Diagram roled = d;
+  roled.axes[0].role = AxisRole::group;
+  const Problem problem{resolve_sizes(d, {{"q", 3}, {"x", 4}}, "shape"), {}, DType::value};
+  const Diagram slice = slice_of(roled, problem, 0, 1).diagram;
+  REQUIRE(slice.folds.size() == 1);
+  CHECK(slice.folds[0].name == "total");
+  CHECK_FALSE(slice.axes[0].role.has_value());
+  check(slice);
 }
 
 }  // namespace test_fold
