@@ -5,9 +5,11 @@
 namespace napkin::diagram_text {
 namespace {
 
-constexpr std::size_t most_values = 16;  // of a state, and operands
+constexpr std::size_t most_values = 16;      // of a state, and operands
+constexpr std::size_t longest_text = 1'000;  // formula, in characters
 
 Formula formula(const yaml::Node& node, const std::vector<std::string>& names) {
+  if (node.text().size() > longest_text) node.fail("too long a formula", "at most 1000 characters");
   return Formula::parse(node.text(), names, [&](std::size_t offset, const std::string& what, const std::string& right) {
     throw Error(node.at_offset(offset), node.path(), what, right);
   });

@@ -58,6 +58,7 @@ TEST_CASE("a wrong formula is reported where it is wrong") {
   CHECK(error_of("max(a.s)").starts_with(line + "24: folds.f.merge.s: a part is missing: ',' here"));
   CHECK(error_of("a.s b.s").starts_with(line + "21: folds.f.merge.s: unexpected 'b.s': the end of the formula"));
   CHECK(error_of(std::string(200, '(')).find("too many parentheses") != std::string::npos);
+  CHECK(error_of("a.s + b.s" + std::string(1000, ' ')).find("too long a formula") != std::string::npos);
   CHECK(error_of(std::string(200, '-')).find("too many signs") != std::string::npos);
 }
 
