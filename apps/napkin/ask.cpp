@@ -24,7 +24,10 @@ std::string named(const Arguments& arguments, std::string_view option, const std
 }  // namespace
 
 Option algorithm_operand() {
-  return {"ALGORITHM", "", "a built-in name (napkin list algorithms) or a path to a diagram's YAML"};
+  return {
+      "ALGORITHM", "",
+      "a built-in name (napkin list algorithms) or a path to a diagram's YAML; with gradient: in front its backward "
+      "pass"};
 }
 
 Option gpu_option() {

@@ -55,6 +55,16 @@ class Colourer {
     return text;
   }
 
+  /// Lists the variables in which the array stands on its way to what reads it, if there are several: "P' in registers
+  /// as f16, P in shared as f16".
+  [[nodiscard]] std::string variables_of(ArrayId array) const {
+    std::vector<std::string> all;
+    for (const Variable& v : p_.variables) {
+      if (!v.output_staging && !v.part && holds(v, array)) all.push_back(mapping_of(v).name + " in " + place(v));
+    }
+    return all.size() > 1 ? joined(all, ", ") : "";
+  }
+
   [[nodiscard]] std::string kept(ArrayId array) const {
     const Variable* v = variable_of(array, false);
     return v == nullptr ? "" : "in " + place(*v);
@@ -92,6 +102,7 @@ class Colourer {
     const ArrayId made = d_.operations[at(id)].outputs[0];
     const Variable *home = variable_of(made, false), *part = part_of(made);
     if (part != nullptr && part != home) text += "; " + mapping_of(*part).name + " in " + place(*part);
+    if (const std::string all = variables_of(made); !all.empty()) return text + "; " + all;
     const std::string out = kept(made);
     return out.empty() ? text : text + "; " + name(made) + " " + out;
   }

@@ -10,9 +10,10 @@
 #include "model/dependence/defects.hpp"
 #include "model/dependence/from_streamed.hpp"
 #include "model/dependence/library.hpp"
-#include "model/diagram/library.hpp"
+#include "model/dependence/text.hpp"
+#include "model/dependence/transform.hpp"
+#include "model/fusion/algorithm.hpp"
 #include "model/fusion/derive.hpp"
-#include "model/fusion/rewrite.hpp"
 #include "napkin/ask.hpp"
 
 namespace napkin::cli {
@@ -46,7 +47,14 @@ std::string improvements(const dependence::Nest& nest, const Style& style) {
     sets.push_back("{" + joined(names) + "}");
   }
   text += "  recurrences left: " + (sets.empty() ? "none" : joined(sets)) + "\n";
-  return text + title(style, "orders after these steps") + report::orders_text(last, style);
+  return text + title(style, "orders after these steps") + report::orders_text(last, style) +
+         title(style, "nest after these steps") + dependence::print(steps.back().nest);
+}
+
+/// Returns the text of the nest after the steps that free more loops; null without such steps.
+report::Json transformed(const dependence::Nest& nest) {
+  const std::vector<dependence::Step> steps = dependence::improve(nest);
+  return steps.empty() ? report::Json(nullptr) : report::Json(dependence::print(steps.back().nest));
 }
 
 std::string labels(const Streamed& streamed, const Style& style) {
@@ -58,10 +66,15 @@ std::string labels(const Streamed& streamed, const Style& style) {
 }
 
 Reply reply(const Arguments& arguments, const Dependences& found, const std::function<std::string()>& more,
-            const Style& style) {
+            const dependence::Nest* nest, const Style& style) {
   Reply reply;
-  const bool json = arguments.has("--json");
-  reply.out = json ? report::line_of(report::json_of(found)) : report::text_of(found, style) + more();
+  if (arguments.has("--json")) {
+    report::Json json = report::json_of(found);
+    if (nest != nullptr) json["transformed"] = transformed(*nest);
+    reply.out = report::line_of(json);
+  } else {
+    reply.out = report::text_of(found, style) + more();
+  }
   if (arguments.has("--svg")) {
     const std::string path = arguments.need("--svg", "a path for the picture");
     report::write_file(path, report::svg_of_dot(report::dot_of(found), "--svg"), "--svg");
@@ -76,13 +89,13 @@ Reply run_deps(const Arguments& arguments, const Style& style) {
     const dependence::Nest nest = dependence::load_nest(
         arguments.need("--nest", "a nest's file, or one of " + joined(dependence::builtin_nests())));
     return reply(
-        arguments, report::dependences_of(nest), [&] { return improvements(nest, style); }, style);
+        arguments, report::dependences_of(nest), [&] { return improvements(nest, style); }, &nest, style);
   }
-  const Streamed streamed = derive(linearised(load_diagram(arguments.need_operand(
-      "ALGORITHM", "a built-in name (napkin list algorithms), a path to a YAML file, or --nest FILE"))));
+  const Streamed streamed = derive(load_algorithm(arguments.need_operand(
+      "ALGORITHM", "a built-in name (napkin list algorithms), a path to a YAML file, or --nest FILE")));
   const Dependences found = report::dependences_of(dependence::nest_of(streamed), streamed.diagram);
   return reply(
-      arguments, found, [&] { return labels(streamed, style); }, style);
+      arguments, found, [&] { return labels(streamed, style); }, nullptr, style);
 }
 
 }  // namespace

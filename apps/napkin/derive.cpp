@@ -18,13 +18,14 @@
 #include "apps/report/json/json.hpp"
 #include "apps/report/text/configuration.hpp"
 #include "apps/report/text/text.hpp"
-#include "model/diagram/library.hpp"
 #include "model/diagram/text.hpp"
+#include "model/fusion/algorithm.hpp"
 #include "model/fusion/derive.hpp"
 #include "model/fusion/pseudocode.hpp"
-#include "model/fusion/rewrite.hpp"
 #include "model/interpret/dump.hpp"
+#include "model/mapping/asked.hpp"
 #include "model/mapping/knobs.hpp"
+#include "solver/space/coalescing.hpp"
 #include "solver/space/granularity.hpp"
 
 namespace napkin::cli {
@@ -33,13 +34,19 @@ namespace {
 using report::Json;
 using report::Style;
 
+/// A relation of the mapping by which a product of sizes is a multiple of another, "x=64" of "u_x=32", or equal to it.
+struct PartDivisor {
+  std::string name, size, divisor;
+  bool equal = false;
+};
+
 /// The content of the answer: the streamed program, and the question's head if a machine was given.
 struct Derivation {
   Head head;
   Streamed streamed;
   std::optional<report::Configuration> configuration;
   std::vector<Granularity> divisors;   ///< divisors of axes that instructions and transfers need
-  std::vector<std::string> relations;  ///< divisors of parts of axes, by the name of the mapping's relation
+  std::vector<PartDivisor> parts;      ///< divisors of parts of axes
   std::string program;                 ///< program of a group; with a machine its colours and smaller loops
   report::ColumnDiagram columns = {};  ///< columns of the picture
   report::Drawing picture = {};        ///< picture, if it was asked for
@@ -70,13 +77,16 @@ std::vector<NamedPart> parts_of(const PlacedDiagram& placed) {
 }
 
 /// Runs the streamed program at the given shape and tile, in float64 on random inputs, in the kernel's order, and
-/// writes its intermediates as .npy, a file a tile and iteration.
+/// writes its intermediates as .npy, a file a tile and iteration, and its inputs, each whole in one file.
 void dump(const Arguments& arguments, const Streamed& streamed, const PlacedDiagram& placed) {
   constexpr std::int64_t most = 200'000'000'000;  // FLOP: about a minute
   const std::string folder = arguments.need("--dump", "a folder for the .npy files");
   RunOptions options;
   options.parts = parts_of(placed);
-  options.observed = observed_at(arguments, streamed, options.parts);
+  const Tensors inputs = dump_inputs(streamed, *placed.problem);
+  std::vector<std::string> names;
+  for (const auto& each : inputs) names.push_back(each.first);
+  options.observed = observed_at(arguments, streamed, options.parts, names);
   options.backward = std::any_of(placed.mapping->levels.begin(), placed.mapping->levels.end(),
                                  [](const LevelMapping& level) { return level.backward; });
   if (work(placed).flops.value > Count(most))
@@ -85,8 +95,28 @@ void dump(const Arguments& arguments, const Streamed& streamed, const PlacedDiag
   options.observer = dump_into(folder);
   Progress progress;
   options.progress = following(progress, "groups run");
-  static_cast<void>(
-      run_streamed(streamed, *placed.problem, partition_of(placed), dump_inputs(streamed, *placed.problem), options));
+  for (const auto& [name, tensor] : inputs) {
+    if (options.observed.empty() || options.observed.front() == name) save_npy(folder + "/" + name + ".npy", tensor);
+  }
+  static_cast<void>(run_streamed(streamed, *placed.problem, partition_of(placed), inputs, options));
+}
+
+/// Writes a product of the mapping's values with their names and numbers: "64", "u_x=32 * warpgroups=3".
+std::string product_text(const std::vector<Value>& factors, const Mapping& mapping, const Diagram& diagram,
+                         const Problem& problem, const Tile& tile) {
+  std::vector<std::string> words;
+  for (const Value& value : factors) {
+    if (value.kind == Value::Kind::knob) {
+      const auto knob = static_cast<std::size_t>(value.knob);
+      words.push_back(mapping.knobs[knob].name + "=" + std::to_string(tile.values[knob] + value.more));
+    } else if (value.kind == Value::Kind::axis) {
+      const Count size = held_size(mapping, diagram, problem, diagram.axis(value.axis));
+      words.push_back(value.axis + "=" + std::to_string(size.get()));
+    } else {
+      words.push_back(std::to_string(value.literal));
+    }
+  }
+  return joined(words, " * ");
 }
 
 /// Derives with the roles that the kernel gives the axes, for the tile that would run.
@@ -109,9 +139,17 @@ Derivation derive_for_machine(const Arguments& arguments) {
     if (draws(arguments)) out.picture = picture_of(picture_asked(arguments), out.columns, &placed);
     if (request.abstract()) return out;
     out.divisors = granularities(*layout.streamed, *layout.mapping, *request.machine, request.problem);
+    if (layout.ideal) {
+      out.divisors =
+          joined(std::move(out.divisors), coalescing(layout.streamed->diagram, *request.machine, request.problem));
+    }
     for (const Relation& relation : layout.mapping->relations) {
-      if (relation.kind == Relation::Kind::multiple && holds(relation.when, selected.tile))
-        out.relations.push_back(relation.name);
+      const bool equal = relation.kind == Relation::Kind::equal;
+      if ((relation.kind != Relation::Kind::multiple && !equal) || !holds(relation.when, selected.tile)) continue;
+      const auto text = [&](const std::vector<Value>& factors) {
+        return product_text(factors, *layout.mapping, layout.streamed->diagram, layout.problem, selected.tile);
+      };
+      out.parts.push_back({relation.name, text(relation.left), text(relation.right), equal});
     }
     return out;
   });
@@ -123,7 +161,7 @@ Derivation derivation_of(const Arguments& arguments) {
   const std::string name =
       arguments.need_operand("ALGORITHM", "a built-in name (napkin list algorithms) or a path to a YAML file");
   Derivation derivation;
-  derivation.streamed = derive(linearised(load_diagram(name)));
+  derivation.streamed = derive(load_algorithm(name));
   derivation.head.algorithm = derivation.streamed.diagram.name;
   derivation.head.dtype = "bf16";
   derivation.program = print_pseudocode(derivation.streamed);
@@ -143,8 +181,16 @@ std::string divisors_text(const Derivation& derivation, const Style& style) {
                std::to_string(one.divisor.get()), causes});
   }
   std::string text = table.text(style, "  ");
-  for (const std::string& relation : derivation.relations) text += "  " + relation + "\n";
+  for (const PartDivisor& one : derivation.parts)
+    text += "  " + one.name + ": " + one.size + (one.equal ? " = " : ", a multiple of ") + one.divisor + "\n";
   return text;
+}
+
+Json parts_json(const Derivation& derivation) {
+  Json list = Json::array();
+  for (const PartDivisor& one : derivation.parts)
+    list.push_back({{"relation", one.name}, {"size", one.size}, {"divisor", one.divisor}});
+  return list;
 }
 
 Json divisors_json(const Derivation& derivation) {
@@ -213,6 +259,7 @@ Json json_of(const Derivation& derivation) {
   json["labels"] = print_labels(streamed);
   json["pseudocode"] = derivation.program;
   json["divisors"] = divisors_json(derivation);
+  json["parts"] = parts_json(derivation);
   json["columns"] = report::json_of(derivation.columns);
   json["table"] = derivation.configuration ? report::json_of(*derivation.configuration) : Json(nullptr);
   return json;
@@ -296,10 +343,10 @@ Command derive_command() {
                  "tiling (of a product's result)"},
                 {"--dump", "DIR",
                  "also run it at this shape and tile, in float64 and in the kernel's order, and write its "
-                 "intermediates as .npy"},
+                 "inputs and intermediates as .npy"},
                 {"--at", "NAME",
-                 "with --dump: only this intermediate, such as S, P, O, mu or z, or a part that the kernel keeps "
-                 "apart (pv)"},
+                 "with --dump: only this intermediate, such as S, P, O, mu or z, a part that the kernel keeps "
+                 "apart (pv), or an input"},
                 json_option()}}),
       run_derive};
 }

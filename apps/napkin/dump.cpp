@@ -10,12 +10,12 @@
 namespace napkin::cli {
 
 std::vector<std::string> observed_at(const Arguments& arguments, const Streamed& streamed,
-                                     const std::vector<NamedPart>& parts) {
+                                     const std::vector<NamedPart>& parts, const std::vector<std::string>& inputs) {
   if (arguments.has("--at") && !arguments.has("--dump"))
     throw Error("--at", "has no meaning without --dump", "add --dump DIR, or leave it out");
   const auto at = arguments.find("--at");
   if (!at) return {};
-  std::vector<std::string> known;
+  std::vector<std::string> known = inputs;
   for (const Operation& op : streamed.diagram.operations) {
     for (const ArrayId out : op.outputs) known.push_back(streamed.diagram.arrays[static_cast<std::size_t>(out)].name);
   }

@@ -11,10 +11,11 @@
 
 namespace napkin::cli {
 
-/// Returns the intermediates that --at names (computed arrays and auxiliaries); empty, which means all, without --at.
-/// Throws Error that lists them.
+/// Returns the intermediates that --at names (computed arrays, auxiliaries, `parts`, `inputs`); empty, which means all,
+/// without --at. Throws Error that lists them.
 [[nodiscard]] std::vector<std::string> observed_at(const Arguments& arguments, const Streamed& streamed,
-                                                   const std::vector<NamedPart>& parts = {});
+                                                   const std::vector<NamedPart>& parts = {},
+                                                   const std::vector<std::string>& inputs = {});
 
 /// Makes the folder. Throws Error.
 void make_dump_folder(const std::string& folder);

@@ -12,7 +12,7 @@
 #include "apps/napkin/commands.hpp"
 #include "apps/napkin/dump.hpp"
 #include "model/base/error.hpp"
-#include "model/diagram/library.hpp"
+#include "model/fusion/algorithm.hpp"
 #include "model/fusion/derive.hpp"
 
 namespace napkin::cli {
@@ -124,7 +124,7 @@ ValidateOptions validate_options_of(const Arguments& arguments) {
     out.dump = arguments.need("--dump", "a folder for the .npy files");
   }
   if (arguments.has("--dump") || arguments.has("--at"))
-    out.observed = observed_at(arguments, derive(load_diagram(out.asks.front().algorithm)));
+    out.observed = observed_at(arguments, derive(load_algorithm(out.asks.front().algorithm)));
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "model/dependence/build.hpp"
+#include "model/diagram/normalised.hpp"
 #include "model/fusion/derive.hpp"
 #include "model/fusion/partition.hpp"
 
@@ -229,9 +230,15 @@ class Builder {
 
   void compute(const napkin::Statement& s) {
     const Operation& o = op(*s.operation);
+    if (o.kind == OpKind::fold || o.kind == OpKind::scan) {
+      throw Error(d_.name, "fold " + o.function + " (" + array(o.outputs[0]).name + ") has no loop nest",
+                  "a diagram without folds; their states carry the axis from element to element");
+    }
     const bool online = s_.operations[at(*s.operation)].accumulator == AccumulatorKind::online_softmax;
-    if (s.array) {  // the log-sum-exp of a streamed softmax
+    if (s.array) {  // a statistic of a streamed softmax
       const Pass pass = inner(array(*s.array).axes);
+      if (o.outputs.size() > 2)
+        return emit(low(*s.array, pass), use(state(*s.operation, *s.array == o.outputs[1] ? 0 : 2, pass)), pass);
       emit(low(*s.array, pass), use(state(*s.operation, 0, pass)) + call("log", use(state(*s.operation, 2, pass))),
            pass);
     } else if (online) {
@@ -288,10 +295,15 @@ class Builder {
     emit(state(id, 1, row), call("exp", use(state(id, 0, row)) - use(maximum(row))), row);
     emit(state(id, 0, row), use(maximum(row)), row);
     emit(state(id, 2, row), use(state(id, 1, row)) * use(state(id, 2, row)), row);
+    if (is_normalised(o)) emit(state(id, 1, row), use(state(id, 2, row)), row);
     const Pass second = inner(o.own, row);
     emit(low(o.outputs[0], second), call("exp", scaled(o, use(low(o.inputs[0], second))) - use(maximum(second))),
          second);
     emit(state(id, 2, second), use(state(id, 2, second)) + use(low(o.outputs[0], second)), second);
+    if (!is_normalised(o)) return;
+    emit(state(id, 1, row), use(state(id, 1, row)) / use(state(id, 2, row)), row);  // eq. 4.4
+    const Pass third = inner(o.own, row);
+    emit(low(o.outputs[0], third), use(low(o.outputs[0], third)) / use(state(id, 2, third)), third);
   }
 
   // A softmax that holds its rows: maximum, sum, quotient.
@@ -310,7 +322,11 @@ class Builder {
     emit(at(sum, row), number(0), row);
     const Pass second = inner(o.own, row);
     emit(at(sum, second), use(at(sum, second)) + call("exp", argument(second) - use(at(top, second))), second);
-    if (o.outputs.size() > 1) emit(low(o.outputs[1], row), use(at(top, row)) + call("log", use(at(sum, row))), row);
+    if (o.outputs.size() == 2) emit(low(o.outputs[1], row), use(at(top, row)) + call("log", use(at(sum, row))), row);
+    if (o.outputs.size() > 2) {
+      emit(low(o.outputs[1], row), use(at(top, row)), row);
+      emit(low(o.outputs[2], row), use(at(sum, row)), row);
+    }
     const Pass third = inner(o.own, row);
     emit(low(o.outputs[0], third), call("exp", argument(third) - use(at(top, third))) / use(at(sum, third)), third);
   }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "model/diagram/diagram.hpp"
+#include "model/diagram/normalised.hpp"
 #include "model/diagram/reindex.hpp"
 
 namespace napkin {
@@ -25,6 +26,7 @@ class Checker {
 
   void run() {
     check_axes();
+    check_folds();
     check_arrays();
     check_inputs();
     for (const Operation& op : d_.operations) check_operation(op);
@@ -51,7 +53,11 @@ class Checker {
 
   void check_axes() const {
     std::set<std::string> seen;
+    const Axis* streamed = nullptr;
     for (const Axis& a : d_.axes) {
+      if (a.role == AxisRole::stream && streamed != nullptr)
+        fail(a.location, "axes '" + streamed->name + "' and '" + a.name + "' both stream", "one of them");
+      if (a.role == AxisRole::stream) streamed = &a;
       if (!seen.insert(a.name).second) fail(a.location, "axis '" + a.name + "' is declared twice", "once");
       if (const auto* number = std::get_if<std::int64_t>(&a.fallback); number != nullptr && *number < 1) {
         fail(a.location, "axis '" + a.name + "' has a default below 1", "a whole number of at least 1");
@@ -73,6 +79,17 @@ class Checker {
       const auto end = static_cast<AxisId>(at - d_.axes.data());
       if (at != &a && std::holds_alternative<std::monostate>(at->fallback) && is_rows_alone(end)) {
         fail(a.location, "axis '" + a.name + "' takes its size from the rows that are read", "a size, or another axis");
+      }
+    }
+  }
+
+  void check_folds() const {
+    std::set<std::string> seen;
+    for (const Fold& fold : d_.folds) {
+      if (!seen.insert(fold.name).second) fail(fold.location, "fold '" + fold.name + "' is defined twice", "once");
+      if (const std::string why = refutation(fold); !why.empty()) {
+        fail(fold.location, "fold '" + fold.name + "' is not associative: " + why,
+             "a merge of neighbouring parts that may go in any order, and a state of nothing that changes none");
       }
     }
   }
@@ -180,10 +197,11 @@ class Checker {
 
   void check_counts(const Operation& op) const {
     const std::string kind(name_of(op.kind));
-    const std::size_t most_outputs = op.kind == OpKind::softmax ? 2 : 1;
+    const std::size_t most_outputs = op.kind == OpKind::softmax ? 3 : 1;
     if (op.outputs.size() > most_outputs) {
       fail(op.location, kind + " with " + std::to_string(op.outputs.size()) + " outputs",
-           op.kind == OpKind::softmax ? "the probabilities and, if wanted, the log-sum-exp" : "one output");
+           op.kind == OpKind::softmax ? "the probabilities and, if wanted, the log-sum-exp, or the maximum and the sum"
+                                      : "one output");
     }
     const std::size_t n = op.inputs.size();
     switch (op.kind) {
@@ -198,15 +216,32 @@ class Checker {
       case OpKind::divide:
         if (n != 2) fail(op.location, kind + " of " + std::to_string(n) + " arrays", "two arrays");
         break;
+      case OpKind::fold:
+      case OpKind::scan: return check_fold(op);
       default:
         if (n != 1) fail(op.location, kind + " of " + std::to_string(n) + " arrays", "one array");
     }
   }
 
+  void check_fold(const Operation& op) const {
+    std::vector<std::string> known;
+    for (const Fold& fold : d_.folds) known.push_back(fold.name);
+    if (std::find(known.begin(), known.end(), op.function) == known.end()) {
+      fail(op.location, "unknown fold '" + op.function + "'",
+           known.empty() ? "a fold of that name under folds" : one_of(op.function, known));
+    }
+    const std::size_t needed = d_.fold_of(op).of.size();
+    if (op.inputs.size() != needed) {
+      fail(op.location, op.function + " of " + std::to_string(op.inputs.size()) + " arrays",
+           std::to_string(needed) + ": " + joined(d_.fold_of(op).of));
+    }
+    if (op.own.size() > 1) fail(op.location, "a fold over several axes", "one axis, whose order it keeps");
+  }
+
   void check_own(const Operation& op) const {
     const std::string kind(name_of(op.kind));
-    const bool needs =
-        op.kind == OpKind::contract || op.kind == OpKind::softmax || op.kind == OpKind::sum || op.kind == OpKind::max;
+    const bool needs = op.kind == OpKind::contract || op.kind == OpKind::softmax || op.kind == OpKind::sum ||
+                       op.kind == OpKind::max || op.kind == OpKind::fold || op.kind == OpKind::scan;
     if (needs && op.own.empty()) fail(op.location, kind + " without an axis", kind + " over AXIS (...)");
     if (!needs && !op.own.empty()) fail(op.location, kind + " takes no 'over'", kind + " (...)");
     AxisSet own;
@@ -228,7 +263,9 @@ class Checker {
       if (std::find(known.begin(), known.end(), op.function) == known.end()) {
         fail(op.location, "unknown function '" + op.function + "'", one_of(op.function, known));
       }
-    } else if (!op.function.empty()) {
+    } else if (op.kind == OpKind::softmax
+                   ? !op.function.empty() && !is_normalised(op)
+                   : !op.function.empty() && op.kind != OpKind::fold && op.kind != OpKind::scan) {
       fail(op.location, kind + " takes no function", "map " + op.function);
     }
     const bool may_scale =
@@ -271,12 +308,14 @@ class Checker {
     AxisSet all = union_of(op);
     AxisSet rest = all;
     for (AxisId id : op.own) rest.erase(id);
-    const AxisSet& yields = op.kind == OpKind::softmax ? all : rest;
+    const AxisSet& yields = op.kind == OpKind::softmax || op.kind == OpKind::scan ? all : rest;
     const AxisSet first = axes_of(op.outputs[0]);
     const bool right =
         op.kind == OpKind::copy ? std::includes(first.begin(), first.end(), all.begin(), all.end()) : first == yields;
     if (!right) wrong_axes(op, op.outputs[0], yields);
-    if (op.outputs.size() == 2 && axes_of(op.outputs[1]) != rest) wrong_axes(op, op.outputs[1], rest);
+    for (std::size_t i = 1; i < op.outputs.size(); ++i) {
+      if (axes_of(op.outputs[i]) != rest) wrong_axes(op, op.outputs[i], rest);
+    }
   }
 
   [[noreturn]] void wrong_axes(const Operation& op, ArrayId output, const AxisSet& yields) const {
@@ -303,8 +342,8 @@ class Checker {
     for (ArrayId id : d_.inputs) used[static_cast<std::size_t>(id)] = d_.is_table(id);
     for (const Operation& op : d_.operations) {
       for (ArrayId id : op.inputs) used[static_cast<std::size_t>(id)] = true;
-      // A softmax may be wanted for its log-sum-exp alone.
-      if (op.outputs.size() == 2) used[static_cast<std::size_t>(op.outputs[0])] = true;
+      // A softmax may be wanted for its log-sum-exp, or its sum, alone.
+      if (op.outputs.size() > 1) used[static_cast<std::size_t>(op.outputs[0])] = true;
     }
     for (std::size_t i = 0; i < d_.arrays.size(); ++i) {
       const Array& a = d_.arrays[i];

@@ -33,6 +33,17 @@ class Merger {
     }
   }
 
+  void folds() {
+    for (const Fold& fold : g_.folds) {
+      const auto same = std::find_if(into_.folds.begin(), into_.folds.end(),
+                                     [&](const Fold& mine) { return mine.name == fold.name; });
+      if (same == into_.folds.end())
+        into_.folds.push_back(fold);
+      else if (!(*same == fold))
+        throw Error(g_.name, "fold '" + fold.name + "' is another than in " + into_.name, "another name");
+    }
+  }
+
   // The array of `into_` that G's input stands for: one of the same name and axes, or a new input.
   void input(ArrayId id, bool may_be_result) {
     const Array& a = array(id);
@@ -111,6 +122,7 @@ class Merger {
 Diagram compose(const Diagram& f, const Diagram& g) {
   Merger merger(f, g);
   merger.axes();
+  merger.folds();
   for (ArrayId id : g.inputs) merger.input(id, true);
   Diagram& d = merger.result();
   std::vector<ArrayId> fed;
@@ -129,6 +141,7 @@ Diagram compose(const Diagram& f, const Diagram& g) {
 Diagram concatenate(const Diagram& f, const Diagram& g) {
   Merger merger(f, g);
   merger.axes();
+  merger.folds();
   for (ArrayId id : g.inputs) merger.input(id, false);
   merger.operations();
   Diagram& d = merger.result();

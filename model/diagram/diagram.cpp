@@ -63,22 +63,40 @@ bool Diagram::is_table(ArrayId array_id) const {
                        [&](const Reindex& dimension) { return dimension.table == array_id; });
   });
 }
+const Fold& Diagram::fold_of(const Operation& operation) const {
+  for (const Fold& fold : folds) {
+    if (fold.name == operation.function) return fold;
+  }
+  throw Error(name, "no fold '" + operation.function + "'", "one of the diagram's folds");
+}
 std::vector<std::string> Diagram::axis_names() const { return names_of(axes); }
 
 const std::vector<std::string>& map_functions() {
-  static const std::vector<std::string> functions = {"exp",  "log",   "identity", "negate",    "relu",
-                                                     "gelu", "silu",  "tanh",     "sigmoid",   "square",
-                                                     "sqrt", "rsqrt", "abs",      "reciprocal"};
+  static const std::vector<std::string> functions = {
+      "exp",        "log",        "identity",   "negate",     "relu",          "gelu",      "silu",
+      "tanh",       "sigmoid",    "square",     "sqrt",       "rsqrt",         "abs",       "reciprocal",
+      "relu_slope", "gelu_slope", "silu_slope", "tanh_slope", "sigmoid_slope", "abs_slope", "is_zero"};
   return functions;
 }
 
 bool is_linear_map(std::string_view function) { return function == "identity" || function == "negate"; }
 
 bool keeps_zero(std::string_view function) {
-  for (std::string_view f : {"identity", "negate", "relu", "gelu", "silu", "tanh", "square", "sqrt", "abs"}) {
+  for (std::string_view f :
+       {"identity", "negate", "relu", "gelu", "silu", "tanh", "square", "sqrt", "abs", "relu_slope", "abs_slope"}) {
     if (function == f) return true;
   }
   return false;
+}
+
+std::string slope_of(std::string_view function) {
+  const std::string slope = std::string(function) + "_slope";
+  const auto& known = map_functions();
+  return std::find(known.begin(), known.end(), slope) == known.end() ? "" : slope;
+}
+
+bool is_flat(std::string_view function) {
+  return function == "relu_slope" || function == "abs_slope" || function == "is_zero";
 }
 
 std::string_view name_of(OpKind kind) {
@@ -93,12 +111,16 @@ std::string_view name_of(OpKind kind) {
     case OpKind::multiply: return "multiply";
     case OpKind::divide: return "divide";
     case OpKind::copy: return "copy";
+    case OpKind::fold: return "fold";
+    case OpKind::scan: return "scan";
   }
   return "";
 }
 
 bool operator==(const Diagram& a, const Diagram& b) {
-  const auto same_axis = [](const Axis& s, const Axis& t) { return s.name == t.name && s.fallback == t.fallback; };
+  const auto same_axis = [](const Axis& s, const Axis& t) {
+    return s.name == t.name && s.fallback == t.fallback && s.role == t.role;
+  };
   const auto same_array = [](const Array& s, const Array& t) {
     return s.name == t.name && s.axes == t.axes && s.reindexed == t.reindexed && s.type == t.type;
   };
@@ -107,7 +129,7 @@ bool operator==(const Diagram& a, const Diagram& b) {
            s.function == t.function && s.scale == t.scale && s.mask == t.mask;
   };
   return a.name == b.name && a.about == b.about && a.inputs == b.inputs && a.outputs == b.outputs &&
-         std::equal(a.axes.begin(), a.axes.end(), b.axes.begin(), b.axes.end(), same_axis) &&
+         a.folds == b.folds && std::equal(a.axes.begin(), a.axes.end(), b.axes.begin(), b.axes.end(), same_axis) &&
          std::equal(a.arrays.begin(), a.arrays.end(), b.arrays.begin(), b.arrays.end(), same_array) &&
          std::equal(a.operations.begin(), a.operations.end(), b.operations.begin(), b.operations.end(), same_operation);
 }

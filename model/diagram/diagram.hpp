@@ -13,6 +13,7 @@
 #include "model/base/count.hpp"
 #include "model/base/dtype.hpp"
 #include "model/base/error.hpp"
+#include "model/diagram/fold.hpp"
 
 namespace napkin {
 
@@ -20,11 +21,20 @@ using AxisId = int;   ///< index into Diagram::axes
 using ArrayId = int;  ///< index into Diagram::arrays
 using OpId = int;     ///< index into Diagram::operations
 
+/// The role of an axis when one kernel computes the diagram.
+enum class AxisRole {
+  whole,   ///< full size in every group
+  group,   ///< divided among independent groups (blocks); no operation consumes it
+  stream,  ///< walked in chunks by a group's loop
+  split,   ///< divided although consumed: outputs that lack it become partial results, combined afterwards
+};
+
 /// A named axis. Its size is given by the question, or is the default: a number or another axis's size.
 struct Axis {
   std::string name;
   std::variant<std::monostate, std::int64_t, AxisId> fallback;
   Location location;
+  std::optional<AxisRole> role = {};  ///< role that the author gives it; none: derive() chooses
 };
 
 /// A dimension of an input that is read by consecutive axes of the array: "X[x: 2*i + k - 1, c]" reads row 2 i + k - 1,
@@ -54,7 +64,7 @@ struct Array {
   }
 };
 
-enum class OpKind { contract, softmax, map, sum, max, add, subtract, multiply, divide, copy };
+enum class OpKind { contract, softmax, map, sum, max, add, subtract, multiply, divide, copy, fold, scan };
 
 /// factor * size(axis)^(numerator/denominator): "d^-1/2", "0.5".
 struct Scale {
@@ -65,14 +75,14 @@ struct Scale {
   bool operator==(const Scale&) const = default;
 };
 
-/// An operation. `own` are the axes that it consumes (contract, sum, max) or normalises over (softmax); it maps over
+/// An operation. `own` are the axes that it consumes (contract, sum, max, fold) or walks (softmax, scan); it maps over
 /// every other axis of its outputs, and an input that lacks such an axis is broadcast along it.
 struct Operation {
   OpKind kind = OpKind::copy;
-  std::vector<ArrayId> outputs;  ///< softmax may have a second output: the log-sum-exp
+  std::vector<ArrayId> outputs;  ///< softmax may have a second output, the log-sum-exp, or two more: maximum and sum
   std::vector<ArrayId> inputs;
   std::vector<AxisId> own;
-  std::string function;  ///< map: exp, relu, gelu, silu, negate, identity, square, reciprocal, ...
+  std::string function;  ///< map: exp, relu, gelu, silu, ...; fold, scan: the name of one of Diagram::folds
   Scale scale;           ///< softmax and map: multiplies the argument; contract, sum: the result
   /// The (row, column) axes of the mask that the question may ask for. A masked score of a softmax counts as
   /// -infinity; what a masked map or product makes is 0.
@@ -96,6 +106,7 @@ struct Diagram {
   std::vector<Operation> operations;
   std::vector<ArrayId> inputs;
   std::vector<ArrayId> outputs;
+  std::vector<Fold> folds;              ///< functions of the author's own
   std::vector<std::string> rewritings;  ///< changes that fusion/rewrite made, for people; empty: none
 
   [[nodiscard]] std::optional<AxisId> find_axis(std::string_view axis_name) const;
@@ -108,6 +119,8 @@ struct Diagram {
   [[nodiscard]] bool is_output(ArrayId array) const;
   [[nodiscard]] bool is_table(ArrayId array) const;  ///< returns true if it names rows of another input
   [[nodiscard]] std::vector<std::string> axis_names() const;
+  /// Returns the fold that an operation applies.
+  [[nodiscard]] const Fold& fold_of(const Operation& operation) const;
 };
 
 /// Returns the functions that `map` knows, in the order in which errors list them.
@@ -116,6 +129,10 @@ struct Diagram {
 [[nodiscard]] bool is_linear_map(std::string_view function);
 /// Returns true if f(0) = 0, so that the map keeps masked zeros.
 [[nodiscard]] bool keeps_zero(std::string_view function);
+/// Returns the function that is the derivative of a map's function: "gelu_slope" of "gelu"; "" if there is none.
+[[nodiscard]] std::string slope_of(std::string_view function);
+/// Returns true if the function has steps alone, so that its derivative is 0.
+[[nodiscard]] bool is_flat(std::string_view function);
 /// Returns the kind's name: "contract", "softmax", ...
 [[nodiscard]] std::string_view name_of(OpKind kind);
 

@@ -4,6 +4,8 @@
 #include <numeric>
 
 #include "model/base/yaml.hpp"
+#include "model/diagram/normalised.hpp"
+#include "model/diagram/parse_fold.hpp"
 #include "model/diagram/parse_line.hpp"
 #include "model/diagram/text.hpp"
 
@@ -27,8 +29,9 @@ struct WrittenOperation {
   std::optional<DType> type;
 };
 
-constexpr OpKind all_kinds[] = {OpKind::contract, OpKind::softmax,  OpKind::map,      OpKind::sum,    OpKind::max,
-                                OpKind::add,      OpKind::subtract, OpKind::multiply, OpKind::divide, OpKind::copy};
+constexpr OpKind all_kinds[] = {OpKind::contract, OpKind::softmax, OpKind::map,      OpKind::sum,
+                                OpKind::max,      OpKind::add,     OpKind::subtract, OpKind::multiply,
+                                OpKind::divide,   OpKind::copy,    OpKind::fold,     OpKind::scan};
 
 OpKind parse_kind(Line& line) {
   const Word w = line.word("an operation's kind");
@@ -100,9 +103,15 @@ WrittenOperation parse_operation(const yaml::Node& node) {
   } while (line.accept(','));
   line.expect('=', "after the outputs");
   op.kind = parse_kind(line);
-  if (op.kind == OpKind::map) op.function = line.word("the function that map applies");
+  const bool folds = op.kind == OpKind::fold || op.kind == OpKind::scan;
+  if (op.kind == OpKind::map || folds)
+    op.function = line.word(folds ? "the name of one of folds" : "the function that map applies");
   if (line.sees_word()) {
-    const Word w = line.word("over");
+    Word w = line.word("over");
+    if (op.kind == OpKind::softmax && w.text == normalised_word) {
+      op.function = w;
+      w = line.word("over");
+    }
     if (w.text != "over") line.fail(w, "unexpected '" + w.text + "'", "'over AXIS' or '(ARRAY, ...)'");
     do op.own.push_back(line.word("an axis"));
     while (line.accept(','));
@@ -120,12 +129,14 @@ class DiagramParser {
   explicit DiagramParser(const yaml::Node& root) : root_(root) {}
 
   Diagram run() {
-    root_.allow({"algorithm", "about", "axes", "inputs", "operations", "outputs"});
+    root_.allow({"algorithm", "about", "axes", "roles", "folds", "inputs", "operations", "outputs"});
     const yaml::Node& name = root_.at("algorithm");
     d_.name = name.text();
     if (!is_name(d_.name)) name.fail("'" + d_.name + "' is not a name", "a letter, then letters, digits or _");
     if (const yaml::Node* about = root_.find("about"); about != nullptr && !about->is_null()) d_.about = about->text();
     axes(root_.at("axes"));
+    if (const yaml::Node* given = root_.find("roles")) roles(*given);
+    if (const yaml::Node* given = root_.find("folds")) d_.folds = read_folds(*given);
     for (const yaml::Node& node : some(root_.at("inputs"), "an input")) input(node);
     operations(some(root_.at("operations"), "an operation"));
     for (const yaml::Node& node : some(root_.at("outputs"), "an output")) output(node);
@@ -158,6 +169,17 @@ class DiagramParser {
       } else {
         value.fail("unknown axis '" + text + "'", "a number, nothing, or " + one_of(text, d_.axis_names()));
       }
+    }
+  }
+
+  void roles(const yaml::Node& node) {
+    for (const auto& [name, value] : node.entries()) {
+      const auto axis = d_.find_axis(name);
+      if (!axis) value.fail("unknown axis '" + name + "'", one_of(name, d_.axis_names()));
+      const std::string role = value.choice({"group", "stream", "whole"});
+      d_.axes[static_cast<std::size_t>(*axis)].role = role == "group"    ? AxisRole::group
+                                                      : role == "stream" ? AxisRole::stream
+                                                                         : AxisRole::whole;
     }
   }
 

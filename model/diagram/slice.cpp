@@ -39,6 +39,10 @@ class Slicer {
     }
     for (const Operation& op : operations_) out_.diagram.operations.push_back(renumbered(op));
     for (const Operation& op : operations_) add_outputs(op);
+    for (const Fold& fold : whole_.folds) {
+      const auto applies = [&](const Operation& op) { return op.function == fold.name && op.kind != OpKind::map; };
+      if (std::any_of(operations_.begin(), operations_.end(), applies)) out_.diagram.folds.push_back(fold);
+    }
     out_.problem.dtype = problem_.dtype;
     if (!mask_axes(out_.diagram).empty()) out_.problem.mask = problem_.mask;
     for (const ArrayId id : out_.diagram.outputs) {
@@ -71,7 +75,7 @@ class Slicer {
     };
     if (std::none_of(out_.diagram.arrays.begin(), out_.diagram.arrays.end(), carries)) return;
     axis_[i] = static_cast<AxisId>(out_.diagram.axes.size());
-    out_.diagram.axes.push_back({whole_.axes[i].name, {}, whole_.axes[i].location});
+    out_.diagram.axes.push_back({whole_.axes[i].name, {}, whole_.axes[i].location});  // a role is of the whole
     out_.problem.sizes.push_back(problem_.sizes[i]);
   }
   [[nodiscard]] Operation renumbered(Operation op) const {

@@ -54,6 +54,36 @@ std::string axis_entry(const Diagram& d, const Axis& axis) {
   return text;
 }
 
+std::string_view name_of_role(AxisRole role) {
+  switch (role) {
+    case AxisRole::whole: return "whole";
+    case AxisRole::stream: return "stream";
+    default: return "group";  // a split is a group that an operation consumes
+  }
+}
+
+std::string roles_text(const Diagram& d) {
+  std::vector<std::string> roles;
+  for (const Axis& axis : d.axes) {
+    if (axis.role) roles.push_back(yaml::written(axis.name) + ": " + std::string(name_of_role(*axis.role)));
+  }
+  return roles.empty() ? "" : "roles: {" + joined(roles) + "}\n";
+}
+
+std::string fold_text(const Fold& fold) {
+  std::vector<std::string> of, empty;
+  for (const std::string& name : fold.of) of.push_back(yaml::written(name));
+  std::string each, merge;
+  for (const FoldValue& value : fold.state) {
+    const std::string name = yaml::written(value.name) + ": ";
+    empty.push_back(name + number_text(value.empty));
+    each += "      " + name + yaml::written(value.each.text()) + "\n";
+    merge += "      " + name + yaml::written(value.merge.text()) + "\n";
+  }
+  return "  " + yaml::written(fold.name) + ":\n    of: [" + joined(of) + "]\n    state: {" + joined(empty) +
+         "}\n    each:\n" + each + "    merge:\n" + merge + "    result: " + yaml::written(fold.result.text()) + "\n";
+}
+
 }  // namespace
 
 std::string print_array(const Diagram& d, ArrayId id, const AxisNames& name) {
@@ -83,7 +113,7 @@ std::string print_operation(const Diagram& d, OpId id) {
   for (ArrayId a : op.outputs) outputs.push_back(array_text(d, a));
   for (ArrayId a : op.inputs) inputs.push_back(d.arrays[static_cast<std::size_t>(a)].name);
   std::string text = joined(outputs) + " = " + std::string(name_of(op.kind));
-  if (op.kind == OpKind::map) text += " " + op.function;
+  if (!op.function.empty()) text += " " + op.function;
   if (!op.own.empty()) text += " over " + axis_list(d, op.own, ", ");
   text += " (" + joined(inputs) + ")";
   if (!(op.scale == Scale{})) text += " scale " + print_scale(d, op.scale);
@@ -99,7 +129,10 @@ std::string print(const Diagram& d) {
   for (ArrayId id : d.outputs) outputs.push_back(yaml::written(d.arrays[static_cast<std::size_t>(id)].name));
   std::string text = "algorithm: " + yaml::written(d.name) + "\n";
   if (!d.about.empty()) text += "about: " + yaml::written(d.about) + "\n";
-  text += "axes: {" + joined(axes) + "}\ninputs: [" + joined(inputs) + "]\noperations:\n";
+  text += "axes: {" + joined(axes) + "}\n" + roles_text(d);
+  if (!d.folds.empty()) text += "folds:\n";
+  for (const Fold& fold : d.folds) text += fold_text(fold);
+  text += "inputs: [" + joined(inputs) + "]\noperations:\n";
   for (std::size_t i = 0; i < d.operations.size(); ++i) {
     text += "  - " + print_operation(d, static_cast<OpId>(i)) + "\n";
   }

@@ -12,13 +12,17 @@
 //     - O[b,h,g,q,dv] = contract over x (P, V)
 //   outputs: [O]
 //
+//   roles: {dv: group, x: stream, d: whole}                  # may be left out: derive() chooses
+//   folds: ...                                               # functions of one's own (diagram/fold.hpp)
+//
 //   operation := output {"," output} "=" kind ["over" axis {"," axis}] "(" array {"," array} ")" {attribute}
 //   output    := NAME "[" [axis {"," axis}] "]"
 //   input     := NAME "[" [dimension {"," dimension}] "]" ["type" TYPE]
-//   dimension := axis | axis ":" row | axis ":" TABLE "[" axis {"," axis} "]"      # "X[x: 2*i + k - 1, c]", "K[p:
-//   T[n], d]" row       := [N "*"] axis {"+" [N "*"] axis} [("+" | "-") N] kind      := contract | softmax | map
-//   FUNCTION | sum | max | add | subtract | multiply | divide | copy attribute := "scale" (NUMBER | AXIS "^" POWER |
-//   NUMBER "*" AXIS "^" POWER) | "mask" "(" axis "," axis ")"
+//   dimension := axis | axis ":" row | axis ":" TABLE "[" axis {"," axis} "]"      # "X[x: 2*i + k - 1, c]"
+//   row       := [N "*"] axis {"+" [N "*"] axis} [("+" | "-") N]
+//   kind      := contract | softmax ["normalised"] | map FUNCTION | sum | max | add | subtract | multiply | divide | copy
+//              | fold NAME | scan NAME
+//   attribute := "scale" (NUMBER | AXIS "^" POWER | NUMBER "*" AXIS "^" POWER) | "mask" "(" axis "," axis ")"
 //              | "type" TYPE
 
 #include <functional>

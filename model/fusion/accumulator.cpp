@@ -103,6 +103,7 @@ class Analyser {
       status(out).kind = Kind::chunk;
       return;
     }
+    if (f.kind == OpKind::fold || f.kind == OpKind::scan) return fold(id);
     accumulator = f.kind == OpKind::max ? AccumulatorKind::max : AccumulatorKind::sum;
     status(out).kind = Kind::reduced;
     status(out).combine = pending                 ? Combine::Kind::weighted
@@ -126,10 +127,25 @@ class Analyser {
     }
     accumulator = AccumulatorKind::online_softmax;
     status(f.outputs[0]).pending = id;
-    if (f.outputs.size() == 2) {
-      status(f.outputs[1]).kind = Kind::reduced;
-      status(f.outputs[1]).combine = Combine::Kind::log_sum_exp;
+    if (f.outputs.size() > 2 && use_ == AxisUse::split) {
+      throw Refusal{id, title(id) + " yields a maximum and a sum, which groups do not weigh: the log-sum-exp as the " +
+                            "one second output combines"};
     }
+    for (std::size_t i = 1; i < f.outputs.size(); ++i) {
+      status(f.outputs[i]).kind = Kind::reduced;
+      status(f.outputs[i]).combine = Combine::Kind::log_sum_exp;
+    }
+  }
+
+  // Merging is associative, so a chunk of any length is merged with the state of all before it. (eq. 4.5)
+  void fold(OpId id) {
+    const bool each = op(id).kind == OpKind::scan;
+    if (use_ == AxisUse::split) {
+      throw Refusal{id, title(id) + " keeps a state of " + std::to_string(d_.fold_of(op(id)).state.size()) +
+                            " values, which groups do not store for one another"};
+    }
+    result_.accumulators[static_cast<std::size_t>(id)] = each ? AccumulatorKind::scan : AccumulatorKind::fold;
+    status(op(id).outputs[0]).kind = each ? Kind::chunk : Kind::reduced;
   }
 
   // A rescale by a factor a row commutes with an operation that is linear in the pending operand and keeps the row.
@@ -176,6 +192,8 @@ class Analyser {
         }
         return;
       case OpKind::max:
+      case OpKind::fold:
+      case OpKind::scan:
       case OpKind::softmax: throw Refusal{id, title(id) + " is not linear: " + unfinished};
       case OpKind::sum:
       case OpKind::copy: return;
@@ -239,7 +257,8 @@ class Zeros {
   Zeros(const Diagram& d, const std::array<AxisId, 2>& pair) : d_(d), pair_(pair), zero_(d.arrays.size(), false) {
     for (const Operation& op : d_.operations) {
       for (ArrayId out : op.outputs) zero_[static_cast<std::size_t>(out)] = after(op);
-      if (op.outputs.size() == 2) zero_[static_cast<std::size_t>(op.outputs[1])] = false;  // log-sum-exp
+      for (std::size_t i = 1; i < op.outputs.size(); ++i)  // log-sum-exp, or maximum and sum
+        zero_[static_cast<std::size_t>(op.outputs[i])] = false;
     }
   }
 
@@ -255,6 +274,8 @@ class Zeros {
       case OpKind::contract: return std::any_of(op.inputs.begin(), op.inputs.end(), is_zero);
       case OpKind::multiply: return masked(op) || std::any_of(op.inputs.begin(), op.inputs.end(), is_zero);
       case OpKind::divide: return is_zero(op.inputs[0]);
+      case OpKind::fold:
+      case OpKind::scan: return false;
       default: return std::all_of(op.inputs.begin(), op.inputs.end(), is_zero);
     }
   }

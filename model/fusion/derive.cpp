@@ -39,7 +39,7 @@ std::optional<AxisId> preferred_stream(const Diagram& d, const std::vector<AxisR
   std::tuple<bool, bool, std::ptrdiff_t> most{false, false, 0};
   for (std::size_t i = 0; i < d.axes.size(); ++i) {
     const auto axis = static_cast<AxisId>(i);
-    if (roles[i] != AxisRole::whole || !streamability(d, axis).streamable) continue;
+    if (roles[i] != AxisRole::whole || d.axes[i].role || !streamability(d, axis).streamable) continue;
     const auto carriers = std::count_if(d.arrays.begin(), d.arrays.end(), [&](const Array& a) { return a.has(axis); });
     const std::tuple<bool, bool, std::ptrdiff_t> rank{consumed(d, axis), !overlaps(d, axis), carriers};
     if (rank > most) {
@@ -169,8 +169,10 @@ Streamed derive(const Diagram& diagram) {
   std::vector<AxisRole> roles(diagram.axes.size(), AxisRole::whole);
   for (std::size_t i = 0; i < roles.size(); ++i) {
     if (weaved_over_all(diagram, static_cast<AxisId>(i))) roles[i] = AxisRole::group;
+    roles[i] = diagram.axes[i].role.value_or(roles[i]);
   }
-  const auto stream = preferred_stream(diagram, roles);
+  const bool given = std::count(roles.begin(), roles.end(), AxisRole::stream) > 0;
+  const auto stream = given ? std::nullopt : preferred_stream(diagram, roles);
   if (stream) role(roles, *stream) = AxisRole::stream;
   Streamed streamed = derive(diagram, roles);
   explain_refusals(streamed);

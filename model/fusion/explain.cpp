@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/diagram/normalised.hpp"
 #include "model/fusion/derive.hpp"
 
 namespace napkin {
@@ -157,8 +158,20 @@ class Explainer {
       case AccumulatorKind::online_softmax:
         add("accumulator: online softmax", id, s_.stream,
             "state mu (running maximum), delta (rescale) and z (running sum) for each index of [" +
-                names(d_, state_axes(d_, id)) + "]; " + out + " is right up to the last rescale");
+                names(d_, state_axes(d_, id)) + "]; " + out +
+                (is_normalised(op) ? " is divided by z in each chunk" : " is right up to the last rescale"));
         break;
+      case AccumulatorKind::fold:
+      case AccumulatorKind::scan: {
+        std::vector<std::string> state;
+        for (const FoldValue& value : d_.fold_of(op).state) state.push_back(value.name);
+        const bool each = *part.accumulator == AccumulatorKind::scan;
+        add("accumulator: " + op.function, id, s_.stream,
+            "state " + joined(state) + " for each index of [" + names(d_, state_axes(d_, id)) +
+                "], merged with that of each element, which is associative; " + out +
+                (each ? " has its result so far for each element" : " is made of it after the loop"));
+        break;
+      }
       case AccumulatorKind::max:
         add("accumulator: maximum", id, s_.stream, out + " = max(" + out + ", maximum of the chunk)");
         break;
@@ -210,6 +223,8 @@ std::string describe_accumulators(const Diagram& d, AxisId axis, const AxisAnaly
       case AccumulatorKind::concatenate: parts.push_back(out + " chunk by chunk"); break;
       case AccumulatorKind::sum: parts.push_back(out + " by a sum"); break;
       case AccumulatorKind::max: parts.push_back(out + " by a maximum"); break;
+      case AccumulatorKind::fold:
+      case AccumulatorKind::scan: parts.push_back(out + " by fold " + operation(d, i).function); break;
       case AccumulatorKind::online_softmax: parts.push_back(out + " by the online softmax"); break;
     }
   }

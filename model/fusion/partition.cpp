@@ -64,9 +64,10 @@ class Timeline {
     if (statement.array) return define(*statement.array, t);  // log-sum-exp, of mu and z
     const Operation& op = s_.diagram.operations[at(*statement.operation)];
     for (ArrayId in : op.inputs) need(in, t);
-    const bool state = s_.operations[at(*statement.operation)].accumulator == AccumulatorKind::online_softmax;
+    const auto kind = s_.operations[at(*statement.operation)].accumulator;
+    if (kind == AccumulatorKind::fold) return;  // its result is made of the state, in the tail
     for (std::size_t i = 0; i < op.outputs.size(); ++i) {
-      if (i == 0 || !state) define(op.outputs[i], t);
+      if (i == 0 || kind != AccumulatorKind::online_softmax) define(op.outputs[i], t);
     }
   }
 

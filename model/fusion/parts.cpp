@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/diagram/normalised.hpp"
 #include "model/fusion/program.hpp"
 
 namespace napkin {
@@ -40,7 +41,7 @@ class Nester {
   bool may_take(const Statement& s, AxisId axis) const {
     if (s.kind == Statement::Kind::store) return has(*s.array, axis);
     if (s.kind != Statement::Kind::compute || s.array) return false;
-    if (is_streamed_softmax(s)) return has(op(s).outputs[0], axis);
+    if (is_streamed_softmax(s)) return has(op(s).outputs[0], axis) && !is_normalised(op(s));
     if (!op(s).owns(axis)) return has(op(s).outputs[0], axis);
     const auto kind = s_.operations[at(*s.operation)].accumulator;
     return kind == AccumulatorKind::sum || kind == AccumulatorKind::max;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "model/diagram/normalised.hpp"
 #include "model/fusion/derive.hpp"
 
 namespace napkin {
@@ -28,6 +29,7 @@ class ProgramWriter {
     return part(i).accumulator == AccumulatorKind::sum || part(i).accumulator == AccumulatorKind::max;
   }
   bool online(std::size_t i) { return part(i).accumulator == AccumulatorKind::online_softmax; }
+  bool stateful(std::size_t i) { return keeps_state(part(i).accumulator); }
 
   void label_operations() {
     s_.operations.assign(count(), StreamedOp{Phase::head, std::nullopt, std::nullopt, false});
@@ -37,7 +39,8 @@ class ProgramWriter {
       part(i).accumulator = analysis_->accumulators[i];
       if (part(i).accumulator != AccumulatorKind::sum) continue;
       part(i).rescaled_by = analysis_->arrays[static_cast<std::size_t>(op(i).outputs[0])].pending;
-      part(i).normalised_in_tail = part(i).rescaled_by.has_value();
+      part(i).normalised_in_tail =
+          part(i).rescaled_by && !is_normalised(op(static_cast<std::size_t>(*part(i).rescaled_by)));
     }
   }
 
@@ -46,8 +49,12 @@ class ProgramWriter {
     for (std::size_t i = 0; i < count(); ++i) softmaxes += online(i) ? 1 : 0;
     for (std::size_t i = 0; i < count(); ++i) {
       if (accumulates(i)) s_.maintained.push_back(op(i).outputs[0]);
-      if (!online(i)) continue;
+      if (!stateful(i)) continue;
       const auto id = static_cast<OpId>(i);
+      if (!online(i)) {
+        fold_state(id);
+        continue;
+      }
       const std::string suffix =
           softmaxes == 1 ? "" : "." + s_.diagram.arrays[static_cast<std::size_t>(op(i).outputs[0])].name;
       const std::vector<AxisId> axes = state_axes(s_.diagram, id);
@@ -55,6 +62,14 @@ class ProgramWriter {
       s_.auxiliaries.push_back({"delta" + suffix, axes, id, 1});
       s_.auxiliaries.push_back({"z" + suffix, axes, id, 0});
     }
+  }
+
+  // A value a row for each of the state's, named after the result: "Y.mean".
+  void fold_state(OpId id) {
+    const Operation& f = op(static_cast<std::size_t>(id));
+    const std::string& result = s_.diagram.arrays[static_cast<std::size_t>(f.outputs[0])].name;
+    for (const FoldValue& value : s_.diagram.fold_of(f).state)
+      s_.auxiliaries.push_back({result + "." + value.name, state_axes(s_.diagram, id), id, value.empty});
   }
 
   bool used_in(ArrayId array, Phase phase) {
@@ -89,7 +104,7 @@ class ProgramWriter {
 
   void write_head() {
     for (std::size_t i = 0; i < count(); ++i) {
-      if (online(i)) s_.head.push_back({Statement::Kind::initialise, static_cast<OpId>(i), std::nullopt});
+      if (stateful(i)) s_.head.push_back({Statement::Kind::initialise, static_cast<OpId>(i), std::nullopt});
       if (accumulates(i)) s_.head.push_back({Statement::Kind::initialise, std::nullopt, op(i).outputs[0]});
     }
     for (ArrayId in : s_.diagram.inputs) {
@@ -126,15 +141,21 @@ class ProgramWriter {
     }
     for (std::size_t i = 0; i < count(); ++i) {
       if (part(i).phase == Phase::tail) compute(s_.tail, i);
-      if (online(i) && op(i).outputs.size() == 2) {
-        s_.tail.push_back({Statement::Kind::compute, static_cast<OpId>(i), op(i).outputs[1]});
-        store(s_.tail, op(i).outputs[1]);
-      }
+      write_results_of_state(i);
       if (!accumulates(i)) continue;
       if (part(i).normalised_in_tail) {
         s_.tail.push_back({Statement::Kind::normalise, part(i).rescaled_by, op(i).outputs[0]});
       }
       store(s_.tail, op(i).outputs[0]);
+    }
+  }
+
+  // What a state becomes: the statistics of a softmax, the result of a fold.
+  void write_results_of_state(std::size_t i) {
+    const std::size_t first = online(i) ? 1 : part(i).accumulator == AccumulatorKind::fold ? 0 : op(i).outputs.size();
+    for (std::size_t k = first; k < op(i).outputs.size(); ++k) {
+      s_.tail.push_back({Statement::Kind::compute, static_cast<OpId>(i), op(i).outputs[k]});
+      store(s_.tail, op(i).outputs[k]);
     }
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/diagram/normalised.hpp"
 #include "model/diagram/text.hpp"
 #include "model/fusion/derive.hpp"
 
@@ -144,8 +145,11 @@ class Pseudocode {
       const bool zero = initial_value(s_, *s.array) == 0;
       return line(labels_.array(*s.array) + " = " + (zero ? "0" : "-infinity"));
     }
+    const bool softmax = op(*s.operation).kind == OpKind::softmax;
     for (const Auxiliary& a : s_.auxiliaries) {
-      if (a.owner != *s.operation || a.name.starts_with("delta")) continue;
+      if (a.owner != *s.operation) continue;
+      if (!softmax) line(a.name + labels_.list(a.axes) + " = " + print_scale(d_, Scale{a.initial, std::nullopt, 0, 1}));
+      if (!softmax || a.name.starts_with("delta")) continue;
       line(a.name + labels_.list(a.axes) + " = " + (a.name.starts_with("mu") ? "-infinity" : "0"));
     }
   }
@@ -159,15 +163,37 @@ class Pseudocode {
   void compute(const Statement& s) {
     const OpId id = *s.operation;
     const std::string out = name(op(id).outputs[0]);
+    if (s.array && part(id).accumulator == AccumulatorKind::fold)
+      return line(labels_.array(*s.array) + " = " + d_.fold_of(op(id)).result.text() + "      (of " + out + ".*)");
+    if (s.array && op(id).outputs.size() > 2)
+      return line(labels_.array(*s.array) + " = " + auxiliary(*s.array == op(id).outputs[1] ? "mu" : "z", id));
     if (s.array) {
       return line(labels_.array(*s.array) + " = " + auxiliary("mu", id) + " + log " + auxiliary("z", id));
     }
     if (part(id).accumulator == AccumulatorKind::online_softmax) return online_softmax(id);
+    if (op(id).kind == OpKind::softmax) return whole_softmax(id);
+    if (part(id).accumulator == AccumulatorKind::fold || part(id).accumulator == AccumulatorKind::scan) return fold(id);
     if (part(id).accumulator == AccumulatorKind::sum) return line(out + " += " + right_side(id) + parts(id));
     if (part(id).accumulator == AccumulatorKind::max) return line(out + " = max(" + out + ", " + right_side(id) + ")");
     std::vector<std::string> outputs;
     for (ArrayId a : op(id).outputs) outputs.push_back(labels_.array(a));
     line(joined(outputs) + " = " + right_side(id) + parts(id));
+  }
+
+  // eq. 4.5: the state of all before, a, is merged with that of each element, b.
+  void fold(OpId id) {
+    const Fold& f = d_.fold_of(op(id));
+    const std::string out = name(op(id).outputs[0]);
+    std::vector<std::string> of;
+    for (std::size_t i = 0; i < f.of.size(); ++i) of.push_back(f.of[i] + " of " + name(op(id).inputs[i]));
+    line("for each " + axis_name(op(id).own[0]) + " of " + labels_.of(op(id).own[0]) + ", " + joined(of) + ":");
+    ++depth_;
+    for (const FoldValue& v : f.state)
+      line(out + "." + v.name + "' = " + v.merge.text() + "      (a: " + out + ".*, b." + v.name + " = " +
+           v.each.text() + ")");
+    line(out + ".* = " + out + ".*'");
+    if (part(id).accumulator == AccumulatorKind::scan) line(labels_.array(op(id).outputs[0]) + " = " + f.result.text());
+    --depth_;
   }
 
   // eq. 4.2 and eq. 4.3, with erratum P10: the state's letters are the auxiliaries' names.
@@ -176,7 +202,24 @@ class Pseudocode {
     line(mu + "' = max(" + mu + ", " + largest(id) + ")" + masked(id));
     line(delta + " = exp(" + mu + " - " + mu + "'); " + mu + " = " + mu + "'");
     exponentials(id);
+    if (is_normalised(op(id))) {
+      line(z + "' = " + delta + " * " + z + " + " + sum(id));
+      line(delta + " *= " + z + " / " + z + "'; " + z + " = " + z + "'");
+      return line(name(op(id).outputs[0]) + " /= " + z + "      (rows with z = 0 stay 0)");
+    }
     line(z + " = " + delta + " * " + z + " + " + sum(id));
+  }
+
+  // A softmax that holds its rows.
+  void whole_softmax(OpId id) {
+    const std::vector<ArrayId>& outputs = op(id).outputs;
+    const std::string mu = "mu." + name(outputs[0]), z = "z." + name(outputs[0]);
+    line(mu + " = " + largest(id) + masked(id));
+    line(labels_.array(outputs[0]) + " = exp(" + scaled_argument(id) + " - " + mu + ")");
+    line(z + " = " + sum(id));
+    line(name(outputs[0]) + " /= " + z + "      (rows with z = 0 stay 0)");
+    if (outputs.size() == 2) line(labels_.array(outputs[1]) + " = " + mu + " + log " + z);
+    if (outputs.size() > 2) line(labels_.array(outputs[1]) + " = " + mu + "; " + labels_.array(outputs[2]) + " = " + z);
   }
 
   // A piece of a softmax, where the parts of a chunk share their maximum.

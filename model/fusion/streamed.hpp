@@ -11,21 +11,20 @@
 
 namespace napkin {
 
-/// The role of an axis when one kernel computes the diagram.
-enum class AxisRole {
-  whole,   ///< full size in every group
-  group,   ///< divided among independent groups (blocks); no operation consumes it
-  stream,  ///< walked in chunks by a group's loop
-  split,   ///< divided although consumed: outputs that lack it become partial results, combined afterwards
-};
-
 /// The way in which an operation runs over the streamed axis.
 enum class AccumulatorKind {
   concatenate,  ///< chunk by chunk; the output carries the streamed axis
   sum,          ///< running sum of a contraction or sum over the streamed axis
   max,
+  fold,            ///< running state of a function of the author's own; its result is made in the tail
+  scan,            ///< the same state, with a result for every element, chunk by chunk
   online_softmax,  ///< running state (mu, delta, z); the output is right up to a later rescale
 };
+
+/// Returns true if the operation keeps a state beside the arrays.
+[[nodiscard]] constexpr bool keeps_state(std::optional<AccumulatorKind> kind) {
+  return kind == AccumulatorKind::online_softmax || kind == AccumulatorKind::fold || kind == AccumulatorKind::scan;
+}
 
 enum class Phase { head, loop, tail };
 
@@ -58,11 +57,11 @@ struct DerivationStep {
 struct Statement {
   enum class Kind { initialise, load, compute, rescale, normalise, store };
   Kind kind = Kind::compute;
-  /// The operation (compute); the softmax of the delta (rescale) or z (normalise); the softmax whose auxiliaries are
-  /// set (initialise, which has no array).
+  /// The operation (compute); the softmax of the delta (rescale) or z (normalise); the softmax or fold whose
+  /// auxiliaries are set (initialise, which has no array).
   std::optional<OpId> operation;
-  /// The array of the other kinds; for compute only the log-sum-exp of a streamed softmax, which the tail makes from mu
-  /// and z.
+  /// The array of the other kinds; for compute only what the tail makes from a state: of a streamed softmax the
+  /// log-sum-exp, the maximum or the sum, of a fold its result.
   std::optional<ArrayId> array;
 };
 

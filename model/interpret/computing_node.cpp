@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "model/diagram/normalised.hpp"
 #include "model/interpret/node.hpp"
 
 namespace napkin::interpret {
@@ -160,6 +161,7 @@ class ComputingNode final : public Node<T> {
   }
 
   void initialise_state(OpId softmax) {
+    if (context_.question.operation(softmax).kind != OpKind::softmax) return initialise_fold(softmax);
     State s{softmax, {}, {}, {}, {}, {}};
     std::array<Block<T>*, 3> blocks = {&s.mu, &s.delta, &s.z};
     std::size_t k = 0;
@@ -172,6 +174,23 @@ class ComputingNode final : public Node<T> {
     states_.push_back(std::move(s));
   }
 
+  // The state of a fold, a block for each of its values.
+  void initialise_fold(OpId id) {
+    std::vector<Block<T>> state;
+    for (const Auxiliary& aux : this->streamed().auxiliaries) {
+      if (aux.owner != id) continue;
+      state.push_back(Block<T>(aux.axes, this->now(), static_cast<T>(aux.initial)));
+      this->meter_.allocate(this->reserved(aux.axes), state.back().volume());
+    }
+    folds_.emplace_back(id, std::move(state));
+  }
+  std::vector<Block<T>>& fold_state(OpId id) {
+    for (auto& [owner, state] : folds_) {
+      if (owner == id) return state;
+    }
+    throw std::logic_error("a fold without its state");
+  }
+
   void initialise_array(ArrayId id) {
     const OpId op = *this->streamed().diagram.producer(id);
     const bool maximum = this->streamed().operations[index(op)].accumulator == AccumulatorKind::max;
@@ -182,13 +201,21 @@ class ComputingNode final : public Node<T> {
   void compute(const Statement& statement, Phase phase) {
     const OpId id = *statement.operation;
     const Operation& op = context_.question.operation(id);
-    if (statement.array) return compute_log_sum_exp(id, *statement.array);
+    if (statement.array) return compute_of_state(id, *statement.array);
     const auto accumulator = this->streamed().operations[index(id)].accumulator;
     if (phase == Phase::loop && accumulator == AccumulatorKind::online_softmax) return online_softmax(id);
     std::vector<Block<T>> parts(op.inputs.size());
     std::vector<const Block<T>*> inputs;
     for (std::size_t i = 0; i < op.inputs.size(); ++i) inputs.push_back(&in_hand(this->buffer(op.inputs[i]), parts[i]));
-    std::vector<Block<T>> results = evaluate(context_.question, id, inputs, this->now());
+    if (phase == Phase::loop && accumulator == AccumulatorKind::fold) {
+      static_cast<void>(fold_elements(context_.question, id, inputs, this->now(), fold_state(id)));
+      return;
+    }
+    std::vector<Block<T>> results;
+    if (phase == Phase::loop && accumulator == AccumulatorKind::scan)
+      results.push_back(fold_elements(context_.question, id, inputs, this->now(), fold_state(id)));
+    else
+      results = evaluate(context_.question, id, inputs, this->now());
     if (phase == Phase::loop && accumulator == AccumulatorKind::sum) {
       observe_part(this->array(op.outputs[0]).name, results[0]);
       change(this->buffer(op.outputs[0]), [&](Block<T>& sum) { add_into(sum, results[0]); });
@@ -248,14 +275,25 @@ class ComputingNode final : public Node<T> {
     const ArrayId out = context_.question.operation(id).outputs[0];
     Block<T> mu;
     const Block<T>& maximum = in_hand(s.mu, mu);
+    const Block<T> before = s.z;
     change(s.z, [&](Block<T>& sum) { exponentials(values, maximum, sum); });
+    if (is_normalised(context_.question.operation(id))) {  // eq. 4.4
+      divide_rows(values, s.z);
+      s.delta = before;
+      divide_rows(s.delta, s.z);
+    }
     context_.round(out, values);
     keep(out, std::move(values));
     observe(this->array(out).name, Phase::loop, out);
   }
 
-  void compute_log_sum_exp(OpId softmax, ArrayId out) {
-    const Block<T> value = log_sum_exp(state(softmax).mu, state(softmax).z);
+  // What the tail makes of a state: a statistic of a softmax, the result of a fold.
+  void compute_of_state(OpId id, ArrayId out) {
+    const Operation& op = context_.question.operation(id);
+    const auto place =
+        static_cast<std::size_t>(std::find(op.outputs.begin(), op.outputs.end(), out) - op.outputs.begin());
+    const Block<T> value = op.kind == OpKind::softmax ? softmax_statistic(op, place, state(id).mu, state(id).z)
+                                                      : fold_result(context_.question, id, fold_state(id), this->now());
     Block<T>& block = this->allocate(out, Block<T>(this->array(out).axes, this->now(), T(0)));
     copy_common(value, block);
     context_.round(out, block);
@@ -298,6 +336,7 @@ class ComputingNode final : public Node<T> {
   }
 
   std::vector<State> states_;
+  std::vector<std::pair<OpId, std::vector<Block<T>>>> folds_;  // state by operation
   std::vector<std::int64_t> group_;
   Box whole_;               // now() outside of loops over parts
   std::vector<bool> done_;  // by statement of the phase

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 namespace napkin::interpret {
 namespace {
@@ -51,7 +52,24 @@ Function<T> function_of(const std::string& name) {
       {"sqrt", [](T x) { return std::sqrt(x); }},
       {"rsqrt", [](T x) { return T(1) / std::sqrt(x); }},
       {"abs", [](T x) { return std::abs(x); }},
-      {"reciprocal", [](T x) { return T(1) / x; }}};
+      {"reciprocal", [](T x) { return T(1) / x; }},
+      {"relu_slope", [](T x) { return x > T(0) ? T(1) : T(0); }},
+      {"gelu_slope",
+       [](T x) {
+         return T(0.5) * (T(1) + std::erf(x / std::sqrt(T(2)))) +
+                x * std::exp(-x * x / T(2)) / std::sqrt(T(2) * std::numbers::pi_v<T>);
+       }},
+      {"silu_slope",
+       [](T x) {
+         const T sigmoid = T(1) / (T(1) + std::exp(-x));
+         return sigmoid * (T(1) + x * (T(1) - sigmoid));
+       }},
+      {"tanh_slope", [](T x) { return T(1) - std::tanh(x) * std::tanh(x); }},
+      {"sigmoid_slope", [](T x) { return T(1) / (T(2) + std::exp(-x) + std::exp(x)); }},
+      {"abs_slope", [](T x) { return x > T(0)   ? T(1)
+                                     : x < T(0) ? T(-1)
+                                                : T(0); }},
+      {"is_zero", [](T x) { return x == T(0) ? T(1) : T(0); }}};
   for (const auto& [known, function] : table) {
     if (known == name) return function;
   }
@@ -102,10 +120,25 @@ std::vector<Block<T>> softmax(const Question& question, OpId id, const Block<T>&
   raise_to_maximum(mu, results[0]);
   exponentials(results[0], mu, z);
   divide_rows(results[0], z);
-  if (op.outputs.size() == 2) {
-    const Block<T> state = log_sum_exp(mu, z);
-    results.emplace_back(question.array(op.outputs[1]).axes, box, T(0));
-    copy_common(state, results[1]);
+  for (std::size_t i = 1; i < op.outputs.size(); ++i) {
+    results.emplace_back(question.array(op.outputs[i]).axes, box, T(0));
+    copy_common(softmax_statistic(op, i, mu, z), results[i]);
+  }
+  return results;
+}
+
+template <class T>
+std::vector<Block<T>> folded(const Question& question, OpId id, const std::vector<const Block<T>*>& inputs,
+                             const Box& box) {
+  const Operation& op = question.operation(id);
+  std::vector<Block<T>> state, results;
+  for (const FoldValue& value : question.diagram.fold_of(op).state)
+    state.push_back(state_block(question, op, box, static_cast<T>(value.empty)));
+  if (op.kind == OpKind::scan) {
+    results.push_back(fold_elements(question, id, inputs, box, state));
+  } else {
+    static_cast<void>(fold_elements(question, id, inputs, box, state));
+    results.push_back(fold_result(question, id, state, box));
   }
   return results;
 }
@@ -155,6 +188,7 @@ std::vector<Block<T>> evaluate(const Question& question, OpId id, const std::vec
   const Operation& op = question.operation(id);
   const std::vector<AxisId>& axes = question.array(op.outputs[0]).axes;
   if (op.kind == OpKind::softmax) return softmax(question, id, *inputs[0], box);
+  if (op.kind == OpKind::fold || op.kind == OpKind::scan) return folded(question, id, inputs, box);
   std::vector<Block<T>> results;
   switch (op.kind) {
     case OpKind::contract:
@@ -218,6 +252,57 @@ Block<T> log_sum_exp(const Block<T>& mu, const Block<T>& z) {
 }
 
 template <class T>
+Block<T> softmax_statistic(const Operation& op, std::size_t output, const Block<T>& mu, const Block<T>& z) {
+  if (op.outputs.size() == 2) return log_sum_exp(mu, z);
+  return output == 1 ? mu : z;
+}
+
+template <class T>
+Block<T> fold_elements(const Question& question, OpId id, const std::vector<const Block<T>*>& inputs, const Box& box,
+                       std::vector<Block<T>>& state) {
+  const Operation& op = question.operation(id);
+  const Fold& fold = question.diagram.fold_of(op);
+  // Elements of a row lie side by side.
+  std::vector<AxisId> axes = state[0].axes;
+  axes.push_back(op.own[0]);
+  Box all = box;
+  for (const Block<T>* input : inputs) {
+    if (const Span* span = span_on(*input, op.own[0])) all[index(op.own[0])] = *span;
+  }
+  std::vector<Block<T>> elements(inputs.size(), Block<T>(axes, all, T(0)));
+  for (std::size_t i = 0; i < inputs.size(); ++i) copy_common(*inputs[i], elements[i]);
+  Block<T> results(axes, all, T(0));
+  const std::size_t length = index(all[index(op.own[0])].size());
+  std::vector<double> element(inputs.size());
+  for (std::size_t row = 0; row < state[0].data.size(); ++row) {
+    Fold::State now;
+    for (const Block<T>& value : state) now.push_back(static_cast<double>(value.data[row]));
+    for (std::size_t k = row * length; k < (row + 1) * length; ++k) {
+      for (std::size_t i = 0; i < element.size(); ++i) element[i] = static_cast<double>(elements[i].data[k]);
+      now = fold.merge(now, fold.each(element));
+      results.data[k] = static_cast<T>(fold.result(now));
+    }
+    for (std::size_t i = 0; i < now.size(); ++i) state[i].data[row] = static_cast<T>(now[i]);
+  }
+  if (op.kind != OpKind::scan) return {};
+  Block<T> ordered(question.array(op.outputs[0]).axes, all, T(0));
+  copy_common(results, ordered);
+  return ordered;
+}
+
+template <class T>
+Block<T> fold_result(const Question& question, OpId id, const std::vector<Block<T>>& state, const Box& box) {
+  const Operation& op = question.operation(id);
+  Block<T> made(state[0].axes, box, T(0));
+  Fold::State now(state.size());
+  for (std::size_t row = 0; row < made.data.size(); ++row) {
+    for (std::size_t i = 0; i < now.size(); ++i) now[i] = static_cast<double>(state[i].data[row]);
+    made.data[row] = static_cast<T>(question.diagram.fold_of(op).result(now));
+  }
+  return made;
+}
+
+template <class T>
 void add_into(Block<T>& target, const Block<T>& part) {
   zip(target, part, [](T& to, T from) { to += from; });
 }
@@ -235,6 +320,10 @@ void maximum_into(Block<T>& target, const Block<T>& part) {
   template void multiply_rows(Block<T>&, const Block<T>&);                                                         \
   template void divide_rows(Block<T>&, const Block<T>&);                                                           \
   template Block<T> log_sum_exp(const Block<T>&, const Block<T>&);                                                 \
+  template Block<T> softmax_statistic(const Operation&, std::size_t, const Block<T>&, const Block<T>&);            \
+  template Block<T> fold_elements(const Question&, OpId, const std::vector<const Block<T>*>&, const Box&,          \
+                                  std::vector<Block<T>>&);                                                         \
+  template Block<T> fold_result(const Question&, OpId, const std::vector<Block<T>>&, const Box&);                  \
   template void add_into(Block<T>&, const Block<T>&);                                                              \
   template void maximum_into(Block<T>&, const Block<T>&);
 NAPKIN_INSTANTIATE(double)

@@ -54,6 +54,21 @@ void divide_rows(Block<T>& target, const Block<T>& z);
 template <class T>
 [[nodiscard]] Block<T> log_sum_exp(const Block<T>& mu, const Block<T>& z);
 
+/// Returns a softmax's further output by its place: the log-sum-exp, or the maximum and the sum.
+template <class T>
+[[nodiscard]] Block<T> softmax_statistic(const Operation& op, std::size_t output, const Block<T>& mu,
+                                         const Block<T>& z);
+
+/// Merges the elements of the inputs, in order, into the state: a block for each of its values, one value a row.
+/// Returns the results so far for a scan. (eq. 4.5)
+template <class T>
+[[nodiscard]] Block<T> fold_elements(const Question& question, OpId id, const std::vector<const Block<T>*>& inputs,
+                                     const Box& box, std::vector<Block<T>>& state);
+/// Returns the result of a state.
+template <class T>
+[[nodiscard]] Block<T> fold_result(const Question& question, OpId id, const std::vector<Block<T>>& state,
+                                   const Box& box);
+
 /// Adds `part` to `target`, or takes the larger of the two; same axes and spans, in any order of axes.
 template <class T>
 void add_into(Block<T>& target, const Block<T>& part);

@@ -84,7 +84,7 @@ std::vector<DType> types_of(const Diagram& diagram, const Streamed* streamed, co
     for (ArrayId id : op.inputs) types[index(id)] = precision.storage;
   }
   for (const Operation& op : diagram.operations) {
-    if (op.outputs.size() == 2) types[index(op.outputs[1])] = accumulator;
+    for (std::size_t i = 1; i < op.outputs.size(); ++i) types[index(op.outputs[i])] = accumulator;
   }
   for (std::size_t i = 0; i < types.size() && !in_float64(precision); ++i)
     types[i] = diagram.arrays[i].type.value_or(types[i]);

@@ -89,8 +89,7 @@ class Holder {
     if (v.agent >= 0) return &p_.agents[at(v.agent)];
     if (!v.arrays.empty()) return agent_of(v.arrays[0]);
     for (const PlacedOperation& op : p_.operations) {  // auxiliaries: who runs the operation that keeps them
-      if (op.agent >= 0 && s_.operations[at(op.operation)].accumulator == AccumulatorKind::online_softmax)
-        return &p_.agents[at(op.agent)];
+      if (op.agent >= 0 && keeps_state(s_.operations[at(op.operation)].accumulator)) return &p_.agents[at(op.agent)];
     }
     return nullptr;
   }

@@ -10,7 +10,8 @@
 namespace napkin {
 namespace {
 
-constexpr std::array<std::string_view, 6> exponential_maps = {"exp", "gelu", "silu", "sigmoid", "tanh", "softplus"};
+constexpr std::array<std::string_view, 10> exponential_maps = {
+    "exp", "gelu", "silu", "sigmoid", "tanh", "softplus", "gelu_slope", "silu_slope", "tanh_slope", "sigmoid_slope"};
 
 class Worker {
  public:

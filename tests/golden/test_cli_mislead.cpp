@@ -332,7 +332,7 @@ TEST_CASE("derive names the divisors of a kernel's sizes with their causes") {
   CHECK(has(napkin("derive attention --show labels --gpu h200-sxm --dtype e4m3 --kernel napkin_fp8 "
                    "--shape q=4096,x=4096,d=128")
                 .out,
-            "keys of a subloop (wgmma k of O)"));
+            "keys of a subloop (wgmma k of O): u_x="));
 }
 
 TEST_CASE("the ideal mapping by its name is no want of a kernel") {

@@ -149,7 +149,12 @@ TEST_CASE("derive --dump: the online softmax, tile by tile, is the one of the te
   const auto run = napkin("derive attention" + small + "--dump " + (folder / "all"));
   CAPTURE(run.err);
   REQUIRE(run.code == 0);
-  CHECK(files_in(folder / "all").size() == 2 * 3 * 6 + 2);  // O, P, S, mu, delta, z by group and chunk; O's tails
+  // O, P, S, mu, delta, z by group and chunk; O's tails; Q, K, V
+  CHECK(files_in(folder / "all").size() == 2 * 3 * 6 + 2 + 3);
+  CHECK(npy(folder / "all/Q.npy").shape == std::vector<std::int64_t>{1, 1, 1, 3, 2});
+  const Npy q = npy(folder / "all/Q.npy"), k = npy(folder / "all/K.npy"),
+            scores = npy(folder / "all/S.g0_0_0_0.i0.npy");
+  CHECK(scores.data[0] == doctest::Approx(q.data[0] * k.data[0] + q.data[1] * k.data[1]));
   for (const std::string group : {"0_0_0_0", "0_0_0_1"}) {
     const std::int64_t rows = group.back() == '0' ? 2 : 1;
     const auto at = [&](const std::string& name, const std::string& when) {
@@ -200,6 +205,8 @@ TEST_CASE("derive --dump --at: that intermediate alone, also of a split kernel's
   REQUIRE(split.code == 0);
   for (const std::string& name : files_in(folder / "lse")) CHECK(npy(folder / ("lse/" + name)).shape.back() == 64);
   CHECK(files_in(folder / "lse").size() == 2);
+  REQUIRE(napkin("derive attention" + small + "--at Q --dump " + (folder / "q")).code == 0);
+  CHECK(files_in(folder / "q") == std::vector<std::string>{"Q.npy"});
 }
 
 TEST_CASE("query --check: kernels of cores, keys dealt out to cores among them") {
@@ -228,7 +235,6 @@ TEST_CASE("derive --dump --at pv: what a tile of keys adds to O, where the kerne
 TEST_CASE("derive --dump: what cannot be is said in a line, exit 2, and leaves no folder") {
   const Folder folder;
   check_refused(napkin("derive attention" + small + "--at X --dump " + (folder / "x")), "--at: 'X' is no intermediate");
-  check_refused(napkin("derive attention" + small + "--at Q --dump " + (folder / "x")), "--at: 'Q' is no intermediate");
   check_refused(napkin("derive attention" + small + "--at S"), "--at: has no meaning without --dump");
   check_refused(napkin("derive attention" + small + "--dump"), "--dump");
   check_refused(napkin("derive attention --dump " + (folder / "x")), "--dump: a run needs sizes");

@@ -7,9 +7,8 @@
 #include "kernels/sass/cubin.hpp"
 #include "model/base/error.hpp"
 #include "model/base/file.hpp"
-#include "model/diagram/library.hpp"
+#include "model/fusion/algorithm.hpp"
 #include "model/fusion/derive.hpp"
-#include "model/fusion/rewrite.hpp"
 
 namespace napkin {
 namespace {
@@ -115,7 +114,7 @@ DraftParts parts_of(const Streamed& streamed, const std::string& algorithm) {
 }  // namespace
 
 Draft draft_mapping(const DraftAsk& ask) {
-  const Streamed streamed = derive(linearised(load_diagram(ask.algorithm)));
+  const Streamed streamed = derive(load_algorithm(ask.algorithm));
   DraftParts parts = parts_of(streamed, streamed.diagram.name);
   const SassFunction function = read_function(ask);
   parts.source = ask.cubin.empty() ? ask.disassembly : ask.cubin;

@@ -5,8 +5,8 @@
 #include "apps/library/question/here.hpp"
 #include "apps/library/question/workspace.hpp"
 #include "model/base/library.hpp"
-#include "model/diagram/library.hpp"
 #include "model/diagram/text.hpp"
+#include "model/fusion/algorithm.hpp"
 #include "model/fusion/derive.hpp"
 #include "model/fusion/rewrite.hpp"
 #include "model/island/island.hpp"
@@ -35,7 +35,8 @@ FileStamp stamp_of(const std::string& path) {
 
 std::vector<FileStamp> files_of(const Ask& ask) {
   std::vector<FileStamp> files;
-  for (const std::string* name : {&ask.algorithm, &ask.gpu, &ask.kernel}) {
+  const std::string diagram = diagram_part(ask.algorithm);
+  for (const std::string* name : {&diagram, &ask.gpu, &ask.kernel}) {
     if (names_file(*name)) files.push_back(stamp_of(*name));
   }
   return files;
@@ -52,7 +53,8 @@ Catalog::Catalog()
 template <class Part, class Load>
 std::shared_ptr<const Part> Catalog::find_or_read(Parts<Part>& parts, const std::string& name, const Load& load) {
   // Looked at before it is read: a file that changes meanwhile counts as changed.
-  FileStamp file = names_file(name) ? stamp_of(name) : FileStamp{};
+  const std::string path = diagram_part(name);
+  FileStamp file = names_file(path) ? stamp_of(path) : FileStamp{};
   Read<Part>* const known = parts.find(name);
   if (known != nullptr && known->file == file) return known->part;
   auto part = std::make_shared<const Part>(load(name));
@@ -60,7 +62,7 @@ std::shared_ptr<const Part> Catalog::find_or_read(Parts<Part>& parts, const std:
 }
 
 std::shared_ptr<const Diagram> Catalog::diagram(const std::string& name) {
-  return find_or_read(diagrams_, name, [](const std::string& given) { return linearised(load_diagram(given)); });
+  return find_or_read(diagrams_, name, [](const std::string& given) { return load_algorithm(given); });
 }
 
 std::shared_ptr<const Diagram> Catalog::at_sizes(const std::shared_ptr<const Diagram>& diagram, const Sizes& sizes) {

@@ -75,6 +75,8 @@ class ColumnMaker {
   [[nodiscard]] std::string part(const Step& loop) const;
   void statement(const Statement& s);
   void initialise(const Statement& s);
+  /// Returns the names of a fold's state: "Y.n, Y.mean".
+  [[nodiscard]] std::string state_names(OpId fold) const;
   void scaled(ArrayId array, const std::string& text, int by);
   void statistic(const Statement& s);
   Made begun(OpId id, Shape shape, const std::string& text);

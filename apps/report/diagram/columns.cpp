@@ -22,7 +22,9 @@ std::string symbol_of(const Operation& operation) {
     case OpKind::subtract: return "−";
     case OpKind::multiply: return "×";
     case OpKind::divide: return "÷";
-    case OpKind::map: return operation.function;
+    case OpKind::map:
+    case OpKind::fold:
+    case OpKind::scan: return operation.function;
     default: return std::string(name_of(operation.kind));
   }
 }
@@ -120,13 +122,23 @@ void ColumnMaker::initialise(const Statement& s) {
     made.fresh = {{*s.array, -1}};
     return put(std::move(made));
   }
-  const int id = add(greek(auxiliary("mu", *s.operation)) + ", " + auxiliary("z", *s.operation),
-                     state_axes(d_, *s.operation), -1, *s.operation);
-  made.function.text = "−∞, 0";
+  const bool softmax = d_.operations[at(*s.operation)].kind == OpKind::softmax;
+  const std::string names =
+      softmax ? greek(auxiliary("mu", *s.operation)) + ", " + auxiliary("z", *s.operation) : state_names(*s.operation);
+  const int id = add(names, state_axes(d_, *s.operation), -1, *s.operation);
+  made.function.text = softmax ? "−∞, 0" : "∅";
   made.outputs = {id};
   put(std::move(made));
   begin(id, places_.deepest(), -1);
   bundle(id).first = here() - 1;
+}
+
+std::string ColumnMaker::state_names(OpId fold) const {
+  std::vector<std::string> names;
+  for (const Auxiliary& a : s_.auxiliaries) {
+    if (a.owner == fold) names.push_back(a.name);
+  }
+  return joined(names);
 }
 
 void ColumnMaker::scaled(ArrayId array, const std::string& text, int by) {
@@ -142,7 +154,11 @@ void ColumnMaker::scaled(ArrayId array, const std::string& text, int by) {
 void ColumnMaker::statistic(const Statement& s) {
   Made made;
   made.function.shape = Shape::item;
-  made.function.text = "lse";
+  const Operation& o = d_.operations[at(*s.operation)];
+  made.function.text = o.kind == OpKind::fold     ? o.function
+                       : o.outputs.size() == 2    ? "lse"
+                       : *s.array == o.outputs[1] ? "max"
+                                                  : "Σ";
   made.inputs = {{state(*s.operation), true}};
   made.fresh = {{*s.array, -1}};
   put(std::move(made));
@@ -193,6 +209,11 @@ void ColumnMaker::compute(OpId id) {
   if (how.accumulator == AccumulatorKind::online_softmax) {
     made.inputs.emplace_back(state(id), true);
     made.fresh = {{o.outputs[0], -1}, {-1, id}};
+    return put(std::move(made));
+  }
+  if (how.accumulator == AccumulatorKind::fold || how.accumulator == AccumulatorKind::scan) {
+    made.outputs = {state(id)};
+    if (how.accumulator == AccumulatorKind::scan) made.fresh = {{o.outputs[0], -1}};
     return put(std::move(made));
   }
   if (sums) {

@@ -62,7 +62,8 @@ std::string throughput_table(const Configuration& configuration, const Style& st
   }
   std::string text = "\n" + table.text(style, "  ");
   if (configuration.ideal_rate)
-    text += fmt::format("\n  tensor units always busy: {}\n", tflops_text(*configuration.ideal_rate / 1e12));
+    text += fmt::format("\n  tensor units always busy, {:.4g} clocks a thread (k_TC): {}\n",
+                        configuration.throughput.tensor_clocks, tflops_text(*configuration.ideal_rate / 1e12));
   if (configuration.least_rows) {
     text += fmt::format("  without a cache, device memory does not bind above {:.1f} rows a block\n",
                         *configuration.least_rows);
@@ -140,6 +141,7 @@ Json json_of(const Configuration& configuration) {
           {"agents", configuration.memory.agents.get()},
           {"agent_threads", configuration.memory.agent_threads.get()},
           {"throughput", throughput},
+          {"tensor_clocks", json_of(configuration.throughput.tensor_clocks)},
           {"least_rows", configuration.least_rows ? json_of(*configuration.least_rows) : Json(nullptr)},
           {"ideal_rate", configuration.ideal_rate ? json_of(*configuration.ideal_rate) : Json(nullptr)}};
 }

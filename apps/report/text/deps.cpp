@@ -181,7 +181,7 @@ void analyse(Dependences& all) {
 
 /// An arrow of the picture: all carried dependences between two statements, or all that are not carried.
 struct Arrow {
-  std::set<std::string> words;  ///< "RAW", "WAW x"
+  std::set<std::string> words;  ///< "RAW", "WAW x (0,+)"
   bool value = false;           ///< a value passes: a RAW is among them
 };
 
@@ -191,7 +191,10 @@ std::map<std::tuple<std::string, std::string, bool>, Arrow> arrows_of(const Depe
   for (const Dependence& d : all.edges) {
     const auto carrier = d.carrier();
     Arrow& arrow = out[{name_of(all.nest, d.from), name_of(all.nest, d.to), carrier.has_value()}];
-    arrow.words.insert(std::string(dependence::name_of(d.kind)) + (carrier ? " " + loop_name(all.nest, *carrier) : ""));
+    std::string word(dependence::name_of(d.kind));
+    if (carrier) word += " " + loop_name(all.nest, *carrier);
+    if (carrier && all.sizes_matter) word += " " + vector_text(all, d);  // of a nest, which has few loops
+    arrow.words.insert(std::move(word));
     arrow.value = arrow.value || d.kind == Kind::raw;
   }
   return out;
@@ -204,11 +207,14 @@ std::string dot_arrow(const std::string& from, const std::string& to, bool carri
          (carried ? ", color=\"#b03030\", fontcolor=\"#b03030\", constraint=false" : "") + "];\n";
 }
 
-/// Writes a box's label: "S10(b,h,g,q,x)" above its operation and arrays. The indices are left to the tooltip, which
-/// keeps boxes narrow.
+constexpr std::size_t widest = 44;  // statement with its indices in a box, in characters
+
+/// Writes a box's label: "S10(b,h,g,q,x)" above its operation and arrays. The indices of a long one are left to the
+/// tooltip, which keeps boxes narrow.
 std::string dot_label(const std::string& statement) {
   const std::size_t end = statement.find(") ");
   if (end == std::string::npos) return statement;
+  if (statement.size() - end <= widest) return statement.substr(0, end + 1) + "\\n" + statement.substr(end + 2);
   std::string does;
   int depth = 0;
   for (const char c : statement.substr(end + 2)) {
@@ -326,7 +332,8 @@ std::string dot_of(const Dependences& all) {
     text += "  " + s.name + " [label=\"" + dot_label(statement) + "\", tooltip=\"" + statement + "\"];\n";
   }
   for (std::size_t i = 0; i < all.recurrences.size(); ++i) {
-    text += "  subgraph cluster_" + std::to_string(i) + " { style=\"rounded,filled\"; color=\"#e8eef8\";";
+    text += "  subgraph cluster_" + std::to_string(i) + " { label=\"SCC" + std::to_string(i + 1) +
+            "\"; fontname=\"sans-serif\"; fontsize=12; style=\"rounded,filled\"; color=\"#e8eef8\";";
     for (const std::string& name : names_of(all.nest, all.recurrences[i])) text += " " + name + ";";
     text += " }\n";
   }

@@ -90,7 +90,7 @@ class Chart {
     if (picture_.titled)
       out += fmt::format("<rect width=\"{}\" height=\"{}\" {}/>\n", picture_.width, height, ink("paper", "#fff")) +
              title();
-    out += key(lanes_top_ - 16) + grid(bottom);
+    out += hatching() + key(lanes_top_ - 16) + grid(bottom);
     for (std::size_t l = 0; l < lanes_.size(); ++l)
       out += lane(lanes_[l], lanes_top_ + static_cast<int>(l) * lane_height);
     return out + "</svg>\n";
@@ -131,6 +131,7 @@ class Chart {
     for (const auto& [stage, colour] : colours_) item(colour, "", stage);
     if (!critical_.empty())
       item("none", ink("ink", "#000", "stroke-width:1.8;stroke"), "on the longest chain of waits");
+    if (!r_.budgets.empty()) item("url(#room)", "", "room before the tensor unit waits");
     return out;
   }
 
@@ -179,6 +180,7 @@ class Chart {
     std::string outlined, labels;  // over their neighbours, which would hide a half of an outline or of a name
     for (const TimelineSpan& s : r_.run.spans) {
       if (!lane.has(r_, s)) continue;
+      out += room(s, lane, y);
       (critical(s) ? outlined : out) += bar(s, y);
       labels += label(s, y);
     }
@@ -199,6 +201,32 @@ class Chart {
         "to {} µs</title></rect>\n",
         left(s), y, width(s), bar_height, colour(stage_of(r_.graph.node(s.node))), edge, escaped(label_of(r_, s)),
         s.start, s.end, microseconds(s.start), microseconds(s.end));
+  }
+
+  /// Hatches the time by which the span's operation may be longer before the tensor unit waits, up to the next span.
+  [[nodiscard]] std::string room(const TimelineSpan& s, const Lane& lane, int y) const {
+    const std::string& name = r_.graph.node(s.node).name;
+    const auto budget = std::find_if(r_.budgets.begin(), r_.budgets.end(), [&](const auto& one) {
+      return name == one.first || name.starts_with(one.first + ".");
+    });
+    if (budget == r_.budgets.end() || !(budget->second > 0)) return "";
+    double end = std::min(s.end + budget->second * (s.end - s.start), r_.run.clocks);
+    for (const TimelineSpan& other : r_.run.spans) {
+      if (lane.has(r_, other) && other.start >= s.end) end = std::min(end, other.start);
+    }
+    const double wide = (end - s.end) * scale_;
+    if (wide < 1) return "";
+    return fmt::format(
+        "<rect x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\" fill=\"url(#room)\"><title>{} may take {:.0f} % "
+        "longer before the tensor unit waits</title></rect>\n",
+        lane_label + s.end * scale_, y, wide, bar_height, escaped(budget->first), 100 * budget->second);
+  }
+  /// Defines the hatching, if a room is drawn.
+  [[nodiscard]] std::string hatching() const {
+    if (r_.budgets.empty()) return "";
+    return "<pattern id=\"room\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" "
+           "patternTransform=\"rotate(45)\"><line x1=\"0\" x2=\"0\" y1=\"0\" y2=\"5\" stroke-width=\"1.2\" " +
+           ink("soft", "#777", "stroke") + "/></pattern>\n";
   }
 
   [[nodiscard]] std::string label(const TimelineSpan& s, int y) const {

@@ -134,7 +134,7 @@ TEST_CASE("an operation that breaks a rule of its kind is reported at its line")
   CHECK(second("P[q,x] = softmax over x (S) mask (q, d)").starts_with("d.yaml:6:5: the mask names an axis"));
   CHECK(second("P[q,x] = softmax over x (S) mask (x, x)").starts_with("d.yaml:6:5: the mask's two axes are the same"));
   CHECK(second("P[q,x] = subtract (S, S, S)").starts_with("d.yaml:6:5: subtract of 3 arrays"));
-  CHECK(second("P[q,x], L[q], Z[q] = softmax over x (S)").starts_with("d.yaml:6:5: softmax with 3 outputs"));
+  CHECK(second("P[q,x], L[q], Z[q], Y[q] = softmax over x (S)").starts_with("d.yaml:6:5: softmax with 4 outputs"));
   CHECK(second("P[q,x], L[q] = softmax over x (S)").starts_with("d.yaml:6:13: array 'L' is never used"));
 }
 

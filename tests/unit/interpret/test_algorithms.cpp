@@ -110,4 +110,44 @@ TEST_CASE("what tells the architectures apart") {
   CHECK(stream_of("layer_norm") != "k");  // two passes over a row
 }
 
+TEST_CASE("steps over kept keys and values are causal attention over all of them") {
+  const Diagram step = load_diagram("cached_attention"), whole = load_diagram("attention");
+  const std::int64_t rows = 7, first = 2, d = 4;
+  const Problem all = problem_of(whole, {{"q", rows}, {"x", rows}, {"d", d}}, Mask{Mask::Kind::causal, 0, 0});
+  const Tensors inputs = random_inputs(whole, all.sizes, 9);
+  const Tensor expected = run_unfused(whole, all, inputs).outputs.at("O");
+  const auto rows_of = [&](const std::string& name, std::int64_t from, std::int64_t to) {
+    const Tensor& tensor = inputs.at(name);
+    Tensor part = tensor;
+    part.shape[part.shape.size() - 2] = to - from;
+    part.data.assign(tensor.data.begin() + from * d, tensor.data.begin() + to * d);
+    return part;
+  };
+  Tensor K = rows_of("K", 0, first), V = rows_of("V", 0, first);  // kept
+  for (std::int64_t x = first, n = 1; x < rows; x += n, n = std::min<std::int64_t>(2, rows - x)) {
+    const Problem problem = problem_of(step, {{"q", n}, {"x", x}, {"d", d}}, Mask{Mask::Kind::causal, 0, 0});
+    const Tensors given = {{"Q", rows_of("Q", x, x + n)},
+                           {"k", rows_of("K", x, x + n)},
+                           {"v", rows_of("V", x, x + n)},
+                           {"K", K},
+                           {"V", V}};
+    const Streamed streamed = derive(step);
+    CHECK(streamed.stream == step.axis("x"));
+    const Partition partition = make_partition(streamed, problem.sizes, {{"q", 2}, {"x", 2}}, "tile");
+    const Run run = run_streamed(streamed, problem, partition, given);
+    CHECK(difference(run.outputs.at("O"),
+                     Tensor{run.outputs.at("O").shape,
+                            {expected.data.begin() + x * d, expected.data.begin() + (x + n) * d}}) <= 1e-12);
+    // Read: the queries, the new rows and all kept ones. Stored: the results and the new rows.
+    CHECK(run.counts.levels.front().loaded() == Count(3 * n * d + 2 * x * d));
+    CHECK(run.counts.levels.front().stored() == Count(3 * n * d));
+    for (const auto& [kept, added] : {std::pair{&K, "k_kept"}, {&V, "v_kept"}}) {
+      const std::vector<double>& more = run.outputs.at(added).data;
+      kept->data.insert(kept->data.end(), more.begin(), more.end());
+      kept->shape[kept->shape.size() - 2] += n;
+    }
+  }
+  CHECK(K.data == inputs.at("K").data);
+}
+
 }  // namespace test_algorithms

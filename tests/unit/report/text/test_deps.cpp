@@ -64,6 +64,11 @@ TEST_CASE("the refused interchange as JSON and as text") {
   CHECK(json["orders"][1]["why"] == "S1 -> S1 RAW A[i,j]: (1, -1) becomes (-1, 1)");
   CHECK(json["orders"][1]["traffic"].is_null());
   CHECK(text_of(found, {}).find("j i: S1 -> S1 RAW A[i,j]: (1, -1) becomes (-1, 1)") != std::string::npos);
+  // The picture has the vector, the recurrence's name, and the indices of a statement that is short.
+  const std::string dot = dot_of(found);
+  CHECK(dot.find("RAW i (1, -1)") != std::string::npos);
+  CHECK(dot.find("label=\"SCC1\"") != std::string::npos);
+  CHECK(dot.find("\\nA[") != std::string::npos);
 }
 
 TEST_CASE("every built-in algorithm reports, without numbers for sizes that it does not have") {

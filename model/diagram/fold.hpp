@@ -1,0 +1,43 @@
+#pragma once
+// A Fold is a function over an axis that a diagram's author writes by its accumulator: a state of nothing, that of one
+// element, that of two neighbouring parts together, and the result of all. A variance keeps count, mean and spread.
+// (model/README.md, "Streams", eq. 4.5)
+
+#include <string>
+#include <vector>
+
+#include "model/base/error.hpp"
+#include "model/diagram/formula.hpp"
+
+namespace napkin {
+
+/// A value of a fold's state.
+struct FoldValue {
+  std::string name;
+  double empty = 0;  ///< value of no elements
+  Formula each;      ///< value of one element, of the operands
+  Formula merge;     ///< value of two neighbouring parts together, of their states a and b
+  bool operator==(const FoldValue&) const = default;
+};
+
+struct Fold {
+  std::string name;
+  std::vector<std::string> of;  ///< operands: names of an element's values
+  std::vector<FoldValue> state;
+  Formula result;  ///< result, of the state
+  Location location;
+
+  using State = std::vector<double>;  ///< values in the order of `state`
+  [[nodiscard]] State empty() const;
+  [[nodiscard]] State each(const std::vector<double>& element) const;
+  [[nodiscard]] State merge(const State& a, const State& b) const;
+};
+
+/// Compares all but positions.
+[[nodiscard]] bool operator==(const Fold& a, const Fold& b);
+
+/// Returns "" if merge is associative and the empty state is neutral on states of random elements, else the example
+/// that refutes it. Only then may an axis be walked in chunks of any size.
+[[nodiscard]] std::string refutation(const Fold& fold);
+
+}  // namespace napkin

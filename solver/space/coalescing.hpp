@@ -1,0 +1,19 @@
+#pragma once
+// coalescing() says which multiples of its axes' sizes let an algorithm move whole transfers, before any kernel lays it
+// out: 64 elements of 2 bytes where a transfer has 128. (model/README.md, "From diagram to kernel")
+
+#include <vector>
+
+#include "solver/space/granularity.hpp"
+
+namespace napkin {
+
+/// Returns the divisor of each axis along which an input or an output lies with unit stride. They bind no tile. By
+/// AxisId.
+[[nodiscard]] std::vector<Granularity> coalescing(const Diagram& diagram, const Machine& machine,
+                                                  const Problem& problem);
+
+/// Joins two lists: an axis of both gets the least common multiple and all causes.
+[[nodiscard]] std::vector<Granularity> joined(std::vector<Granularity> a, const std::vector<Granularity>& b);
+
+}  // namespace napkin

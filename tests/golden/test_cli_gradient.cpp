@@ -1,0 +1,141 @@
+// Gradients, functions of one's own and roles from the command line: a derived diagram goes wherever a written one
+// does.
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "tests/golden/cli.hpp"
+
+namespace test_cli_gradient {
+
+namespace {
+
+using cli::answer;
+using cli::Folder;
+using cli::Json;
+using cli::napkin;
+
+std::string shown(const std::string& words) {
+  const auto run = napkin(words);
+  CHECK_MESSAGE(run.code == 0, run.err);
+  return run.out;
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("gradient: in front of a name is the backward pass, which prints as a diagram") {
+  const std::string text = shown("derive gradient:matmul --show diagram");
+  CHECK(has(text, "dA[a,b] = contract over c (dC, B)"));
+  CHECK(has(text, "dB[b,c] = contract over a (dC, A)"));
+  CHECK(has(text, "outputs: [dA, dB]"));
+  const std::string steps = shown("derive gradient:mlp");
+  CHECK(has(steps, "gradient: dX, dW1, dW2 follow from mlp in reverse"));
+  CHECK(has(shown("derive gradient:cross_entropy"), "gradient: cross_entropy has to store L as well"));
+  CHECK(has(shown("derive gradient:paged_attention"), "gradient: none of page, which names rows"));
+}
+
+TEST_CASE("attention's gradient is the built-in one, and its kernels answer") {
+  CHECK(has(shown("derive gradient:attention"), "operation by operation it is attention_backward"));
+  const std::string shape = " --gpu h200-sxm --shape h=16,q=4096,x=4096,d=128";
+  const Json derived = answer("select gradient:attention" + shape),
+             written = answer("select attention_backward" + shape);
+  CHECK(derived == written);
+  CHECK(derived["kernel"] == "attention_backward_sm90");
+}
+
+TEST_CASE("a derived diagram is asked as any other, and what it moves is what the interpreter counts") {
+  for (const char* question :
+       {"gradient:mlp --shape m=64,k=16,h=32", "gradient:linear_attention --shape q=64,d=16",
+        "gradient:retention --shape q=64,d=16 --causal", "gradient:matmul --shape a=32,b=48,c=64",
+        "gradient:cross_entropy --shape t=32,v=64,d=16"}) {
+    CAPTURE(std::string(question));
+    const Json json = answer("query " + std::string(question) + " --memory 4096 --check");
+    CHECK(json["check"]["equal"] == true);
+  }
+  const Json gpu = answer("query gradient:swiglu --gpu h200-sxm --shape m=4096,k=4096,h=11008");
+  CHECK(gpu["kernel"].is_null());
+  CHECK(gpu["predicted"]["time"].get<double>() > 0);
+}
+
+TEST_CASE("roles are of one launch: the launches of a cut choose their own") {
+  const std::string question = "query cached_attention --gpu h200-sxm --shape h=8,g=8,x=8191,d=128,q=";
+  CHECK(has(shown(question + "1 --explain"), "unfused    a launch for each of 13 operations"));
+  CHECK(answer(question + "512")["legal"] == true);
+}
+
+TEST_CASE("deps prints a nest as its steps leave it, which is a nest again") {
+  const Folder folder;
+  const Json json = answer("deps --nest attention_listing");
+  const std::string after = folder.file("after.yaml", json["transformed"].get<std::string>());
+  CHECK(has(shown("deps --nest attention_listing"), "nest after these steps"));
+  const Json again = answer("deps --nest " + after);
+  CHECK(again["orders"].size() >= 6);
+  for (const Json& order : again["orders"]) CHECK(order["legal"] == true);
+  CHECK_FALSE(answer("deps attention").contains("transformed"));
+}
+
+TEST_CASE("a timeline hatches the room before the tensor unit waits") {
+  const Folder folder;
+  const std::string fa3 =
+      "timeline attention --gpu paper-h100 --kernel napkin_fa3 --dtype f16 "
+      "--shape h=16,q=8448,x=8192,d=128 --tile x=128,";
+  REQUIRE(napkin(fa3 + "warpgroups=2,q=256,overlap=between --svg " + (folder / "between.svg")).code == 0);
+  REQUIRE(napkin(fa3 + "warpgroups=1,q=128,overlap=within --svg " + (folder / "within.svg")).code == 0);
+  CHECK(has(cli::contents(folder / "between.svg"), "fill=\"url(#room)\"><title>P may take 100 % longer"));
+  CHECK_FALSE(has(cli::contents(folder / "within.svg"), "><title>P may take"));
+}
+
+TEST_CASE("what has no gradient is refused in a line") {
+  const auto run = napkin("derive gradient:max_pooling");
+  CHECK(run.code == 2);
+  CHECK(has(run.err, "max_pooling: no input has a gradient"));
+  CHECK(run.out.empty());
+  CHECK(napkin("derive gradient:nothing").code == 2);
+}
+
+TEST_CASE("a file: its fold streams, its roles are taken, its gradient is found, and a wrong fold is refused") {
+  const Folder folder;
+  const auto write = [&](const std::string& name, const std::string& text) { return folder.file(name, text); };
+  const std::string rest =
+      "axes: {t: , v: , d: }\ninputs: [\"X[t,d]\", \"W[v,d]\"]\noperations:\n"
+      "  - Z[t,v] = contract over d (X, W)\n  - Y[t] = fold total over v (Z)\noutputs: [Y]\n";
+  const auto fold = [&](const std::string& merge) {
+    return "algorithm: f\nfolds:\n  total:\n    of: [x]\n    state: {s: 0}\n    each: {s: x}\n    merge: {s: " + merge +
+           "}\n    result: s\n" + rest;
+  };
+  const Json json =
+      answer("query " + write("sum.yaml", fold("a.s + b.s")) + " --memory 512 --shape t=30,v=50,d=8 --check");
+  CHECK(json["check"]["equal"] == true);
+  CHECK(has(shown("derive " + (folder / "sum.yaml")), "Y by fold total"));
+  CHECK(answer("query " + (folder / "sum.yaml") + " --gpu h200-sxm --shape t=512,v=4096,d=128")["levels"].size() > 0);
+  const auto wrong = napkin("derive " + write("wrong.yaml", fold("a.s - b.s")));
+  CHECK(wrong.code == 2);
+  CHECK(has(wrong.err, "fold 'total' is not associative: (a b) c is s = "));
+  CHECK(napkin("derive gradient:" + (folder / "sum.yaml")).code == 2);
+
+  // 128 bytes of bf16 are 64 elements: the rows of X and W, beside the depth of an instruction.
+  const Json divisors =
+      answer("derive " + (folder / "sum.yaml") + " --gpu h200-sxm --shape t=512,v=4096,d=128")["divisors"];
+  REQUIRE(divisors.size() == 3);
+  CHECK(divisors[2]["axis"] == "d");
+  CHECK(divisors[2]["divisor"] == 64);
+  CHECK(divisors[2]["causes"].size() == 3);
+
+  const std::string softmax =
+      "inputs: [\"S[q,x]\", \"V[x,d]\"]\noperations:\n  - P[q,x] = softmax over x (S)\n"
+      "  - O[q,d] = contract over x (P, V)\noutputs: [O]\n";
+  const std::string shape = " --memory 100000 --shape q=12,x=40,d=16";
+  // The paper's column: q x + x d where x is held whole, and no result beside the inputs.
+  const std::string whole =
+      write("whole.yaml", "algorithm: whole\naxes: {q: , x: , d: }\nroles: {x: whole, d: whole}\n" + softmax);
+  CHECK(answer("query " + whole + shape + " --tile q=12")["levels"][0]["memory_lower_bound"] == 12 * 40 + 40 * 16);
+  const std::string grouped =
+      write("grouped.yaml", "algorithm: grouped\naxes: {q: , x: , d: }\nroles: {d: group}\n" + softmax);
+  CHECK(answer("query " + grouped + shape + " --tile d=4")["tile"]["d"] == 4);
+  CHECK(has(shown("derive gradient:" + whole + " --show diagram"), "outputs: [dS, dV]"));
+}
+
+}  // namespace test_cli_gradient
