@@ -143,7 +143,7 @@ struct NapkinConsumer : NapkinRows<N> {
       __syncwarp();
       if (n > tile.first) issue_scores(s, next);
       const bool hidden = n >= tile.whole_last || n < tile.whole_first;
-#pragma unroll
+#pragma unroll 1
       for (int loop = 0; loop < loops; ++loop) {
         Rows::exponentials(state, tile, n * C.x, loop, hidden);
         async_fence();
