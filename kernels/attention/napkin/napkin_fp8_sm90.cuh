@@ -10,6 +10,16 @@
 
 namespace napkin {
 
+// A thread's accumulators of 64 rows by `Columns`.
+template <bool Single, int Columns>
+struct Accumulator {
+  using Type = u32[Columns / 4];
+};
+template <int Columns>
+struct Accumulator<true, Columns> {
+  using Type = float[Columns / 2];
+};
+
 template <NapkinConfig N>
 struct NapkinConsumer : NapkinRows<N> {
   using Rows = NapkinRows<N>;
@@ -21,8 +31,7 @@ struct NapkinConsumer : NapkinRows<N> {
   static constexpr int halves = 2;  // products of 64 rows
   static constexpr int blocks = C.dv / N.d_block, loops = C.x / N.u_x;
   using Scores = u32[halves][C.x / 4];
-  using Partial = u32[halves][N.d_block / 4];
-  using PartialSingle = float[halves][N.d_block / 2];
+  using Partial = typename Accumulator<N.single, N.d_block>::Type[halves];
 
   // S = Q K of a chunk: issues and commits.
   __device__ __forceinline__ void issue_scores(Scores& s, const Position& at) const {
@@ -61,8 +70,7 @@ struct NapkinConsumer : NapkinRows<N> {
   }
 
   // D = A V of a subloop's keys and a block's columns: issues and commits.
-  template <class D>
-  __device__ __forceinline__ void issue_outputs(D& d, u32 stage, int loop, int block) const {
+  __device__ __forceinline__ void issue_outputs(Partial& d, u32 stage, int loop, int block) const {
     constexpr int x_span = Block::x_span, v_span = Block::v_span;
     constexpr u32 next_span = descriptor_offset<C.x, v_span>(0, v_span);
     const u32 a_matrix = matrix_address(Block::p_place()), v_matrix = matrix_address(Block::v_place(stage));
@@ -84,8 +92,7 @@ struct NapkinConsumer : NapkinRows<N> {
     wgmma_commit();
   }
 
-  template <class D>
-  __device__ __forceinline__ void spread_outputs(D& d) const {
+  __device__ __forceinline__ void spread_outputs(Partial& d) const {
 #pragma unroll
     for (int h = 0; h < halves; ++h) {
       pin(d[h]);
@@ -101,27 +108,19 @@ struct NapkinConsumer : NapkinRows<N> {
     if (warpgroup_thread() == 0) barrier_arrive(barrier(slot));
   }
 
-  // O of a subloop joins O', block by block: a product runs beside the threads' work on the one before. `scores`: the
-  // next chunk's are under way, and end here with the first product.
+  // O of a subloop joins O', block by block: a product runs beside the threads' work on the one before. The next
+  // chunk's scores, where they are under way, end with the first product.
   __device__ __forceinline__ void join_outputs(Outputs& o, const RowState& state, u32 stage, int loop) const {
-    [[maybe_unused]] Partial d;
-    [[maybe_unused]] PartialSingle d_single;
-    const auto with = [&](auto& own) {
-      issue_outputs(own, stage, loop, 0);
+    Partial d;
+    issue_outputs(d, stage, loop, 0);
 #pragma unroll
-      for (int block = 0; block < blocks; ++block) {
-        wgmma_wait<0>();
-        spread_outputs(own);
-        if (block + 1 < blocks) issue_outputs(own, stage, loop, block + 1);
-        __syncwarp();
-        Rows::accumulate(o, state.delta, block);
-        __syncwarp();
-      }
-    };
-    if constexpr (N.single) {
-      with(d_single);
-    } else {
-      with(d);
+    for (int block = 0; block < blocks; ++block) {
+      wgmma_wait<0>();
+      spread_outputs(d);
+      if (block + 1 < blocks) issue_outputs(d, stage, loop, block + 1);
+      __syncwarp();
+      Rows::accumulate(o, state.delta, block);
+      __syncwarp();
     }
   }
 
