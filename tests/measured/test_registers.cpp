@@ -117,7 +117,7 @@ TEST_CASE("the spaces of the backward pass, of decode and of FP8: none that is a
   CHECK(hold("attention_backward_sm90", 0.79).legal[Verdict::kept] >= 162);
   CHECK(hold("attention_decode_sm90").legal[Verdict::kept] >= 451);
   CHECK(hold("attention_fp8_sm90").legal[Verdict::kept] >= 666);
-  CHECK(hold("napkin_fp8_sm90", 0.59).legal[Verdict::kept] >= 1561);
+  CHECK(hold("napkin_fp8_sm90", 0.49).legal[Verdict::kept] >= 1518);
 }
 
 TEST_CASE("the tables beside the mappings are made of the recorded verdicts") {
