@@ -77,6 +77,10 @@ struct AttentionCall {
 [[nodiscard]] LaunchPlan attention_fp8_sm90_plan(const PlacedDiagram& placed, const AttentionCall& call,
                                                  const LaunchDevice& device);
 
+/// Plans napkin_fp8_sm90: Q and K of e4m3, whose strides are multiples of 16 elements, V and O of f16.
+[[nodiscard]] LaunchPlan napkin_fp8_sm90_plan(const PlacedDiagram& placed, const AttentionCall& call,
+                                              const LaunchDevice& device);
+
 /// Plans the kernel of the placement's mapping. Throws Error if no kernel above has it.
 [[nodiscard]] LaunchPlan attention_plan(const PlacedDiagram& placed, const AttentionCall& call,
                                         const LaunchDevice& device);

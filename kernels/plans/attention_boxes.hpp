@@ -42,4 +42,9 @@ struct AttentionBoxes {
                                const HeadColumns& columns, int rows) const;
 };
 
+/// Returns an array of e4m3 as pairs, which have 16 bits like a number of the other kernels. Throws Error for strides
+/// that are not multiples of 16 bytes.
+[[nodiscard]] TensorView pairs_of_bytes(const std::string& name, TensorView view, std::int64_t heads, std::int64_t rows,
+                                        std::int64_t batches);
+
 }  // namespace napkin

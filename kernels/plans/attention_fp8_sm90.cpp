@@ -40,26 +40,13 @@ Initialiser written(const AttentionFp8Config& config) {
   return out;
 }
 
-/// Returns an array of e4m3 as pairs, which have 16 bits like a number of the other kernels.
-TensorView pairs(const std::string& name, TensorView view, std::int64_t heads, std::int64_t rows, std::int64_t b) {
-  const auto halve = [&](std::int64_t& stride, std::int64_t length) {
-    require(length == 1 || stride % 16 == 0, name, "has a stride of " + std::to_string(stride) + " elements",
-            "a multiple of 16 elements");
-    stride /= 2;
-  };
-  halve(view.row, rows);
-  halve(view.head, heads);
-  halve(view.batch, b);
-  return view;
-}
-
 std::vector<TensorBox> fp8_boxes_of(const PlacedDiagram& placed, const AttentionCall& call, const AttentionConfig& c,
                                     const PlacementReader& read) {
   AttentionBoxes in(placed, call, read), out = in;
   in.type = DType::f16;
   out.type = DType::bf16;
-  const TensorView q = pairs("Q", call.q, in.g * in.h, in.q, in.b), k = pairs("K", call.k, in.h, in.x, in.b),
-                   v = pairs("V", call.v, in.h, in.x, in.b);
+  const TensorView q = pairs_of_bytes("Q", call.q, in.g * in.h, in.q, in.b),
+                   k = pairs_of_bytes("K", call.k, in.h, in.x, in.b), v = pairs_of_bytes("V", call.v, in.h, in.x, in.b);
   return {in.queries(offsetof(AttentionArguments, q_map), "Q", q, {c.d, c.d}, c.g, 64 / c.g),
           in.keys(offsetof(AttentionArguments, k_map), "K", k, {c.d, c.d}, c.x),
           in.keys(offsetof(AttentionArguments, v_map), "V", v, {c.dv / 2, c.dv / 2}, c.x),

@@ -83,6 +83,7 @@ AttentionArguments attention_arguments(const AttentionCall& call, const Attentio
 LaunchPlan attention_plan(const PlacedDiagram& placed, const AttentionCall& call, const LaunchDevice& device) {
   const std::string& kernel = placed.mapping->name;
   if (kernel == "attention_fp8_sm90") return attention_fp8_sm90_plan(placed, call, device);
+  if (kernel == "napkin_fp8_sm90") return napkin_fp8_sm90_plan(placed, call, device);
   if (kernel == "attention_sm80") return attention_sm80_plan(placed, call, device);
   return kernel == "attention_decode_sm90" ? attention_decode_sm90_plan(placed, call, device)
                                            : attention_sm90_plan(placed, call, device);
@@ -91,6 +92,7 @@ LaunchPlan attention_plan(const PlacedDiagram& placed, const AttentionCall& call
 void bind(LaunchPlan& plan, const AttentionCall& call) {
   if (plan.source == attention_decode_sm90_source) return bind_decode_sm90(plan, call);
   if (plan.source == attention_fp8_sm90_source) return bind_fp8_sm90(plan, call);
+  if (plan.source == napkin_fp8_sm90_source) return bind_napkin_fp8_sm90(plan, call);
   plan.source == attention_sm80_source ? bind_sm80(plan, call) : bind_sm90(plan, call);
 }
 

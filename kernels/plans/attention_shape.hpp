@@ -81,10 +81,12 @@ void bind_common(Arguments& a, const AttentionCall& call) {
 constexpr std::string_view attention_sm90_source = "kernels/attention/sm90/attention_sm90.cuh";
 constexpr std::string_view attention_decode_sm90_source = "kernels/attention/decode/attention_decode_sm90.cuh";
 constexpr std::string_view attention_fp8_sm90_source = "kernels/attention/fp8/attention_fp8_sm90.cuh";
+constexpr std::string_view napkin_fp8_sm90_source = "kernels/attention/napkin/napkin_fp8_sm90.cuh";
 constexpr std::string_view attention_sm80_source = "kernels/attention/sm80/attention_sm80.cuh";
 void bind_sm90(LaunchPlan& plan, const AttentionCall& call);
 void bind_decode_sm90(LaunchPlan& plan, const AttentionCall& call);
 void bind_fp8_sm90(LaunchPlan& plan, const AttentionCall& call);
+void bind_napkin_fp8_sm90(LaunchPlan& plan, const AttentionCall& call);
 void bind_sm80(LaunchPlan& plan, const AttentionCall& call);
 
 /// Throws Error if packed sequences lack their starts or rows, or if a dump excludes other options.

@@ -76,6 +76,7 @@ struct BundledKernel {
 [[nodiscard]] BundledKernel attention_backward_sm90_bundled();
 [[nodiscard]] BundledKernel attention_decode_sm90_bundled();
 [[nodiscard]] BundledKernel attention_fp8_sm90_bundled();
+[[nodiscard]] BundledKernel napkin_fp8_sm90_bundled();
 [[nodiscard]] BundledKernel matmul_sm90_bundled();
 [[nodiscard]] BundledKernel matmul_fp8_sm90_bundled();
 

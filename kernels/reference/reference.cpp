@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "kernels/reference/e4m3_sum.hpp"
 
@@ -239,8 +240,46 @@ ReferenceRow reference_row(const HostAttention& a, std::int64_t batch, std::int6
   return {weighted(a, s, batch, head, p.weights), p.log_sum_exp};
 }
 
+namespace {
+
+/// Computes the row in fp16 as the tensor cores and the fp16 unit would: scores, exponents, exponentials, and the sum
+/// of the outputs of `summed_keys` keys at a time.
+ReferenceRow row_of_halves(const HostAttention& a, const Sequence& s, std::int64_t batch, std::int64_t head,
+                           std::int64_t query) {
+  constexpr DType half = DType::f16;
+  std::vector<double> row = scores(a, s, batch, head, query);
+  const double factor = rounded(a.scale * std::numbers::log2e, half);
+  double most = -infinity, size = 0, sum = 0;
+  for (double& one : row) {
+    if (one == -infinity) continue;
+    one = rounded(one, half);
+    size = std::max(size, std::fabs(one));
+    most = std::max(most, rounded(one * factor, half));
+  }
+  ReferenceRow out{std::vector<double>(static_cast<std::size_t>(a.sizes.dv), 0.0), -infinity, 0};
+  if (most == -infinity) return out;
+  for (double& one : row) {
+    if (one != -infinity) one = rounded(one * factor - most, half);
+    sum += one = rounded(std::exp2(one), half);
+  }
+  for (std::int64_t from = 0; from < s.keys; from += a.summed_keys) {
+    std::vector<double> weights(row.size(), 0.0);
+    for (std::int64_t j = from; j < std::min(s.keys, from + a.summed_keys); ++j)
+      weights[static_cast<std::size_t>(j)] = row[static_cast<std::size_t>(j)];
+    const std::vector<double> part = weighted(a, s, batch, head, weights);
+    for (std::size_t c = 0; c < part.size(); ++c) out.o[c] = rounded(out.o[c] + rounded(part[c], half), half);
+  }
+  for (double& one : out.o) one = rounded(one / sum, half);
+  out.log_sum_exp = most / std::numbers::log2e + std::log(sum);
+  out.rounding = 4 * rounding_of(size * a.scale, half);
+  return out;
+}
+
+}  // namespace
+
 ReferenceRow unfused_row(const HostAttention& a, std::int64_t batch, std::int64_t head, std::int64_t query) {
   const Sequence s = sequence_of(a, batch);
+  if (a.summed_keys > 0) return row_of_halves(a, s, batch, head, query);
   if (a.type == DType::e4m3) {
     std::vector<double> row = scores(a, s, batch, head, query, Sums::of_tensor_cores);
     for (double& one : row) one *= a.scale;
@@ -292,7 +331,9 @@ Comparison compare(const HostAttention& a, std::int64_t most, std::uint64_t seed
     }
     if (!a.log_sum_exp.empty()) {
       const double right = log_sum_exp_to_hold(a.type, reference, unfused);
-      out.lse_error = std::max(out.lse_error, lse_difference(a.log_sum_exp[lse_at(a, s, batch, head, query)], right));
+      const double error = lse_difference(a.log_sum_exp[lse_at(a, s, batch, head, query)], right);
+      out.lse_error =
+          larger_error(out.lse_error, std::isfinite(error) ? std::max(0.0, error - unfused.rounding) : error);
     }
     ++out.rows;
   }

@@ -38,6 +38,8 @@ struct HostAttention {
   AttentionSizes sizes;
   Mask mask;
   DType type = DType::bf16;  ///< type of the inputs, and of the output except for e4m3: output_type()
+  /// Scores in fp16, and outputs summed in it, this many keys at a time: as napkin_fp8_sm90's. 0: the type's formula.
+  std::int64_t summed_keys = 0;
   double scale = 1;
   HostArray q, k, v, o;
   HostScales q_scale, k_scale, v_scale;          ///< scales by sequence of the batch
@@ -57,6 +59,7 @@ struct HostAttention {
 struct ReferenceRow {
   std::vector<double> o;
   double log_sum_exp = 0;  ///< -infinity where the row sees nothing
+  double rounding = 0;     ///< of the log-sum-exp, where scores are rounded: two of the largest
 };
 
 /// Computes a query of a query head (0 to h g - 1), counted within its sequence.

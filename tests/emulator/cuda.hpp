@@ -56,6 +56,7 @@ inline unsigned int __byte_perm(unsigned int a, unsigned int b, unsigned int sel
   return out;
 }
 inline float __uint_as_float(unsigned int bits) { return __builtin_bit_cast(float, bits); }
+inline unsigned int __float_as_uint(float x) { return __builtin_bit_cast(unsigned int, x); }
 inline int __float_as_int(float x) { return __builtin_bit_cast(int, x); }
 inline float __int_as_float(int bits) { return __builtin_bit_cast(float, bits); }
 inline int __vimax3_s32(int a, int b, int c) { return std::max(a, std::max(b, c)); }

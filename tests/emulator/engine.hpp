@@ -40,6 +40,7 @@ struct Warpgroup;
 /// An accumulator that products under way add to: its registers get it back at the wait that covers the last of them.
 struct Chain {
   int n = 0;
+  bool halves = false;
   u32 taken = 0;  ///< threads that have it back
   std::vector<float> d;
 };

@@ -100,6 +100,7 @@ struct Product {
   bool bf16, transposed_b, accumulate;
   u64 a_matrix, b_matrix;
   bool e4m3 = false;
+  bool halves = false;  ///< accumulators of fp16, two a register
 };
 void wgmma(const Product& product, float* d, const u32* a, Place at);
 void wgmma_fence(Place at);

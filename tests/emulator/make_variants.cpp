@@ -2,7 +2,7 @@
 // H200 are recorded, and those that bugs are planted in, with the changed copies of the kernels' sources beside them.
 //
 //   make_variants FOLDER SHARDS BUGS ROOT      FOLDER/variants_1.cpp ..., FOLDER/variants_decode.cpp,
-//   FOLDER/variants_fp8.cpp, FOLDER/planted_1.cpp ..., FOLDER/planted_1/kernels/...
+//   FOLDER/variants_fp8.cpp, FOLDER/variants_napkin.cpp, FOLDER/planted_1.cpp ..., FOLDER/planted_1/kernels/...
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -20,6 +20,7 @@
 #include "tests/emulator/planted.hpp"
 #include "tests/kernel/decode_cases.hpp"
 #include "tests/kernel/fp8_cases.hpp"
+#include "tests/kernel/napkin_cases.hpp"
 
 namespace {
 
@@ -42,6 +43,7 @@ const Kernel& kernel_of(const std::string& expression) {
        {"kernels/attention/backward/attention_backward_sm90.cuh", "AttentionBackwardArguments"}},
       {"attention_decode_sm90", {"kernels/attention/decode/attention_decode_sm90.cuh", "AttentionDecodeArguments"}},
       {"attention_fp8_sm90", {"kernels/attention/fp8/attention_fp8_sm90.cuh", "AttentionFp8Arguments"}},
+      {"napkin_fp8_sm90", {"kernels/attention/napkin/napkin_fp8_sm90.cuh", "AttentionArguments"}},
       {"matmul_sm90", {"kernels/matmul/matmul_sm90.cuh", "MatmulArguments"}},
       {"matmul_fp8_sm90", {"kernels/matmul/matmul_fp8_sm90.cuh", "MatmulArguments"}}};
   const std::size_t from = expression.find("::") + 2;
@@ -118,6 +120,12 @@ void write_fp8(const fs::path& folder) {
   write(folder / "variants_fp8.cpp", source_of(expressions, "napkin_fp8", ""));
 }
 
+void write_napkin(const fs::path& folder) {
+  std::set<std::string> expressions;
+  for (const test::NapkinCase& one : test::napkin_cases(1)) expressions.insert(test::variant_of(one).expression);
+  write(folder / "variants_napkin.cpp", source_of(expressions, "napkin_rows", ""));
+}
+
 /// The kernel's text with the bug in it. Throws Error where the text to change is not there once.
 std::string planted_text(const test::PlantedBug& bug, const fs::path& root) {
   std::string text = read(root / bug.file);
@@ -150,6 +158,7 @@ int main(int argc, char** argv) {
     write_backward(argv[1]);
     write_decode(argv[1]);
     write_fp8(argv[1]);
+    write_napkin(argv[1]);
     write_planted(argv[1], std::stoul(argv[3]), argv[4]);
     return 0;
   } catch (const std::exception& error) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 #include "kernels/reference/e4m3_sum.hpp"
 #include "tests/emulator/engine.hpp"
@@ -17,13 +16,19 @@ constexpr u32 group_threads = 128;
 Warpgroup& warpgroup_of(Thread& thread) { return thread.warp->block->groups[thread.warp->number / 4]; }
 u32 thread_of_group(const Thread& thread) { return thread.position.thread % group_threads; }
 
+/// Registers of a thread's accumulators: a number each, or two of fp16.
+std::size_t registers_of(int n, bool halves) { return static_cast<std::size_t>(n / (halves ? 4 : 2)); }
+
 /// A thread's accumulators to their places in 64 x n numbers, or back.
 void move_accumulators(Chain& chain, float* registers, u32 thread, bool take) {
   const u32 n = static_cast<u32>(chain.n), warp_row = thread / 32 * 16, lane = thread % 32;
+  auto* halves = reinterpret_cast<u16*>(registers);
   for (u32 i = 0; i < n / 2; ++i) {
     float& element = chain.d[(warp_row + accumulator_row(lane, i)) * n + accumulator_column(lane, i)];
     if (take) {
-      element = registers[i];
+      element = chain.halves ? to_float(halves[i], false) : registers[i];
+    } else if (chain.halves) {
+      halves[i] = to_16_bits(element, false);
     } else {
       registers[i] = element;
     }
@@ -40,6 +45,7 @@ Thread::Lent& lend(Thread& self, const Product& product, float* d) {
   if (number == group.first_chain + group.chains.size()) {
     auto chain = std::make_shared<Chain>();
     chain->n = product.n;
+    chain->halves = product.halves;
     chain->d.assign(static_cast<std::size_t>(64 * product.n), 0);
     group.chains.push_back(std::move(chain));
   }
@@ -47,7 +53,7 @@ Thread::Lent& lend(Thread& self, const Product& product, float* d) {
   if (chain->n != product.n) engine->fail("issues a wgmma of another shape than its warpgroup's other threads");
   if (product.accumulate) move_accumulators(*chain, d, thread_of_group(self), true);
   // Until the wait these registers hold nothing.
-  std::fill(d, d + product.n / 2, std::numeric_limits<float>::quiet_NaN());
+  std::memset(d, 0xFF, registers_of(product.n, product.halves) * sizeof *d);
   self.lent.push_back({d, chain, 0});
   return self.lent.back();
 }
@@ -160,7 +166,7 @@ void check_shared_product(const Product& product, bool a_in_registers) {
 
 bool same(const Product& a, const Product& b) {
   return a.n == b.n && a.bf16 == b.bf16 && a.transposed_b == b.transposed_b && a.accumulate == b.accumulate &&
-         a.a_matrix == b.a_matrix && a.b_matrix == b.b_matrix && a.e4m3 == b.e4m3;
+         a.a_matrix == b.a_matrix && a.b_matrix == b.b_matrix && a.e4m3 == b.e4m3 && a.halves == b.halves;
 }
 
 /// Numbers that a product contracts: 32 bytes of them.
@@ -235,6 +241,9 @@ void Engine::perform_product(Warpgroup& group) {
     operands.multiply_e4m3(work.chain->d.data(), n);
   else
     operands.multiply(work.chain->d.data(), n, work.product.bf16);
+  if (work.product.halves) {
+    for (float& element : work.chain->d) element = to_float(to_16_bits(element, false), false);
+  }
   std::erase_if(group.waiters, [&](const Warpgroup::Waiter& waiter) {
     if (group.first < waiter.products) return false;
     wake(*waiter.warp, all_lanes);
@@ -317,7 +326,7 @@ void use_registers(const void* registers, u32 bytes, Place at) {
   const auto* first = static_cast<const char*>(registers);
   for (const Thread::Lent& lent : engine->thread().lent) {
     const auto* own = reinterpret_cast<const char*>(lent.registers);
-    if (own < first + bytes && first < own + static_cast<std::size_t>(lent.chain->n) * 2)
+    if (own < first + bytes && first < own + registers_of(lent.chain->n, lent.chain->halves) * sizeof(float))
       engine->fail("uses registers of a product that is under way");
   }
 }

@@ -40,8 +40,8 @@ inline void add_bench(CLI::App& app, BenchOptions& r) {
   app.add_option("--tiles", r.tiles);
   app.add_option("--gpu", r.gpu);
   app.add_option("--shape", r.shape)->delimiter(',');
-  add_text(app, "--tile", [&](const std::string& text) {
-    r.given.push_back({parse_tile(text), std::nullopt});
+  app.add_option_function<std::vector<std::string>>("--tile", [&](const std::vector<std::string>& texts) {
+    for (const std::string& text : texts) r.given.push_back({parse_tile(text), std::nullopt});
     r.time = true;
   });
 }

@@ -117,11 +117,12 @@ TEST_CASE("the spaces of the backward pass, of decode and of FP8: none that is a
   CHECK(hold("attention_backward_sm90", 0.79).legal[Verdict::kept] >= 162);
   CHECK(hold("attention_decode_sm90").legal[Verdict::kept] >= 451);
   CHECK(hold("attention_fp8_sm90").legal[Verdict::kept] >= 666);
+  CHECK(hold("napkin_fp8_sm90", 0.49).legal[Verdict::kept] >= 1518);
 }
 
 TEST_CASE("the tables beside the mappings are made of the recorded verdicts") {
-  for (const std::string kernel :
-       {"attention_sm90", "attention_sm80", "attention_backward_sm90", "attention_decode_sm90", "attention_fp8_sm90"}) {
+  for (const std::string kernel : {"attention_sm90", "attention_sm80", "attention_backward_sm90",
+                                   "attention_decode_sm90", "attention_fp8_sm90", "napkin_fp8_sm90"}) {
     const std::string shipped = table_beside(kernel);
     CHECK(without_revision(test::register_table(kernel, verdicts_path(kernel), "R")) == without_revision(shipped));
   }

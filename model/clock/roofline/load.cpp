@@ -55,15 +55,31 @@ Count padded_rows(const PlacedOperation& op) {
   return round_up(ceil_div(op.m, op.row_parts), op.instruction->m) * op.row_parts;
 }
 
+/// Returns the columns that an instruction makes at most: the machine's limit, or what the variable holds that the
+/// agent's instructions write (`by: agent`), where that is a part of the product.
+Count most_columns(const PlacedDiagram& placed, const PlacedOperation& op) {
+  Count most = op.instruction->n_most;
+  const ArrayId output = diagram(placed).operations[static_cast<std::size_t>(op.operation)].outputs.front();
+  for (const Variable& v : placed.variables) {
+    if (v.arrays.empty() || v.arrays.front() != output || op.agent < 0) continue;
+    if (placed.mapping->variables[static_cast<std::size_t>(v.mapping)].by != "agent") continue;
+    const Count instances = placed.agents[static_cast<std::size_t>(op.agent)].instances;
+    const double part = real(v.elements * instances) / elements(placed, axes_of(placed, output), true);
+    most = std::min(most, std::max(Count(std::llround(part * real(op.n))), op.instruction->n_step));
+  }
+  return most;
+}
+
 Pieces instructions(const PlacedDiagram& placed, const PlacedOperation& op) {
   const TensorInstruction& i = *op.instruction;
   const double repeats = real(padded_rows(op) / i.m) * real(ceil_div(op.k, i.k) * op.column_parts * op.repeats);
-  const Count columns = ceil_div(op.n, op.column_parts), whole = columns / i.n_most, rest = columns % i.n_most;
+  const Count most = most_columns(placed, op), columns = ceil_div(op.n, op.column_parts);
+  const Count whole = columns / most, rest = columns % most;
   Pieces out;
   if (whole > Count(0)) {
     out.count += real(whole) * repeats;
-    out.columns += real(whole * i.n_most) * repeats;
-    out.clocks += real(whole) * repeats * instruction_clocks(i, i.n_most, op.a_from_registers);
+    out.columns += real(whole * most) * repeats;
+    out.clocks += real(whole) * repeats * instruction_clocks(i, most, op.a_from_registers);
   }
   if (rest > Count(0)) {
     const Count n = std::max(round_up(rest, i.n_step), i.n_least);

@@ -1,0 +1,31 @@
+#pragma once
+// NapkinArrays is one problem of napkin_fp8_sm90 on the host: Q and K of e4m3, and V, whose numbers are of e4m3 too, in
+// fp16.
+
+#include "kernels/reference/attention_fp8_data.hpp"
+
+namespace napkin {
+
+class NapkinArrays {
+ public:
+  static constexpr std::int64_t least_subloop = 16;
+
+  /// Fills inputs with normal numbers and the output with poison, as Fp8Arrays without scales. `summed_keys`: keys of a
+  /// subloop, whose outputs are rounded and added to the others'.
+  explicit NapkinArrays(const AttentionLayout& layout, std::int64_t summed_keys = least_subloop);
+
+  Fp8Arrays bytes;               ///< all arrays but V
+  std::vector<std::uint16_t> v;  ///< fp16
+
+  /// Returns the call with strides and counts; all addresses are 0.
+  [[nodiscard]] const AttentionCall& call() const { return bytes.call(); }
+  /// Compares up to that many rows with float64; the plain formula has scores, exponentials and sums in fp16. A step of
+  /// the largest result is allowed beside: how tensor cores round sums of fp16, and ex2 its results, is not in it.
+  [[nodiscard]] Comparison compare_all(std::int64_t rows) const;
+
+ private:
+  std::uint64_t seed_;
+  std::int64_t summed_keys_;
+};
+
+}  // namespace napkin
