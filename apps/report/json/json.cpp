@@ -173,6 +173,7 @@ Json json_of(const QueryAnswer& answer) {
   if (!answer.notes.empty()) json["notes"] = answer.notes;
   if (!answer.launches.empty()) json["launches"] = list_json(answer.launches);
   if (answer.combine) json["combine"] = json_of(*answer.combine);
+  if (answer.own_parts) json["own_parts"] = part_json(*answer.own_parts);
   if (answer.check) json["check"] = check_json(*answer.check);
   if (answer.compiled) json["compiled"] = compiled_json(*answer.compiled);
   return json;
@@ -184,6 +185,7 @@ Json json_of(const SelectAnswer& answer) {
   if (answer.predicted) json["nodes"] = nodes_json(answer.predicted->nodes);
   json["levels"] = json_of(answer.levels);
   if (answer.combine) json["combine"] = json_of(*answer.combine);
+  if (answer.own_parts) json["own_parts"] = part_json(*answer.own_parts);
   add_occupancy(answer.occupancy, json);
   json["alternatives"] = list_json(answer.alternatives);
   json["candidates"] = answer.candidates;
