@@ -136,7 +136,7 @@ struct Agent {
 struct OwnParts {
   enum class By {
     waves,  ///< the fewest parts whose waves of blocks are `within` as full as the fullest
-    fill    ///< as many parts as the slots hold
+    fill    ///< number of parts that the slots hold
   };
   By by = By::waves;
   std::int64_t blocks = 1;    ///< blocks of a node that the rule counts on
