@@ -81,13 +81,17 @@ std::vector<Option> condition_options() {
       {"--load", "L",
        "how long the card runs it: sustained (default; launch behind launch), burst (some tens of milliseconds behind "
        "a rest), or the fraction of the time, such as 0.3"},
-      {"--clock", "GHZ", "the clock that the driver is told to hold; default: the maximum"}};
+      {"--clock", "GHZ", "the clock that the driver is told to hold; default: the maximum"},
+      {"--l2", "STATE",
+       "the caches before the call: warm (default; what fits is there from the call before) or cold (another one "
+       "cleared them, as benchmarks that flush the L2 do)"}};
 }
 
 CardConditions conditions_of(const Arguments& arguments) {
   CardConditions conditions;
   if (const auto load = arguments.find("--load")) conditions.load = parse_card_load(*load, "--load");
   if (const auto clock = arguments.find("--clock")) conditions.clock = 1e9 * parse_positive(*clock, "--clock", "GHZ");
+  if (const auto l2 = arguments.find("--l2")) conditions.cold = parse_l2(*l2, "--l2");
   return conditions;
 }
 

@@ -86,6 +86,7 @@ void bind_parts(nb::module_& m) {
   bind_part<WorkAnswer>(m, "WorkAnswer");
   bind_part<FormulaAnswer>(m, "FormulaAnswer");
   bind_part<CombineAnswer>(m, "CombineAnswer");
+  bind_part<OwnPartsAnswer>(m, "OwnPartsAnswer");
   nb::class_<BlockAnswer>(m, "BlockAnswer", "What one block takes.")
       .def_ro("registers_per_thread", &BlockAnswer::registers_per_thread)
       .def_ro("shared_memory", &BlockAnswer::shared_memory, "Bytes.")
@@ -229,6 +230,7 @@ void bind_whole(nb::class_<Answer>& c) {
       .def_prop_ro(
           "levels", [](const Answer& a) { return tuple_of(a.levels); }, "Top to bottom, device memory left out.")
       .def_prop_ro("combine", [](const Answer& a) { return shown(a.combine); })
+      .def_prop_ro("own_parts", [](const Answer& a) { return shown(a.own_parts); })
       .def_prop_ro(
           "notes", [](const Answer& a) { return tuple_of(a.notes); },
           "What is unusual: a knob's value that the kernel may lack, a level that seems to take longer than the call.")
@@ -307,7 +309,7 @@ void bind_answers(nb::module_& module) {
   bind_checks(module);
   bind_optimum(module);
   for (const char* part :
-       {"ViolationAnswer", "WorkAnswer", "FormulaAnswer", "CombineAnswer", "BlockAnswer", "OccupancyAnswer",
+       {"ViolationAnswer", "WorkAnswer", "FormulaAnswer", "CombineAnswer", "OwnPartsAnswer", "BlockAnswer", "OccupancyAnswer",
         "LevelAnswer", "Band", "StandingAnswer", "PredictedAnswer", "AlternativeAnswer", "LaunchAnswer", "CountsAnswer",
         "CheckAnswer", "CompiledAnswer", "OptimumAnswer", "OptimumTerm", "OptimumInteger"})
     show_part(module.attr(part));

@@ -136,6 +136,7 @@ const std::unordered_map<std::string_view, Take>& keywords() {
       {"bundled", [](Asking& out, nb::handle v) { out.ask.bundled = flag_of(v, "bundled"); }},
       {"tile", [](Asking& out, nb::handle v) { out.ask.tile = tile_of(v); }},
       {"load", [](Asking& out, nb::handle v) { out.ask.conditions.load = load_of(v); }},
+      {"l2", [](Asking& out, nb::handle v) { out.ask.conditions.cold = parse_l2(nb::str(v).c_str(), "l2"); }},
       {"memory", [](Asking& out, nb::handle v) { out.ask.memory = whole_of(v, 1, "memory", "it"); }},
       {"top", [](Asking& out, nb::handle v) { out.top = top_of(v); }},
       {"check", [](Asking& out, nb::handle v) { out.ask.check = flag_of(v, "check"); }},

@@ -28,14 +28,20 @@ Overlay::Joined Overlay::join(Joined below, const Node& over) const {
   for (const Node* child = over.first(); child != over.next(); child = child->next())
     replaces = replaces || (over.is_map() && is_alternative(*child));
   std::vector<Joined> children = children_of(below, replaces);
-  for (const Node* child = over.first(); child != over.next(); child = child->next()) {
-    const auto place = std::find_if(children.begin(), children.end(), [&](const Joined& other) {
+  const auto place_of = [&](const Node* child) {
+    return std::find_if(children.begin(), children.end(), [&](const Joined& other) {
       return over.is_map() ? other.node->key_ == child->key_ : same_(*other.node, *child);
     });
-    if (place == children.end())
-      children.push_back({child, false, {}});
-    else
+  };
+  for (const Node* child = over.first(); child != over.next(); child = child->next()) {
+    auto place = place_of(child);
+    if (place != children.end()) {
       *place = join(std::move(*place), *child);
+      continue;
+    }
+    for (const Node* next = child->next(); next != over.next() && place == children.end(); next = next->next())
+      place = place_of(next);
+    children.insert(place, {child, false, {}});
   }
   return {&over, true, std::move(children)};
 }

@@ -18,8 +18,8 @@ class Overlay {
   using IsSame = std::function<bool(const Node& below, const Node& above)>;
 
   /// Prepares overlays. `whole` values are replaced in one piece; other maps are joined key by key, other lists item by
-  /// item with the `same` item, new items last. Keys in `alternatives` exclude each other: any of them above replaces
-  /// each below.
+  /// item with the `same` item. New items stand before the next one that both documents have, else last. Keys in
+  /// `alternatives` exclude each other: any of them above replaces each below.
   Overlay(IsWhole whole, IsSame same, std::vector<std::string> alternatives)
       : whole_(std::move(whole)), same_(std::move(same)), alternatives_(std::move(alternatives)) {}
   [[nodiscard]] Document joined(Document base, Document over) const;

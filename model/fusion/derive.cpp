@@ -13,9 +13,12 @@ namespace {
 
 AxisRole& role(std::vector<AxisRole>& roles, AxisId axis) { return roles[static_cast<std::size_t>(axis)]; }
 
-bool consumed(const Diagram& d, AxisId axis) {
-  return std::any_of(d.operations.begin(), d.operations.end(), [&](const Operation& op) { return op.owns(axis); });
+/// Returns how many operations consume the axis.
+std::ptrdiff_t consumers(const Diagram& d, AxisId axis) {
+  return std::count_if(d.operations.begin(), d.operations.end(), [&](const Operation& op) { return op.owns(axis); });
 }
+
+bool consumed(const Diagram& d, AxisId axis) { return consumers(d, axis) > 0; }
 
 // Whether chunks of the axis read rows of an input that its neighbours read too.
 bool overlaps(const Diagram& d, AxisId axis) {
@@ -33,7 +36,8 @@ bool weaved_over_all(const Diagram& d, AxisId axis) {
 
 // The streamable axis that most arrays carry, grouped ones left out; ties: the first declared. Axes that an operation
 // consumes come first: streaming another one fuses nothing, it only cuts outputs into chunks. Axes that read shifted
-// rows come last among them: their chunks overlap.
+// rows come last among them, since their chunks overlap, unless two operations consume one: then what lies between
+// these is never held whole (scores of a sliding window).
 std::optional<AxisId> preferred_stream(const Diagram& d, const std::vector<AxisRole>& roles) {
   std::optional<AxisId> best;
   std::tuple<bool, bool, std::ptrdiff_t> most{false, false, 0};
@@ -41,7 +45,8 @@ std::optional<AxisId> preferred_stream(const Diagram& d, const std::vector<AxisR
     const auto axis = static_cast<AxisId>(i);
     if (roles[i] != AxisRole::whole || d.axes[i].role || !streamability(d, axis).streamable) continue;
     const auto carriers = std::count_if(d.arrays.begin(), d.arrays.end(), [&](const Array& a) { return a.has(axis); });
-    const std::tuple<bool, bool, std::ptrdiff_t> rank{consumed(d, axis), !overlaps(d, axis), carriers};
+    const std::tuple<bool, bool, std::ptrdiff_t> rank{consumed(d, axis), !overlaps(d, axis) || consumers(d, axis) > 1,
+                                                      carriers};
     if (rank > most) {
       best = axis;
       most = rank;

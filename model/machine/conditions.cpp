@@ -47,6 +47,11 @@ CardLoad parse_card_load(std::string_view text, const std::string& where) {
   return {CardLoad::Kind::fraction, fraction};
 }
 
+bool parse_l2(std::string_view text, const std::string& where) {
+  if (text != "cold" && text != "warm") throw Error(where, "is '" + printable(text) + "'", "cold or warm");
+  return text == "cold";
+}
+
 std::string text_of(const CardLoad& load) {
   if (load.kind == CardLoad::Kind::sustained) return "sustained";
   return load.kind == CardLoad::Kind::burst ? "burst" : fmt::format("{}", load.fraction);
@@ -58,6 +63,7 @@ std::string text_of(const CardConditions& conditions) {
                                     std::pair("held", conditions.held)}) {
     if (value) text += fmt::format(", {} {}", name, *value);
   }
+  if (conditions.cold) text += ", l2 cold";
   return text;
 }
 
@@ -86,6 +92,9 @@ Machine under(Machine machine, const CardConditions& conditions, const std::stri
     machine.power.limit->value = power_limit(machine, conditions.load, where).value;
   if (conditions.limit && machine.power.limit) machine.power.limit->value = *conditions.limit;
   if (conditions.held) hold_clock(machine, *conditions.held);
+  // No set is small enough to be there still from the launch before.
+  if (const auto kept = machine.constants.find("l2_working_set"); conditions.cold && kept != machine.constants.end())
+    kept->second.value = 0;
   return machine;
 }
 

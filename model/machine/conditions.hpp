@@ -1,6 +1,7 @@
 #pragma once
-// CardConditions say how a card runs a kernel: sustained, in a burst after idling, or for a fraction of the time, and
-// at which clock the driver holds it. under() gives the machine as it is then. (model/README.md, Time: power)
+// CardConditions say how a card runs a kernel: sustained, in a burst after idling, or for a fraction of the time, at
+// which clock the driver holds it, and whether its caches are cold. under() gives the machine as it is then.
+// (model/README.md, Time: power)
 
 #include <optional>
 #include <string>
@@ -29,10 +30,14 @@ struct CardLoad {
 /// Returns "sustained", "burst" or the fraction, as parse_card_load() reads it.
 [[nodiscard]] std::string text_of(const CardLoad& load);
 
+/// Reads "cold" or "warm"; returns true for cold. Throws Error at `where`.
+[[nodiscard]] bool parse_l2(std::string_view text, const std::string& where);
+
 struct CardConditions {
   CardLoad load;
   std::optional<double> clock;  ///< hertz that the driver is told to hold; none: the maximum
   std::optional<double> limit;  ///< watts that the driver is told to keep; none: the profile's limit
+  bool cold = false;            ///< true if the caches hold nothing of the call before it: another one cleared them
   std::optional<double> held;   ///< hertz that the SMs were read to have beside products; no power limit then applies
   bool operator==(const CardConditions&) const = default;
 };

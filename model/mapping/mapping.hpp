@@ -131,6 +131,24 @@ struct Agent {
   Location location;
 };
 
+/// A kernel's own choice of the number of parts of a streamed axis: the rule of its host code, which stands where the
+/// value of LevelMapping::parts is 0. Slots are the blocks that run at once: `blocks` of each node.
+struct OwnParts {
+  enum class By {
+    waves,  ///< the fewest parts whose waves of blocks are `within` as full as the fullest
+    fill    ///< number of parts that the slots hold
+  };
+  By by = By::waves;
+  std::int64_t blocks = 1;    ///< blocks of a node that the rule counts on
+  double enough = 1;          ///< share of the slots from which on blocks of whole rows are not cut
+  double within = 1;          ///< share of the fullest waves that suffices
+  bool distinct = false;      ///< true if a number that makes no smaller parts than one less is passed over
+  std::int64_t whole_to = 0;  ///< largest number of chunks that is not cut
+  std::int64_t least = 1;     ///< fewest elements of a part
+  std::int64_t most = 0;      ///< most parts; 0: any number
+  Location location;
+};
+
 /// The axes that are grouped or streamed at a level, and their sizes, unless a knob of the axis's name gives them.
 struct LevelMapping {
   std::string level;  ///< "shared", "cluster", "registers"
@@ -139,10 +157,11 @@ struct LevelMapping {
   std::vector<std::pair<std::string, Value>>
       sizes;  ///< size by axis; default: the knob "axis" (lowest staged level), else 1 for a grouped axis
   std::vector<std::pair<std::string, Value>>
-      parts;                   ///< number of whole-chunk parts of the streamed axis, if it is grouped too
-  std::optional<Value> nodes;  ///< blocks of a cluster, adjacent along the one axis of `group`
-  bool rounds_up = false;      ///< true if the last cluster along the axis may have blocks without rows
-  bool backward = false;       ///< true if the loop takes the stream's chunks from last to first
+      parts;                          ///< number of whole-chunk parts of the streamed axis, if it is grouped too
+  std::optional<OwnParts> own_parts;  ///< rule that gives the number if its value is 0
+  std::optional<Value> nodes;         ///< blocks of a cluster, adjacent along the one axis of `group`
+  bool rounds_up = false;             ///< true if the last cluster along the axis may have blocks without rows
+  bool backward = false;              ///< true if the loop takes the stream's chunks from last to first
   Location location;
 };
 

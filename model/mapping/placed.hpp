@@ -150,6 +150,7 @@ struct PlacedDiagram {
   std::optional<AxisId> across;  ///< axis of the mask that is not the streamed one, if chunks are skipped
   std::shared_ptr<const PlacedCombine> combine;  ///< combining, if results have parts
   bool cuts = false;  ///< true if the block's level cuts the streamed axis into `parts`; a single part leaves it whole
+  Count own_parts = 0;  ///< number of parts by the kernel's own rule (LevelMapping::own_parts); 0: a knob gave it
   std::shared_ptr<const void> variant;  ///< alternatives of the mapping that it was made of (Placer's); owns the spans
   std::uint64_t binding = 0;            ///< number of the Placer's problem
   /// The sequences of a packed batch by length. All other fields then describe the launch, sized for the longest

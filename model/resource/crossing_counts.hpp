@@ -206,6 +206,9 @@ class CrossingCounts {
 /// result cross once a block until they meet.
 [[nodiscard]] LevelGroups groups_for(const PlacedDiagram& placed, const LevelGroups& level, const Crossing& crossing);
 
+/// Returns the number of caches of a level that each read the crossing's data: of eight dies with an L2 each, those
+/// that have blocks which share it. 1 at other levels, and for the ideal mapping, whose blocks may lie as is best.
+[[nodiscard]] Count caches_that_read(const PlacedDiagram& placed, const PlacedLevel& level, const Crossing& crossing);
 /// Returns the bytes of all groups of a level, clipped to the array.
 [[nodiscard]] Bytes moved_by(const PlacedDiagram& placed, const PlacedLevel& level, const Crossing& crossing);
 

@@ -85,10 +85,11 @@ LevelTransfer moved_into(const PlacedDiagram& placed, const PlacedLevel& level, 
     if (crossing.into != level.level || has_axis(placed, crossing, none)) continue;
     const LevelGroups own{level, walk}, used = groups_for(placed, own, crossing);
     const CrossingCounts counts(placed, crossing, used);
-    const Count parts = shares_of(placed, level, crossing);
+    const Count parts = shares_of(placed, level, crossing), caches = caches_that_read(placed, level, crossing);
     const Bytes moved(bytes_of(counts.elements(), crossing.type).value / parts);
-    (crossing.store ? sum.store : sum.load) += moved;
-    if (!crossing.store) sum.delivered += Bytes(delivered(placed, crossing, counts, moved * parts).value / parts);
+    (crossing.store ? sum.store : sum.load) += moved * caches;
+    if (!crossing.store)
+      sum.delivered += Bytes(delivered(placed, crossing, counts, moved * parts).value * caches / parts);
     // What crosses once a block crosses once for each of a cluster's.
     const Count times = &used.level != &own.level && !placed.in_parts(crossing) ? placed.cluster : Count(1);
     sum.transfer_per_group += Bytes(bytes_of(counts.per_group() * times, crossing.type).value / parts);
@@ -152,7 +153,8 @@ std::vector<Bytes> moved_by_crossings(const PlacedDiagram& placed) {
     const Crossing& crossing = placed.crossings[i];
     const PlacedLevel* level = placed.find_level(crossing.into);
     if (level != nullptr)
-      out[i] = Bytes(moved_by(placed, *level, crossing).value / shares_of(placed, *level, crossing));
+      out[i] = Bytes(moved_by(placed, *level, crossing).value * caches_that_read(placed, *level, crossing) /
+                     shares_of(placed, *level, crossing));
   }
   return out;
 }

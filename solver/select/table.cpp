@@ -134,7 +134,8 @@ class Table::Facts {
   [[nodiscard]] Count blocks_of(const TileSizes& sizes) {
     Count least = 1;
     for (std::size_t a = 0; a < sizes.extent.size(); ++a) {
-      if (question_.streamed->grouped(static_cast<AxisId>(a)))
+      const auto axis = static_cast<AxisId>(a);
+      if (question_.streamed->grouped(axis) && question_.streamed->stream != axis)
         least *= ceil_div(question_.problem.sizes[a], std::max(sizes.extent[a], Count(1)));
     }
     if (least >= question_.machine->compute_nodes()) return least;

@@ -42,6 +42,11 @@ const std::vector<std::string>& architectures() {
                                                  "multi_query_attention",
                                                  "latent_attention",
                                                  "paged_attention",
+                                                 "latent_attention_absorbed",
+                                                 "sparse_latent_attention",
+                                                 "sink_attention",
+                                                 "int4_cache_attention",
+                                                 "fp8_cache_attention",
                                                  "sliding_window",
                                                  "linear_attention",
                                                  "linear_attention_causal",
@@ -119,6 +124,44 @@ TEST_CASE("architectures: what the new ones tell") {
   CHECK(bytes(*experts) == 8 * (4 * 16 + 2 * (16 * 64 + 2 * 64 * 128 + 16 * 64)));
   // Work of a sliding window is that of w keys a query.
   CHECK(ask("sliding_window", {{"q", 256}, {"w", 32}, {"d", 64}})->work.flops == 2 * 2 * 256 * 32 * 64);
+}
+
+TEST_CASE("diagrams of today: what passes over a level, by hand") {
+  const Session session;
+  const auto bytes = [&](const std::string& name, NamedSizes shape, const char* level, TileText tile) {
+    Ask of;
+    of.algorithm = name, of.gpu = "h200-sxm", of.kernel = "ideal", of.shape = std::move(shape);
+    of.tile = std::move(tile);
+    const auto answer = session.query(of);
+    for (const LevelAnswer& one : answer->levels) {
+      if (one.name == level) return one.transfer;
+    }
+    return std::int64_t{-1};
+  };
+  const auto device = [&](const std::string& name, NamedSizes shape) {
+    return bytes(name, std::move(shape), "l2", {});
+  };
+  // Two key heads of four queries each: Q, O and the sinks once, K and V once a head.
+  CHECK(device("sink_attention", {{"h", 2}, {"g", 4}, {"q", 8}, {"x", 512}, {"d", 64}}) ==
+        2 * 2 * (2 * 4 * 8 * 64) + 4 * 2 * 4 + 2 * 2 * (2 * 512 * 64));
+  CHECK(device("soft_capped_attention", {{"h", 2}, {"g", 4}, {"q", 8}, {"x", 512}, {"d", 64}}) ==
+        2 * 2 * (2 * 4 * 8 * 64) + 2 * 2 * (2 * 512 * 64));
+  // Half a byte a value, and two scales of two bytes for each key of a head.
+  CHECK(device("int4_cache_attention", {{"h", 2}, {"q", 1}, {"x", 512}, {"d", 64}}) ==
+        2 * 2 * (2 * 64) + 2 * (2 * 512 * 64) / 2 + 2 * 2 * (2 * 512));
+  // A byte a value, and two scales of four bytes a head.
+  CHECK(device("fp8_cache_attention", {{"h", 2}, {"q", 1}, {"x", 512}, {"d", 64}}) ==
+        2 * 2 * (2 * 64) + 2 * (2 * 512 * 64) + 2 * 4 * 2);
+  // A query reads its 32 rows of 80 values and their numbers once for all 16 heads.
+  CHECK(device("sparse_latent_attention", {{"h", 16}, {"q", 4}, {"n", 32}, {"t", 4096}, {"c", 64}, {"r", 16}}) ==
+        2 * 16 * 4 * (2 * 64 + 16) + 4 * 32 * (2 * 80 + 4));
+  // Weights of each head once, the latent once.
+  CHECK(device("latent_attention_absorbed",
+               {{"b", 3}, {"h", 16}, {"q", 1}, {"x", 512}, {"c", 64}, {"r", 16}, {"d", 32}}) ==
+        2 * 3 * 16 * (32 + 16 + 32) + 2 * 2 * 16 * 32 * 64 + 2 * 3 * 512 * 80);
+  // A group of 16 queries and a chunk of 32 of 64 keys: 47 rows of K and V, twice.
+  CHECK(bytes("sliding_window", {{"q", 128}, {"x", 192}, {"w", 64}, {"d", 64}}, "shared", {{"q", "16"}, {"w", "32"}}) ==
+        2 * 2 * 128 * 64 + (128 / 16) * 2 * 2 * (2 * (16 + 32 - 1)) * 64);
 }
 
 }  // namespace test_architectures

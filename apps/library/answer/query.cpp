@@ -3,6 +3,7 @@
 #include "apps/library/answer/answering.hpp"
 #include "apps/library/answer/check.hpp"
 #include "apps/library/answer/law_setting.hpp"
+#include "apps/library/answer/own_parts.hpp"
 #include "apps/library/answer/standing.hpp"
 #include "apps/library/question/words.hpp"
 #include "apps/library/rank/compiled.hpp"
@@ -64,6 +65,8 @@ QueryAnswer answer_of(const Request& request, const Layout& layout, const Tile& 
   explain_levels(answer);
   if (!request.abstract()) answer.occupancy = answer_of(placement.plan);
   answer.combine = combine_of(placement.placed, request.abstract() ? Hertz(0) : clock);
+  if (!request.abstract()) answer.own_parts = own_parts_of(layout, placement.placed);
+  if (answer.own_parts) answer.notes.push_back(answer.own_parts->text());
   if (request.abstract()) judge_abstract(request, layout, answer);
   add_optimum(request, layout, placement.placed, answer);
   if (!request.abstract()) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "apps/library/answer/answering.hpp"
+#include "apps/library/answer/own_parts.hpp"
 #include "apps/library/answer/standing.hpp"
 #include "apps/library/question/words.hpp"
 #include "apps/library/rank/cut.hpp"
@@ -25,6 +26,8 @@ void add_best(const Request& request, const Ranking& ranking, SelectAnswer& answ
   answer.work = work_answer(placed);
   answer.levels = levels_of(ranking.layout(), placed, clock, Rereads::counted);
   answer.combine = combine_of(placed, clock);
+  answer.own_parts = own_parts_of(ranking.layout(), placed);
+  if (answer.own_parts) answer.notes.push_back(answer.own_parts->text());
   for (std::string& note : launch_notes(placed)) answer.notes.push_back(std::move(note));
   answer.occupancy = answer_of(plan(placed));
 }

@@ -82,6 +82,7 @@ _OPTIONS: dict[str, tuple[str, Any]] = {
     "lengths": ("--lengths", _lengths), "kernel": ("--kernel", _part), "kernels": ("--kernels", _parts_list),
     "tile": ("--tile", _pairs), "top": ("--top", _text), "iterations": ("--iterations", _text),
     "overhead": ("--overhead", _pairs), "split": ("--split", _text), "load": ("--load", _text), "clock": ("--clock", _text),
+    "l2": ("--l2", _text),
     "time": ("--time", _text), "tflops": ("--tflops", _text), "joules": ("--joules", _text),
     "of": ("--of", _names), "line": ("--line", _names), "power": ("--power", _text), "issue": ("--issue", _text),
 }

@@ -88,6 +88,18 @@ struct Fields<CombineAnswer> {
 };
 
 template <>
+struct Fields<OwnPartsAnswer> {
+  static constexpr const char* about =
+      "The number of parts that a kernel's own rule chooses, beside the fastest number.";
+  static constexpr auto all =
+      std::tuple(Field{"knob", &OwnPartsAnswer::knob, "The knob whose 0 leaves the number to the kernel."},
+                 Field{"parts", &OwnPartsAnswer::parts, "By the kernel's rule."},
+                 Field{"best", &OwnPartsAnswer::best, "The fastest number."},
+                 Field{"best_time", &OwnPartsAnswer::best_time, "Seconds with that number."},
+                 Field{"loss", &OwnPartsAnswer::loss, "Time with the kernel's own number over that, minus 1."});
+};
+
+template <>
 struct Fields<LevelAnswer> {
   static constexpr const char* about = "One memory level below device memory: what it moves (H) and holds (M).";
   static constexpr auto all = std::tuple(

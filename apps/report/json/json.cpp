@@ -94,6 +94,7 @@ Json json_of(const Head& head, std::string_view command) {
   if (head.conditions != CardConditions{}) {
     json["conditions"] = {{"load", text_of(head.conditions.load)}};
     if (head.conditions.clock) json["conditions"]["clock"] = json_of(*head.conditions.clock);
+    if (head.conditions.cold) json["conditions"]["l2"] = "cold";
   }
   json["tile"] = json_of(head.tile);
   return json;
@@ -173,6 +174,7 @@ Json json_of(const QueryAnswer& answer) {
   if (!answer.notes.empty()) json["notes"] = answer.notes;
   if (!answer.launches.empty()) json["launches"] = list_json(answer.launches);
   if (answer.combine) json["combine"] = json_of(*answer.combine);
+  if (answer.own_parts) json["own_parts"] = part_json(*answer.own_parts);
   if (answer.check) json["check"] = check_json(*answer.check);
   if (answer.compiled) json["compiled"] = compiled_json(*answer.compiled);
   return json;
@@ -184,6 +186,7 @@ Json json_of(const SelectAnswer& answer) {
   if (answer.predicted) json["nodes"] = nodes_json(answer.predicted->nodes);
   json["levels"] = json_of(answer.levels);
   if (answer.combine) json["combine"] = json_of(*answer.combine);
+  if (answer.own_parts) json["own_parts"] = part_json(*answer.own_parts);
   add_occupancy(answer.occupancy, json);
   json["alternatives"] = list_json(answer.alternatives);
   json["candidates"] = answer.candidates;

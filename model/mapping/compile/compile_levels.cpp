@@ -130,6 +130,7 @@ void Placer::Compiled::compile_level(LevelId id) {
       if (const auto knob = mapping_->find_knob(level->level + "." + name); knob && position <= block_)
         out.sizes.emplace_back(axis, size_by(*mapping_, *knob));
       if (!level->parts.empty()) out.parts = number(level->parts.front().second);
+      if (level->own_parts) out.own_parts = &*level->own_parts;
       continue;
     }
     if (position == block_ && lists(mapping_->padded, name)) {  // held whole, with zeros behind it

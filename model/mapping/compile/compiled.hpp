@@ -63,6 +63,7 @@ struct CompiledLevel {
                                                    ///< level: the block's)
   std::optional<Number64> chunk;                   ///< chunk of the streamed axis
   std::optional<Number64> parts;                   ///< number of parts into which it is cut, in whole chunks
+  const OwnParts* own_parts = nullptr;             ///< rule for the number 0; nullptr: none
   Number64 nodes;
   AxisId along = 0;
   bool rounds_up = false;  ///< the last cluster along it may have blocks without rows
@@ -134,6 +135,8 @@ class Placer::Compiled {
   Compiled(const Streamed& streamed, const Mapping& mapping, const Machine& machine, const Problem& problem);
   void place(const Tile& tile, PlacedDiagram& into) const;
   void place_alternatives(const Tile& tile, PlacedDiagram& into) const;
+  /// Returns the tile with the number of parts that was chosen for a launch.
+  [[nodiscard]] Tile with_parts(const Tile& tile, Count parts) const;
   void rebind(const Problem& problem);
   /// Returns true if guards over sizes give the same answers for that problem as for this one.
   [[nodiscard]] bool is_of_one_kind(const Problem& problem) const;
@@ -194,6 +197,7 @@ class Placer::Compiled {
   void place_levels(const Tile& tile, PlacedDiagram& into) const;
   void place_chunks(const Tile& tile, PlacedDiagram& into) const;
   void place_level(std::size_t position, const Tile& tile, PlacedDiagram& into) const;
+  void cut_stream(const CompiledLevel& c, const Tile& tile, PlacedLevel& level, PlacedDiagram& into) const;
   void place_cluster(const Tile& tile, PlacedDiagram& into) const;
   void place_agents(const Tile& tile, PlacedDiagram& into) const;
   void place_agent(const CompiledAgent& c, const Tile& tile, const PlacedLevel& block, PlacedAgent& agent) const;

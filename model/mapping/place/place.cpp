@@ -3,6 +3,7 @@
 
 #include "model/diagram/reindex.hpp"
 #include "model/mapping/compile/compiled.hpp"
+#include "model/mapping/own_parts.hpp"
 #include "model/mapping/table_rows.hpp"
 
 namespace napkin {
@@ -32,13 +33,24 @@ void Placer::Compiled::place_level(std::size_t position, const Tile& tile, Place
     extent = mapping_->exact_groups ? std::min(number.of(tile), size) : number.of(tile);
     level.groups_of[at(axis)] = ceil_div(size, extent);
   }
-  if (const CompiledLevel& c = levels_[position]; c.parts) {
-    const Count size = problem_->sizes[at(stream_)], parts = c.parts->of(tile);
-    const Count extent = round_up(ceil_div(size, parts), c.chunk ? c.chunk->of(tile) : Count(1));
-    level.extent[at(stream_)] = parts == Count(1) ? size : extent;
-    level.groups_of[at(stream_)] = ceil_div(size, level.extent[at(stream_)]);
-  }
+  if (const CompiledLevel& c = levels_[position]; c.parts) cut_stream(c, tile, level, into);
   level.groups = product(level.groups_of);
+}
+
+// Parts are whole chunks. Where the tile leaves their number to the kernel, its rule counts the blocks of whole rows.
+void Placer::Compiled::cut_stream(const CompiledLevel& c, const Tile& tile, PlacedLevel& level,
+                                  PlacedDiagram& into) const {
+  const Count size = problem_->sizes[at(stream_)], chunk = c.chunk ? c.chunk->of(tile) : Count(1);
+  Count parts = c.parts->of(tile);
+  into.own_parts = 0;
+  if (c.own_parts != nullptr && parts == Count(0)) {
+    level.groups_of[at(stream_)] = 1;
+    parts = own_parts(*c.own_parts, {product(level.groups_of), machine_->compute_nodes(), size, chunk});
+    into.own_parts = parts;
+  }
+  const Count extent = round_up(ceil_div(size, std::max(parts, Count(1))), chunk);
+  level.extent[at(stream_)] = parts == Count(1) ? size : extent;
+  level.groups_of[at(stream_)] = ceil_div(size, level.extent[at(stream_)]);
 }
 
 // A cluster is `nodes` blocks side by side: together they are one larger group. Blocks without rows that make the last

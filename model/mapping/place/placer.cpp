@@ -58,9 +58,17 @@ void Placer::place(const Tile& tile, PlacedDiagram& into) const {
     PackedPart& part = into.packed[i];
     part.problem = parts_[i].problem;
     part.blank = parts_[i].blank;
-    parts_[i].compiled->place(tile, part.placed);
+    // Every sequence is cut into as many parts as the launch is: the kernel's rule sees the whole batch.
+    parts_[i].compiled->place(compiled_->with_parts(tile, into.own_parts), part.placed);
   }
 }
+
+Tile Placer::Compiled::with_parts(const Tile& tile, Count parts) const {
+  Tile out = tile;
+  if (parts > Count(0)) out.values[at(levels_[at(block_)].parts->knob)] = parts.get();
+  return out;
+}
+
 void Placer::place_alternatives(const Tile& tile, PlacedDiagram& into) const {
   compiled_->place_alternatives(tile, into);
 }

@@ -6,12 +6,15 @@
 #include "model/base/file.hpp"
 #include "model/base/library.hpp"
 #include "model/base/yaml.hpp"
+#include "model/base/yaml_overlay.hpp"
 #include "model/mapping/read/read.hpp"
 
 namespace napkin {
 namespace {
 
 constexpr std::string_view folder = "kernels/";
+constexpr int most_extensions = 8;
+constexpr const char* identity[] = {"name", "from", "to", "when"};  // of items that one mapping takes over from another
 
 // The stem of an embedded mapping's path, empty for any other file: a mapping is found by name without parsing any. (a
 // unit test holds name = stem)
@@ -37,10 +40,69 @@ mapping_text::TableFile built_in_table(const std::string& name) {
   return {};
 }
 
+/// Returns the keys and places above a node in its document: 0 of the document, 2 of `agents.consumer`.
+int depth_of(const yaml::Node& node) {
+  const std::string path = node.path();
+  return static_cast<int>(std::count(path.begin(), path.end(), '.') + std::count(path.begin(), path.end(), '[')) +
+         (path.empty() ? 0 : 1);
+}
+
+/// Returns true for values that a mapping takes over or replaces in one piece. Sections are joined entry by entry, an
+/// agent, a level or an operation key by key, relations, edges and work item by item.
+bool is_whole(const yaml::Node& node) {
+  const std::string path = node.path(), section = path.substr(0, path.find('.'));
+  const int depth = depth_of(node);
+  if (node.is_sequence())
+    return path != "edges" && path != "relations" &&
+           !(section == "operations" && depth == 3 && path.ends_with(".work"));
+  if (depth < 2) return path == "combine";
+  return depth > 2 || (section != "agents" && section != "levels" && section != "operations");
+}
+
+bool are_equal(const yaml::Node* a, const yaml::Node* b) {
+  if (a == nullptr || b == nullptr || a->kind() != b->kind()) return a == b;
+  if (a->is_scalar()) return a->text() == b->text();
+  if (a->is_sequence())
+    return std::equal(a->items().begin(), a->items().end(), b->items().begin(), b->items().end(),
+                      [](const yaml::Node& x, const yaml::Node& y) { return are_equal(&x, &y); });
+  if (!a->is_map() || a->entries().size() != b->entries().size()) return false;
+  return std::all_of(a->entries().begin(), a->entries().end(),
+                     [&](const auto& entry) { return are_equal(&entry.second, b->find(entry.first)); });
+}
+
+/// Returns true for items of one name, or edges between the same two ends, under the same condition.
+bool is_same(const yaml::Node& below, const yaml::Node& above) {
+  if (!below.is_map() || !above.is_map()) return false;
+  return std::all_of(std::begin(identity), std::end(identity),
+                     [&](const char* key) { return are_equal(below.find(key), above.find(key)); });
+}
+
+/// Lays a mapping over the one that it extends, if it extends one: `find` returns the document of that name.
+template <class Find>
+yaml::Document extended(yaml::Document own, const Find& find, int depth = 0) {
+  const yaml::Node* base = own.root().is_map() ? own.root().find("extends") : nullptr;
+  if (base == nullptr) return own;
+  if (depth == most_extensions) base->fail("extends itself, or more than 8 others", "a mapping that extends none");
+  yaml::Document below = extended(find(*base), find, depth + 1);
+  return yaml::Overlay(is_whole, is_same, {}).joined(std::move(below), std::move(own));
+}
+
+/// Returns the document of a built-in mapping.
+yaml::Document built_in(const yaml::Node& name) {
+  for (const EmbeddedFile& file : embedded_files()) {
+    if (mapping_name(file.path) == name.text()) return yaml::embedded(file);
+  }
+  name.fail("unknown kernel '" + name.text() + "'", one_of(name.text(), builtin_mappings()));
+}
+
 }  // namespace
 
 Mapping parse_mapping(std::string_view text, const std::string& file) {
-  const yaml::Document document = yaml::parse(text, file);
+  const std::string folder_of_it = file.substr(0, file.rfind('/') + 1);
+  const yaml::Document document = extended(yaml::parse(text, file), [&](const yaml::Node& name) {
+    const std::string path = folder_of_it + name.text() + std::string(yaml_suffix);
+    return is_file(path) && path != file ? yaml::parse(yaml::read_file(path), path) : built_in(name);
+  });
   return mapping_text::Reader::read(document.root(), file, [&](const std::string& name) {
     const std::string path = file.substr(0, file.rfind('/') + 1) + name;
     return is_file(path) ? mapping_text::TableFile{path, yaml::read_file(path)} : built_in_table(name);
@@ -55,7 +117,7 @@ Mapping load_mapping(const std::string& name_or_path, const std::string& where) 
   }
   for (const EmbeddedFile& file : embedded_files()) {
     if (name_or_path.empty() || mapping_name(file.path) != name_or_path) continue;
-    const yaml::Document document = yaml::embedded(file);
+    const yaml::Document document = extended(yaml::embedded(file), built_in);
     return mapping_text::Reader::read(document.root(), std::string(file.path), built_in_table);
   }
   throw Error(where, "unknown kernel '" + name_or_path + "'",

@@ -21,9 +21,9 @@ bool lists_sizes_of(const Mapping& mapping, const std::string& axis) {
 }  // namespace
 
 Mapping Reader::read(const yaml::Node& document, const std::string& file, const FindTable& find_table) {
-  document.allow({"mapping", "about",    "algorithm",     "runs_on",    "source", "proposed",  "dtypes", "masks",
-                  "sizes",   "packs",    "emit",          "launches",   "knobs",  "relations", "agents", "levels",
-                  "arrays",  "barriers", "section_bytes", "operations", "edges",  "combine"});
+  document.allow({"mapping", "extends", "about",    "algorithm",     "runs_on",    "source", "proposed",  "dtypes",
+                  "masks",   "sizes",   "packs",    "emit",          "launches",   "knobs",  "relations", "agents",
+                  "levels",  "arrays",  "barriers", "section_bytes", "operations", "edges",  "combine"});
   Mapping mapping;
   mapping.file = file;
   mapping.name = document.at("mapping").text();
@@ -179,12 +179,12 @@ std::vector<Value> Reader::product(const yaml::Node& node) {
   return out;
 }
 
-std::vector<std::pair<std::string, Value>> Reader::axis_values(const yaml::Node* node) {
+std::vector<std::pair<std::string, Value>> Reader::axis_values(const yaml::Node* node, std::int64_t least) {
   std::vector<std::pair<std::string, Value>> out;
   if (node == nullptr) return out;
   for (const auto& [name, entry] : node->entries()) {
     m_.references.push_back({Reference::Kind::axis, name, entry.key_location(), node->path()});
-    out.emplace_back(name, value(entry, 1));
+    out.emplace_back(name, value(entry, least));
   }
   return out;
 }

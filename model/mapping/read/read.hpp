@@ -31,6 +31,7 @@ class Reader {
   void relations(const yaml::Node& node);
   void agents(const yaml::Node& node);
   void levels(const yaml::Node& node);
+  [[nodiscard]] OwnParts own_parts(const yaml::Node& node, const LevelMapping& level) const;
   void variables(const yaml::Node& node);
   void operations(const yaml::Node& node);
   void edges(const yaml::Node& node);
@@ -58,7 +59,7 @@ class Reader {
   [[nodiscard]] Value table_value(const yaml::Node& node);
   [[nodiscard]] std::shared_ptr<const RegisterTable> table(const yaml::Node& name);
   [[nodiscard]] std::vector<Value> product(const yaml::Node& node);
-  [[nodiscard]] std::vector<std::pair<std::string, Value>> axis_values(const yaml::Node* node);
+  [[nodiscard]] std::vector<std::pair<std::string, Value>> axis_values(const yaml::Node* node, std::int64_t least = 1);
   [[nodiscard]] std::vector<std::string> axes(const yaml::Node* node);
   [[nodiscard]] std::string type(const yaml::Node& node) const;
   void refer(Reference::Kind kind, const std::string& name, const yaml::Node& node);

@@ -14,7 +14,7 @@ std::vector<std::int64_t> Reader::domain(const yaml::Node& node, std::int64_t le
   std::vector<std::int64_t> out;
   if (node.is_map()) {
     node.allow({"from", "to", "step"});
-    const std::int64_t from = node.at("from").integer(1, most), to = node.at("to").integer(1, most);
+    const std::int64_t from = node.at("from").integer(least, most), to = node.at("to").integer(least, most);
     const std::int64_t step = node.at("step").integer(-most, most);
     if (step == 0 || (to - from) / step < 0)
       node.at("step").fail("never reaches 'to'", "a step from 'from' towards 'to'");

@@ -126,9 +126,34 @@ void Reader::agents(const yaml::Node& node) {
   }
 }
 
+OwnParts Reader::own_parts(const yaml::Node& node, const LevelMapping& level) const {
+  node.allow({"by", "blocks", "enough", "within", "distinct", "whole_to", "least", "most"});
+  const bool counts = !level.parts.empty() && level.parts.front().second.kind == Value::Kind::knob;
+  if (!counts) node.fail("no knob counts parts that a rule could choose", "parts: {x: num_splits}");
+  const Knob& knob = m_.knobs[static_cast<std::size_t>(level.parts.front().second.knob)];
+  if (std::find(knob.domain.begin(), knob.domain.end(), 0) == knob.domain.end())
+    node.fail("'" + knob.name + "' has no 0, which leaves the number to this rule", "0 in its domain");
+  OwnParts out;
+  out.location = node.location();
+  out.by = node.at("by").choice({"waves", "fill"}) == "waves" ? OwnParts::By::waves : OwnParts::By::fill;
+  const auto share = [&](const char* key, double& into) {
+    const yaml::Node* n = node.find(key);
+    if (n != nullptr && (n->number() <= 0 || n->number() > 1)) n->fail("not a share", "a number above 0, at most 1");
+    if (n != nullptr) into = n->number();
+  };
+  share("enough", out.enough);
+  share("within", out.within);
+  if (const auto* n = node.find("distinct")) out.distinct = n->boolean();
+  if (const auto* n = node.find("blocks")) out.blocks = n->integer(1, most_count);
+  if (const auto* n = node.find("whole_to")) out.whole_to = n->integer(1, most_count);
+  if (const auto* n = node.find("least")) out.least = n->integer(1, most_count);
+  if (const auto* n = node.find("most")) out.most = n->integer(1, most_count);
+  return out;
+}
+
 void Reader::levels(const yaml::Node& node) {
   for (const auto& [name, entry] : node.entries()) {
-    entry.allow({"group", "stream", "walk", "sizes", "parts", "nodes", "rounds_up"});
+    entry.allow({"group", "stream", "walk", "sizes", "parts", "own_parts", "nodes", "rounds_up"});
     LevelMapping level;
     level.level = name;
     level.location = entry.key_location();
@@ -140,11 +165,12 @@ void Reader::levels(const yaml::Node& node) {
       level.backward = n->choice({"forward", "backward"}) == "backward";
     }
     level.sizes = axis_values(entry.find("sizes"));
-    level.parts = axis_values(entry.find("parts"));
+    level.parts = axis_values(entry.find("parts"), entry.find("own_parts") != nullptr ? 0 : 1);
     for (const auto& [axis, number] : level.parts) {
       if (!lists(level.stream, axis) || !lists(level.group, axis))
         entry.at("parts").fail("axis '" + axis + "' is not both grouped and streamed here", "such an axis");
     }
+    if (const auto* n = entry.find("own_parts")) level.own_parts = own_parts(*n, level);
     if (const auto* n = entry.find("nodes")) {
       level.nodes = value(*n, 1);
       if (level.group.size() != 1) n->fail("'nodes' stand along exactly one axis of 'group'", "group: [q]");

@@ -97,7 +97,8 @@ TEST_CASE("what tells the architectures apart") {
   };
   for (const char* name : {"retention", "differential_attention", "sigmoid_attention", "alibi_attention",
                            "latent_attention", "multi_query_attention", "linear_attention_causal",
-                           "gated_linear_attention", "soft_capped_attention", "cosine_attention"}) {
+                           "gated_linear_attention", "soft_capped_attention", "cosine_attention", "sink_attention",
+                           "int4_cache_attention", "fp8_cache_attention", "latent_attention_absorbed"}) {
     CAPTURE(std::string(name));
     CHECK(stream_of(name) == "x");
   }
@@ -105,6 +106,8 @@ TEST_CASE("what tells the architectures apart") {
   CHECK(stream_of("convolution_1d") == "c");  // chunks of the window would overlap
   CHECK(stream_of("convolution_2d") == "c");
   CHECK(stream_of("paged_attention") == "n");
+  CHECK(stream_of("sparse_latent_attention") == "n");
+  CHECK(stream_of("sliding_window") == "w");  // chunks overlap, but no score is held whole
   CHECK(stream_of("int4_matmul") == "u");
   CHECK(stream_of("rms_norm_matmul") == "k");
   CHECK(stream_of("layer_norm") != "k");  // two passes over a row

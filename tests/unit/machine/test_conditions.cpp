@@ -37,6 +37,18 @@ TEST_CASE("a fraction's limit lies between the sustained and the burst limit, an
   }
 }
 
+TEST_CASE("cold caches keep nothing of the call before") {
+  CHECK(parse_l2("cold", "--l2"));
+  CHECK_FALSE(parse_l2("warm", "--l2"));
+  CHECK_THROWS_WITH_AS((void)parse_l2("hot", "--l2"), "--l2: is 'hot': cold or warm", Error);
+  const Machine warm = load_machine("h100-sxm", "--gpu");
+  CardConditions conditions;
+  conditions.cold = true;
+  CHECK(warm.constant_or("l2_working_set", 0) > 0);
+  CHECK(under(warm, conditions).constant_or("l2_working_set", 1) == 0);
+  CHECK(text_of(conditions) != text_of(CardConditions{}));  // kept machines and answers are found by it
+}
+
 TEST_CASE("a machine whose burst was not measured says so") {
   const Machine machine = load_machine("a100-sxm-80", "--gpu");
   CHECK(limit_of(machine, CardLoad::Kind::sustained) == machine.power.limit->value);
@@ -45,12 +57,12 @@ TEST_CASE("a machine whose burst was not measured says so") {
 
 TEST_CASE("the driver holds a clock up to the maximum, and every clock of the machine falls to it") {
   const Machine machine = load_machine("h200-sxm", "--gpu");
-  const Machine held = under(machine, {{}, 1.2e9, {}, {}});
+  const Machine held = under(machine, {{}, 1.2e9, {}, false, {}});
   CHECK(held.clocks.maximum->value == 1.2e9);
   CHECK(held.clocks.tensor->value == 1.2e9);
   CHECK(held.constant("clock_beside_tensor") < machine.constant("clock_beside_tensor"));
   CHECK(held.power.limit->value == machine.power.limit->value);
-  CHECK_THROWS_WITH_AS((void)under(machine, {{}, 2.5e9, {}, {}}), doctest::Contains("above the maximum"), Error);
+  CHECK_THROWS_WITH_AS((void)under(machine, {{}, 2.5e9, {}, false, {}}), doctest::Contains("above the maximum"), Error);
   CHECK(under(machine, {}).power.limit->value == machine.power.limit->value);
 }
 

@@ -223,6 +223,17 @@ struct CombineAnswer {
   std::optional<double> time;  ///< seconds that waiting adds to the prediction of a wave; none: latencies unknown
 };
 
+/// The number of parts that a kernel's own host code cuts an axis into, where the tile leaves it to that
+/// (num_splits=0), beside the number that would be fastest.
+struct OwnPartsAnswer {
+  std::string knob;                        ///< knob whose 0 it is: num_splits
+  std::int64_t parts = 1;                  ///< number that the kernel's rule chooses
+  std::int64_t best = 1;                   ///< fastest number; the kernel's own where none is faster
+  double best_time = 0;                    ///< seconds with the fastest number
+  double loss = 0;                         ///< time with the kernel's own number over the best time, minus 1
+  [[nodiscard]] std::string text() const;  ///< returns a note: which number, and what the best one would gain
+};
+
 /// The resources of a block: the compiler's numbers, or the plan's.
 struct BlockAnswer {
   std::int64_t registers_per_thread = 0;  ///< registers of a thread at launch
@@ -269,6 +280,7 @@ struct QueryAnswer {
   std::optional<OccupancyAnswer> occupancy;     ///< resources of a block; none also if the algorithm does not fit a
                                                 ///< single launch
   std::optional<CombineAnswer> combine;         ///< cost of combining, if results have parts
+  std::optional<OwnPartsAnswer> own_parts;      ///< parts by the kernel's own rule, if the tile leaves them to it
   std::optional<CheckAnswer> check;             ///< check, if asked for
   std::optional<CompiledAnswer> compiled;       ///< compiled kernel, if asked for
   std::vector<std::string> notes;               ///< remarks on the question: a knob outside its domain
@@ -298,6 +310,7 @@ struct SelectAnswer {
   std::optional<PredictedAnswer> predicted;
   std::vector<LevelAnswer> levels;
   std::optional<CombineAnswer> combine;
+  std::optional<OwnPartsAnswer> own_parts;  ///< parts by the kernel's own rule, if the tile leaves them to it
   OccupancyAnswer occupancy;
   std::vector<AlternativeAnswer> alternatives;  ///< runners-up of other sizes, best first
   std::int64_t candidates = 0;

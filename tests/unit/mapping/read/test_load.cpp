@@ -381,4 +381,56 @@ TEST_CASE("a mapping's file has its name") {
   for (const std::string& name : builtin_mappings()) CHECK(load_mapping(name, "--kernel").name == name);
 }
 
+namespace {
+
+/// Writes a mapping and what it extends into a folder of their own, and reads the first.
+Mapping extending(const std::string& own) {
+  const auto folder = std::filesystem::temp_directory_path() / "napkin_extends";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "small.yaml") << good;
+  std::ofstream(folder / "own.yaml") << own;
+  return load_mapping((folder / "own.yaml").string(), "");
+}
+
+}  // namespace
+
+TEST_CASE("a mapping that extends another one says what differs") {
+  const Mapping base = parse_mapping(good, "small.yaml");
+  const Mapping own = extending(
+      "mapping: own\nextends: small\nalgorithm: matmul\n"
+      "knobs:\n  stages: {unit: copies, domain: [3]}\n  depth: {unit: rounds, domain: [1]}\n"
+      "relations:\n  - {name: even, when: {out: staged}, left: [a], equal: [64]}\n  - {name: odd, left: [b], equal: "
+      "[32]}\n"
+      "agents:\n  warp: {row_step: 16}\n"
+      "operations:\n  C:\n    work:\n      - {name: idle, unit: alu, per: [a, c], count: 3}\n      - {name: more, "
+      "unit: alu, per: [a]}\n"
+      "edges:\n  - {from: C.idle, to: store C}\n  - {from: C, to: load A, tokens: stages}\n");
+  check(own, load_diagram("matmul"));
+  CHECK(own.name == "own");
+  CHECK(own.runs_on == base.runs_on);
+  REQUIRE(own.knobs.size() == base.knobs.size() + 1);  // in their place, new ones last
+  CHECK(own.knobs[3].domain == std::vector<std::int64_t>{3});
+  CHECK(own.knobs[5].name == "depth");
+  REQUIRE(own.relations.size() == 2);
+  CHECK(own.relations[0].kind == Relation::Kind::equal);
+  CHECK(own.agents[0].count.size() == 2);  // as it was
+  CHECK(own.agents[0].row_step.literal == 16);
+  REQUIRE(own.operations[0].work.size() == 2);
+  CHECK(own.operations[0].work[0].count == 3);
+  CHECK(own.operations[0].unit == "tensor");
+  CHECK(own.edges.size() == base.edges.size() + 1);
+  CHECK(own.variables.size() == base.variables.size());
+}
+
+TEST_CASE("mistakes of a mapping that extends another one are named where they stand") {
+  const auto refused = [](const std::string& rest) {
+    return test::refusal_of([&] { (void)extending("mapping: own\nextends: " + rest); });
+  };
+  CHECK(refused("smal\nalgorithm: matmul\n").find("own.yaml:2:10: extends: unknown kernel 'smal'") !=
+        std::string::npos);
+  CHECK(refused("own\nalgorithm: matmul\n").find("unknown kernel 'own'") != std::string::npos);
+  CHECK(refused("small\nalgorithm: matmul\nknobs:\n  a: {unit: rows, domain: []}\n")
+            .find("knobs.a.domain: an empty domain") != std::string::npos);
+}
+
 }  // namespace test_load

@@ -1,0 +1,21 @@
+#pragma once
+// own_parts says into how many parts a kernel's own host code cuts a streamed axis: FlashAttention-3's num_splits for 8
+// blocks on 132 SMs.
+
+#include "model/base/count.hpp"
+#include "model/mapping/mapping.hpp"
+
+namespace napkin {
+
+/// The facts that a rule of parts reads.
+struct RowsToCut {
+  Count blocks;  ///< blocks of whole rows: a part each
+  Count nodes;   ///< nodes of the machine that run blocks
+  Count size;    ///< elements of the axis
+  Count chunk;   ///< elements of a block's iteration
+};
+
+/// Returns the number of parts that the rule chooses; 1: the axis stays whole.
+[[nodiscard]] Count own_parts(const OwnParts& rule, const RowsToCut& rows);
+
+}  // namespace napkin
