@@ -308,10 +308,10 @@ void bind_answers(nb::module_& module) {
   bind_prediction(module);
   bind_checks(module);
   bind_optimum(module);
-  for (const char* part :
-       {"ViolationAnswer", "WorkAnswer", "FormulaAnswer", "CombineAnswer", "OwnPartsAnswer", "BlockAnswer", "OccupancyAnswer",
-        "LevelAnswer", "Band", "StandingAnswer", "PredictedAnswer", "AlternativeAnswer", "LaunchAnswer", "CountsAnswer",
-        "CheckAnswer", "CompiledAnswer", "OptimumAnswer", "OptimumTerm", "OptimumInteger"})
+  for (const char* part : {"ViolationAnswer", "WorkAnswer", "FormulaAnswer", "CombineAnswer", "OwnPartsAnswer",
+                           "BlockAnswer", "OccupancyAnswer", "LevelAnswer", "Band", "StandingAnswer", "PredictedAnswer",
+                           "AlternativeAnswer", "LaunchAnswer", "CountsAnswer", "CheckAnswer", "CompiledAnswer",
+                           "OptimumAnswer", "OptimumTerm", "OptimumInteger"})
     show_part(module.attr(part));
   bind_query(module);
   bind_select(module);

@@ -48,7 +48,7 @@ CardLoad parse_card_load(std::string_view text, const std::string& where) {
 }
 
 bool parse_l2(std::string_view text, const std::string& where) {
-  if (text != "cold" && text != "warm") throw Error(where, "is '" + printable(text) + "'", "cold or warm");
+  if (text != "cold" && text != "warm") throw Error(where, "is '" + printable(text) + "'", "warm or cold");
   return text == "cold";
 }
 

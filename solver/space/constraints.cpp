@@ -123,9 +123,6 @@ void add_packing(std::vector<TileRule>& rules, const Streamed& streamed, const M
   }
 }
 
-namespace {
-
-/// Returns true if the problem meets the guard: its mask, and the sizes of axes held whole.
 bool is_meant(const Guard& guard, const Mapping& mapping, const Diagram& diagram, const Problem& problem) {
   const auto& masks = guard.masks;
   if (!masks.empty() && std::find(masks.begin(), masks.end(), problem.mask.kind) == masks.end()) return false;
@@ -134,8 +131,6 @@ bool is_meant(const Guard& guard, const Mapping& mapping, const Diagram& diagram
     return std::find(term.second.begin(), term.second.end(), size) != term.second.end();
   });
 }
-
-}  // namespace
 
 void add_relations(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping,
                    const Problem& problem) {

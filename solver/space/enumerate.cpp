@@ -5,6 +5,7 @@
 
 #include "solver/space/granularity.hpp"
 #include "solver/space/knobs.hpp"
+#include "solver/space/rule_terms.hpp"
 
 namespace napkin {
 namespace {
@@ -44,6 +45,16 @@ std::int64_t padded(const Question& question, AxisId axis) {
   return size.get();
 }
 
+/// Returns true if a relation leaves the knob one value at this problem: the kernel has no tile of another size.
+bool is_pinned(const Question& question, KnobId knob) {
+  const auto& all = question.mapping->relations;
+  return std::any_of(all.begin(), all.end(), [&](const Relation& one) {
+    return one.kind == Relation::Kind::equal && one.when.all.empty() && one.left.size() == 1 && one.right.size() == 1 &&
+           one.left.front().knob == knob && one.right.front().kind == Value::Kind::literal &&
+           is_meant(one.when, *question.mapping, question.streamed->diagram, question.problem);
+  });
+}
+
 /// Cuts the axis's domain to useful sizes. `of_kind` cuts none by length, since packed axes alone count.
 void cut_axis(const Question& question, const LevelMapping& block, const std::string& axis, bool of_kind,
               Space& space) {
@@ -56,7 +67,7 @@ void cut_axis(const Question& question, const LevelMapping& block, const std::st
     case 0: break;
     case 1: cut(domain, size); break;
     default:
-      if (!of_kind) cut(domain, covering(domain, padded(question, *id)));
+      if (!of_kind && !is_pinned(question, value->knob)) cut(domain, covering(domain, padded(question, *id)));
   }
 }
 

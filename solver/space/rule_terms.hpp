@@ -60,6 +60,9 @@ class Resolver {
   mutable bool lengths_ = false;
 };
 
+/// Returns true if the problem meets the guard: its mask, and the sizes of axes held whole.
+[[nodiscard]] bool is_meant(const Guard& guard, const Mapping& mapping, const Diagram& diagram, const Problem& problem);
+
 [[nodiscard]] Count product(const std::vector<Term>& terms, const Tile& tile);
 /// Returns the alternative whose guard the tile meets; 1 if it meets none.
 [[nodiscard]] Count chosen(const Guarded<Term>& alternatives, const Tile& tile);

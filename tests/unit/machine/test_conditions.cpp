@@ -40,7 +40,7 @@ TEST_CASE("a fraction's limit lies between the sustained and the burst limit, an
 TEST_CASE("cold caches keep nothing of the call before") {
   CHECK(parse_l2("cold", "--l2"));
   CHECK_FALSE(parse_l2("warm", "--l2"));
-  CHECK_THROWS_WITH_AS((void)parse_l2("hot", "--l2"), "--l2: is 'hot': cold or warm", Error);
+  CHECK_THROWS_WITH_AS((void)parse_l2("hot", "--l2"), "--l2: is 'hot': warm or cold", Error);
   const Machine warm = load_machine("h100-sxm", "--gpu");
   CardConditions conditions;
   conditions.cold = true;

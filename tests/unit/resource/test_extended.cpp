@@ -1,0 +1,63 @@
+// Built-in mappings that extend another one, and the one of latent attention: what is new stands in its place, bytes by
+// hand.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "model/resource/resources.hpp"
+#include "tests/unit/mapping/mapped.hpp"
+
+namespace test_extended {
+
+namespace {
+
+using namespace napkin;
+using testing::Mapped;
+
+std::vector<std::string> outputs_of(const Mapping& mapping) {
+  std::vector<std::string> out;
+  for (const OperationMapping& op : mapping.operations) out.push_back(op.output);
+  return out;
+}
+
+LevelTransfer into(const PlacedDiagram& placed, const char* level) {
+  const auto all = transfers(placed);
+  const LevelId id = placed.machine->level(level);
+  return *std::find_if(all.begin(), all.end(), [&](const LevelTransfer& one) { return one.level == id; });
+}
+
+}  // namespace
+
+TEST_CASE("capped scores are one operation more, between scores and softmax, and move no byte more") {
+  const testing::Given shape{{"h", 4}, {"q", 1024}, {"x", 1024}, {"d", 128}};
+  for (const std::string base : {"flash_attention_2", "flash_attention_3"}) {
+    CAPTURE(base);
+    const std::string gpu = base == "flash_attention_2" ? "a100-sxm-80" : "h100-sxm";
+    const Mapped plain("attention", base, gpu, shape), capped("soft_capped_attention", base + "_softcap", gpu, shape);
+    CHECK(outputs_of(plain.mapping) == std::vector<std::string>{"S", "P", "O"});
+    CHECK(outputs_of(capped.mapping) == std::vector<std::string>{"S", "T", "P", "O"});
+    const testing::Text tile{{"q", "128"}, {"x", "64"}};
+    const PlacedDiagram a = plain.place(tile), b = capped.place(tile);
+    for (const char* level : {"l2", "shared"}) {
+      CHECK(into(a, level).load.value == into(b, level).load.value);
+      CHECK(into(a, level).store.value == into(b, level).store.value);
+    }
+    REQUIRE(b.operations.size() == 4);
+    REQUIRE(b.operations[1].work.size() == 2);
+    for (const PlacedWork& work : b.operations[1].work) CHECK(work.amount == 128 * 64);  // once a score
+  }
+}
+
+TEST_CASE("FlashMLA reads a latent once for 64 heads, as keys and as values") {
+  const Mapped m("latent_attention", "flash_mla", "h100-sxm", {{"b", 3}, {"h", 128}, {"q", 1}, {"x", 1024}});
+  const PlacedDiagram placed = m.place({{"num_splits", "1"}});
+  CHECK(placed.blocks == Count(3 * 2));
+  const std::int64_t block = 64 * 576 + 1024 * 576;  // queries; latent and rotary key
+  CHECK(into(placed, "shared").load.value == Count(2 * 3 * 2 * block));
+  CHECK(into(placed, "l2").load.value == Count(2 * (3 * 128 * 576 + 3 * 1024 * 576)));
+}
+
+}  // namespace test_extended
