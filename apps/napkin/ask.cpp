@@ -78,13 +78,21 @@ std::vector<Option> condition_options() {
       {"--load", "L",
        "how long the card runs it: sustained (default; launch behind launch), burst (some tens of milliseconds behind "
        "a rest), or the fraction of the time, such as 0.3"},
-      {"--clock", "GHZ", "the clock that the driver is told to hold; default: the maximum"}};
+      {"--clock", "GHZ", "the clock that the driver is told to hold; default: the maximum"},
+      {"--l2", "STATE", "the L2 before each launch: warm (default; launch behind launch) or cold"}};
+}
+
+bool is_cold(const std::string& state, const char* option) {
+  if (state == "cold") return true;
+  if (state != "warm") throw Error(option, in_quotes(state) + " is no state of the L2", "warm or cold");
+  return false;
 }
 
 CardConditions conditions_of(const Arguments& arguments) {
   CardConditions conditions;
   if (const auto load = arguments.find("--load")) conditions.load = parse_card_load(*load, "--load");
   if (const auto clock = arguments.find("--clock")) conditions.clock = 1e9 * parse_positive(*clock, "--clock", "GHZ");
+  if (const auto l2 = arguments.find("--l2")) conditions.cold_l2 = is_cold(*l2, "--l2");
   return conditions;
 }
 

@@ -24,9 +24,11 @@ namespace napkin::cli {
 [[nodiscard]] Option split_option();
 /// Describes --shape, --dtype, --causal and --window.
 [[nodiscard]] std::vector<Option> problem_options();
-/// Describes --load and --clock.
+/// Describes --load, --clock and --l2.
 [[nodiscard]] std::vector<Option> condition_options();
 [[nodiscard]] CardConditions conditions_of(const Arguments& arguments);
+/// Reads a state of the L2, "warm" or "cold". Throws Error at the option.
+[[nodiscard]] bool is_cold(const std::string& state, const char* option);
 
 /// Makes the question of these arguments, without the options that the command does not have.
 [[nodiscard]] Ask ask_of(const Arguments& arguments);

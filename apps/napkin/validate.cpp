@@ -45,10 +45,7 @@ double real(const Arguments& arguments, std::string_view option, double least, d
 }
 
 L2State l2_of(const Arguments& arguments) {
-  const std::string text = arguments.find("--l2").value_or("warm");
-  if (text == "warm") return L2State::warm;
-  if (text == "cold") return L2State::cold;
-  throw Error("--l2", in_quotes(text) + " is no state of the L2", "warm or cold");
+  return is_cold(arguments.find("--l2").value_or("warm"), "--l2") ? L2State::cold : L2State::warm;
 }
 
 std::vector<Ask> asks_of(const Arguments& arguments) {

@@ -58,6 +58,7 @@ std::string text_of(const CardConditions& conditions) {
                                     std::pair("held", conditions.held)}) {
     if (value) text += fmt::format(", {} {}", name, *value);
   }
+  if (conditions.cold_l2) text += ", L2 cold";
   return text;
 }
 
@@ -86,6 +87,7 @@ Machine under(Machine machine, const CardConditions& conditions, const std::stri
     machine.power.limit->value = power_limit(machine, conditions.load, where).value;
   if (conditions.limit && machine.power.limit) machine.power.limit->value = *conditions.limit;
   if (conditions.held) hold_clock(machine, *conditions.held);
+  if (conditions.cold_l2) machine.constants.erase("l2_working_set");  // nothing is still there from the launch before
   return machine;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-// CardConditions say how a card runs a kernel: sustained, in a burst after idling, or for a fraction of the time, and
-// at which clock the driver holds it. under() gives the machine as it is then. (model/README.md, Time: power)
+// CardConditions say how a card runs a kernel: sustained, in a burst after idling, or for a fraction of the time, at
+// which clock the driver holds it, and whether its L2 is cold. under() gives the machine as it is then.
+// (model/README.md, Time: power)
 
 #include <optional>
 #include <string>
@@ -34,6 +35,8 @@ struct CardConditions {
   std::optional<double> clock;  ///< hertz that the driver is told to hold; none: the maximum
   std::optional<double> limit;  ///< watts that the driver is told to keep; none: the profile's limit
   std::optional<double> held;   ///< hertz that the SMs were read to have beside products; no power limit then applies
+  bool cold_l2 =
+      false;  ///< true if other data fill the L2 before each launch; else a launch finds what fits of its own
   bool operator==(const CardConditions&) const = default;
 };
 

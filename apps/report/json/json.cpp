@@ -94,6 +94,7 @@ Json json_of(const Head& head, std::string_view command) {
   if (head.conditions != CardConditions{}) {
     json["conditions"] = {{"load", text_of(head.conditions.load)}};
     if (head.conditions.clock) json["conditions"]["clock"] = json_of(*head.conditions.clock);
+    if (head.conditions.cold_l2) json["conditions"]["l2"] = "cold";
   }
   json["tile"] = json_of(head.tile);
   return json;

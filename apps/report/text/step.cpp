@@ -138,6 +138,7 @@ Json json_of(const StepAnswer& answer) {
   if (answer.conditions != CardConditions{}) {
     json["conditions"] = {{"load", napkin::text_of(answer.conditions.load)}};
     if (answer.conditions.clock) json["conditions"]["clock"] = json_of(*answer.conditions.clock);
+    if (answer.conditions.cold_l2) json["conditions"]["l2"] = "cold";
     if (answer.conditions.limit) json["conditions"]["limit"] = json_of(*answer.conditions.limit);
   }
   json["found"] = answer.found;

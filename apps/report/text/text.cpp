@@ -47,6 +47,7 @@ std::string load_line(const Head& head, const PredictedAnswer& predicted) {
   };
   std::string text = name(conditions.load);
   if (conditions.clock) text += ", the clock held at " + clock_text(*conditions.clock);
+  if (conditions.cold_l2) text += ", the L2 cold";
   if (differs)
     text += fmt::format("; {} {} at {}", name(other->load), time_text(other->time), clock_text(other->clock));
   return text;

@@ -6,11 +6,11 @@
 namespace napkin {
 
 double DeviceTime::seconds(double busy, double clock) const {
-  const double wave = clocks / clock, rest = rest_clocks / clock;
-  const bool binds = (waves > 0 && busy * share > wave) || busy * rest_share > rest;
-  if (!binds) return busy;
-  const double last = rest_share > 0 ? std::max(busy * rest_share, rest) : 0;
-  return waves * std::max(busy * share, wave) + last + exposed / clock;
+  const auto wave = [&](double part, double alone) { return std::max(busy * part, alone / clock); };
+  const double all = waves > 0 ? waves * wave(share, clocks) : 0;
+  const double rest = wave(rest_share, rest_clocks);
+  const double bound = rest > 0 ? busy * rest_share / rest : 0;
+  return all + rest + (ends + bound * bound * bound * last) / clock;
 }
 
 DeviceTime device_time(const LaunchShape& shape, const LaunchClocks& clocks, const Period& period, BlockOrder order,
@@ -20,17 +20,17 @@ DeviceTime device_time(const LaunchShape& shape, const LaunchClocks& clocks, con
   const Schedule& who = shape.who;
   const bool even = order == BlockOrder::even;
   const double alone = (even ? who.iterations : who.longest) * period.clocks;
-  // Behind the last chunk comes a whole iteration, before the first one's bytes everything that precedes them.
-  out.exposed = std::max(clocks.longest - alone + period.clocks - first_chunk, 0.0);
+  out.ends = std::max(clocks.longest - alone, 0.0);
+  out.last = std::max(period.clocks - first_chunk, -out.ends);
   if (shape.unequal || even || who.total_blocks <= 0) return out;
   const auto of_wave = [&](double blocks) { return shape.mean * std::max(period.clocks, blocks * period.pipe.clocks); };
   const double slots = who.nodes * resident;
-  out.waves = std::floor(who.total_blocks / slots);
+  out.waves = std::ceil(who.total_blocks / slots) - 1;
   out.share = slots / who.total_blocks;
   out.clocks = of_wave(resident);
   const double rest = who.total_blocks - out.waves * slots;
   out.rest_share = rest / who.total_blocks;
-  out.rest_clocks = rest > 0 ? of_wave(std::ceil(rest / who.nodes)) : 0;
+  out.rest_clocks = of_wave(std::ceil(rest / who.nodes));
   return out;
 }
 

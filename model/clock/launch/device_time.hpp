@@ -9,15 +9,15 @@ namespace napkin {
 
 /// The shares of a launch's bytes that its waves of blocks bring, and the clocks that a wave takes if memory is fast.
 struct DeviceTime {
-  double waves = 0;          ///< waves in which every node has all its blocks
-  double share = 0;          ///< share of the bytes that such a wave brings
-  double clocks = 0;         ///< clocks of such a wave's iterations
-  double rest_share = 1;     ///< share of the last wave's blocks
-  double rest_clocks = 0;    ///< clocks of its iterations
-  double exposed = 0;        ///< clocks beside them in which no bytes come
+  double waves = 0;        ///< waves before the last, in which every node has all its blocks
+  double share = 0;        ///< share of the bytes that such a wave brings
+  double clocks = 0;       ///< clocks of such a wave's iterations if memory is fast
+  double rest_share = 1;   ///< share of the last wave's blocks
+  double rest_clocks = 0;  ///< clocks of its iterations if memory is fast
+  double ends = 0;         ///< clocks beside the iterations in which no bytes come
+  double last = 0;         ///< clocks more if the last wave waits for memory: of the work on its last chunk
 
-  /// Returns the launch's seconds at a clock if its bytes keep device memory busy for `busy` seconds; `busy` if memory
-  /// is faster than the blocks in every wave.
+  /// Returns the launch's seconds at a clock if its bytes keep device memory busy for `busy` seconds.
   [[nodiscard]] double seconds(double busy, double clock) const;
 };
 
