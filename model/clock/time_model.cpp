@@ -93,6 +93,7 @@ TimeModel::TimeModel(const PlacedDiagram& placed, ByClock wanted)
       device(device_pipe(placed, clock.frequency)),
       exchange(exchange_pipe(placed)),
       compulsory(compulsory_bytes(placed)),
+      from_device(comes_from_device(*placed.machine, *placed.streamed, *placed.problem)),
       nodes(std::max(real(placed.machine->compute_nodes()), 1.0)),
       rates(energy_rates(placed)),
       power(power_law(*placed.machine)),
@@ -106,19 +107,25 @@ SharedSeconds TimeModel::shared_seconds(const PlacedDiagram& placed, const Timin
   const bool one = into_block.pipe == nullptr;
   SharedSeconds out;
   out.into_block = into_block.seconds(bytes);
-  out.device = device.seconds(one ? std::max(bytes, compulsory) : compulsory + parts_in_memory(placed));
+  const double rows = by_graph && from_device ? bytes_beside_rows(placed) : 0;
+  out.device = device.seconds(one ? std::max(bytes, compulsory) : compulsory + parts_in_memory(placed) + rows);
   if (exchange == nullptr) return out;
   const double rate = bytes_per_second(*placed.machine, *exchange, clock.frequency, placed.cluster);
   if (rate > 0) out.exchange = t.load.part_bytes * t.who.total_blocks / rate;
   return out;
 }
 
+/// Returns the clocks of a block's first copies from the L2 while all nodes copy.
+double TimeModel::first_chunk(const Timing& t) const {
+  const SharedPipe& into = into_block.pipe != nullptr ? into_block : device;
+  const double rate = into.rate / clock.frequency.value / nodes;
+  return rate > 0 ? (t.load.once_bytes + t.load.loop_bytes) / rate : 0;
+}
+
 /// Returns the clocks at the ends of the busiest node's blocks that no work hides. (comment at the top of the file)
 double TimeModel::exposed_clocks(const Timing& t, Count blocks_per_node) const {
   const SharedPipe& into = into_block.pipe != nullptr ? into_block : device;
-  const double rate = into.rate / clock.frequency.value / nodes;
-  double fill = into.latency() + ramp(t.load);
-  if (rate > 0) fill += (t.load.once_bytes + t.load.loop_bytes) / rate;
+  const double fill = into.latency() + ramp(t.load) + first_chunk(t);
   return waves_of(t.who, blocks_per_node) * fill + (into_block.pipe != nullptr ? device.latency() : 0);
 }
 
@@ -142,7 +149,7 @@ Timing TimeModel::at(const PlacedDiagram& placed, Count blocks_per_node, Timing 
   t.clock = wanted;
   t.fullest = {};
   t.fullest.with("", t.cycles / wanted.value);  // named where it is explained
-  t.fullest.with(device.name(), t.shared.device);
+  t.fullest.with(device.name(), device_seconds(t, t.shared.device));
   if (exchange != nullptr) t.fullest.with(exchange->name, t.shared.exchange);
   t.seconds = t.fullest.seconds;
   synchronise(placed, blocks_per_node, t);
@@ -160,7 +167,7 @@ Timing TimeModel::of(const PlacedDiagram& placed, Count blocks_per_node, const E
 
 bool TimeModel::may_bind(const Timing& t) const {
   const double all = t.load.loop_bytes * t.who.total_iterations + t.load.once_bytes * t.who.total_blocks;
-  return device.seconds(std::max(all, compulsory)) > t.fullest.seconds;
+  return device_seconds(t, device.seconds(std::max(all, compulsory))) > t.fullest.seconds;
 }
 
 void TimeModel::read_again(const PlacedDiagram& placed, double bytes, Timing& t) const {
@@ -171,7 +178,7 @@ void TimeModel::read_again(const PlacedDiagram& placed, double bytes, Timing& t)
     t.energy->device += (bytes - counted) * rates.device;
     hold_clock(t);
   }
-  t.fullest.with(device.name(), t.shared.device);
+  t.fullest.with(device.name(), device_seconds(t, t.shared.device));
   t.seconds += t.fullest.seconds - before;
 }
 
@@ -212,7 +219,7 @@ void TimeModel::roofline_time(Count blocks_per_node, Timing& t) const {
 /// Converts the cycles to seconds at the clock that the card holds with that energy.
 void TimeModel::hold_clock(Timing& t) const {
   if (t.energy) {
-    const HeldClock held = held_clock(power, *t.energy, t.cycles, Seconds(t.shared.device));
+    const HeldClock held = held_clock(power, *t.energy, t.cycles, Seconds(device_seconds(t, t.shared.device)));
     t.clock = held.clock;
     t.power = held.power;
   }
@@ -234,9 +241,11 @@ void TimeModel::event_clock(const PlacedDiagram& placed, Count blocks_per_node, 
   t.clock = clock.frequency;
   t.cycles = cycles;
   t.meeting = meeting_of_cluster(placed);
+  if (from_device)
+    t.device = device_time(known.shape, known.clocks, period, block_order(placed), resident, first_chunk(t));
   if (rates.known) t.energy = energy_of(placed, known.energy, rates, known.shape, known.device_bytes);
   hold_clock(t);
-  t.fullest.with(device.name(), t.shared.device);
+  t.fullest.with(device.name(), device_seconds(t, t.shared.device));
   if (exchange != nullptr) t.fullest.with(exchange->name, t.shared.exchange);
   t.seconds = t.fullest.seconds;
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "model/clock/launch/device_time.hpp"
 #include "model/clock/power/power.hpp"
 #include "model/clock/prediction.hpp"
 #include "model/clock/roofline/assumed_clock.hpp"
@@ -42,6 +43,7 @@ struct Timing {
   double cycles = 0;   // clocks by the event graph
   double meeting = 0;  // clocks behind the last block's end, until its cluster may leave
   std::optional<Energy> energy = {};
+  DeviceTime device = {};  // waves of the launch, if the event graph is known
 };
 
 /// The results of a tile's event graph, and of its launch at a question's lengths.
@@ -70,6 +72,10 @@ struct TimeModel {
   /// Adds re-reads if they cost more than 0.1 % of the time; smaller ones are only bounded, since a count takes longer
   /// than the rest of a prediction. The seconds are infinite if `known` may simulate no further launch.
   void notice_rereads(const PlacedDiagram& placed, Count blocks_per_node, Timing& timing, KnownRereads& known) const;
+  /// Returns the launch's seconds if its bytes keep device memory busy for so many.
+  [[nodiscard]] double device_seconds(const Timing& timing, double busy) const {
+    return timing.device.seconds(busy, timing.clock.value);
+  }
   /// Returns true if device memory could be the slowest pipe, were all loads to come from it.
   [[nodiscard]] bool may_bind(const Timing& timing) const;
   /// Returns the timing at that clock, whatever the power, with its re-reads.
@@ -85,6 +91,7 @@ struct TimeModel {
   SharedPipe into_block, device;   // into_block is empty if both are the same pipe
   const Pipe* exchange = nullptr;  // pipe between the blocks of a cluster
   double compulsory = 0;           // bytes
+  bool from_device = false;        // true if the L2 does not keep them from launch to launch
   double nodes = 1;
   EnergyRates rates;
   PowerLaw power;
@@ -98,6 +105,7 @@ struct TimeModel {
   void event_clock(const PlacedDiagram& placed, Count blocks_per_node, const KnownLaunch& known, Timing& timing) const;
   [[nodiscard]] Fullest fullest_of(const BlockLoad& load, const Schedule& who, const SharedSeconds& shared) const;
   [[nodiscard]] SharedSeconds shared_seconds(const PlacedDiagram& placed, const Timing& timing) const;
+  [[nodiscard]] double first_chunk(const Timing& timing) const;
   [[nodiscard]] double exposed_clocks(const Timing& timing, Count blocks_per_node) const;
 };
 

@@ -34,6 +34,7 @@ constexpr std::array constants_known = {
     Constant{"tma_box_beside", clocks,
              "added to tma_box beside each warpgroup beyond the first, to tma_ask in proportion"},
     Constant{"tma_box_warps", warps, "of a scheduler, beside which tma_box was measured, the asking one included"},
+    Constant{"device_row", bytes, "that a row of a chunk takes beyond its own on device memory's pipe, if it is a part of its array's row"},
     Constant{"device_wait_share", ratio,
              "of the time that device memory's first byte takes longer, the part that a copy waits in step"},
     Constant{"tma_row_outside", clocks, "of the copy engine, for a row of a box beyond the array, filled with zeros"},

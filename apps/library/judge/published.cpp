@@ -108,6 +108,7 @@ CardConditions conditions_of(const PublishedQuestion& question, const Machine& m
   conditions.clock = question.clock;
   conditions.limit = question.power;
   conditions.held = question.held;
+  conditions.cold = question.cold_l2;
   return conditions;
 }
 
@@ -220,6 +221,7 @@ void set_condition(PublishedQuestion& question) {
     if (!one.match(*question.row)) continue;
     question.clock = one.clock, question.power = one.power, question.held = one.held;
     question.host = one.host.value_or(0), question.one_by_one = one.one_by_one, question.burst = one.burst;
+    question.cold_l2 = one.cold_l2;
     return;
   }
 }

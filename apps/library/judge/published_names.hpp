@@ -50,7 +50,7 @@ struct PublishedNames {
     PublishedMatch match;
     std::optional<double> clock, power, held, host;
     bool one_by_one = false;
-    bool burst = false;
+    bool burst = false, cold_l2 = false;
   };
   std::vector<Condition> conditions;
   std::vector<std::pair<PublishedMatch, std::string>> doubts;

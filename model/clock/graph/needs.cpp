@@ -215,6 +215,7 @@ class NeedsWalk {
       if (level.parent != 0) continue;
       constant("l2_ways");         // a line leaves it when as many bytes as it holds have come since
       constant("l2_partitions");   // one
+      constant("device_row");      // rows in pieces pass as fast as whole ones
       constant("l2_working_set");  // nothing is still there from the launch before
       if (in_step(*placed_.problem)) constant("l2_neighbours");  // each SM's copy comes by itself
     }
