@@ -26,6 +26,7 @@ class Scan {
   /// Makes the parts that the table lacks, once; every other function except `noticed()` calls it first.
   void find_parts();
   [[nodiscard]] const Question& question() const { return question_; }
+  [[nodiscard]] Table& table() const { return *table_; }
   [[nodiscard]] std::uint64_t number() const { return number_; }  ///< returns a number of its own among all scans
   [[nodiscard]] const Space& space() const { return table_->candidates().space(); }
   [[nodiscard]] Selection rank(int top);

@@ -103,25 +103,29 @@ void Table::find_shared(const Question& like, const PlacedDiagram& placed) {
 }
 
 /// The facts, beside the table's kind, that graphs of a size depend on: whether other blocks read what a block copies
-/// (by crossing), whether arrays come from device memory, whether blocks wait for it, and the number of nodes if not
-/// all work.
+/// (by crossing), into how many parts the streamed axis is cut, whether arrays come from device memory, whether blocks
+/// wait for it, and the number of nodes if not all work.
 class Table::Facts {
  public:
   Facts(const Table& table, const Question& question)
       : table_(table),
         question_(question),
         device_((comes_from_device(*question.machine, *question.streamed, question.problem) ? 1U : 0U) |
-                (waits_for_device(*question.machine, *question.streamed, question.problem) ? 2U : 0U)) {}
+                (waits_for_device(*question.machine, *question.streamed, question.problem) ? 2U : 0U)),
+        parts_(cuts_into_parts(*question.mapping)) {}
   [[nodiscard]] std::uint64_t of(const TileSizes& sizes) {
     std::uint64_t facts = 0;
+    if (parts_)
+      facts = static_cast<std::uint64_t>(placed_at(sizes).block().groups_of[at(*question_.streamed->stream)].get());
+    const std::vector<Count>& extent = parts_ ? placed_.block().extent : sizes.extent;
     for (const std::vector<AxisId>& axes : table_.shared_along_) {
-      const bool shared = std::any_of(axes.begin(), axes.end(), [&](AxisId axis) {
-        return question_.problem.sizes[at(axis)] > sizes.extent[at(axis)];
-      });
+      const bool shared = std::any_of(
+          axes.begin(), axes.end(), [&](AxisId axis) { return question_.problem.sizes[at(axis)] > extent[at(axis)]; });
       facts = facts << 1U | (shared ? 1U : 0U);
     }
     facts = facts << 2U | device_;
-    return facts << 16U | static_cast<std::uint64_t>(nodes_at_work(*question_.machine, blocks_of(sizes)).get());
+    const Count blocks = parts_ ? placed_.blocks : blocks_of(sizes);
+    return facts << 16U | static_cast<std::uint64_t>(nodes_at_work(*question_.machine, blocks).get());
   }
   [[nodiscard]] TablePart* find(TileSizes& sizes, std::uint64_t facts) const {
     const auto found =
@@ -137,15 +141,18 @@ class Table::Facts {
       if (question_.streamed->grouped(static_cast<AxisId>(a)))
         least *= ceil_div(question_.problem.sizes[a], std::max(sizes.extent[a], Count(1)));
     }
-    if (least >= question_.machine->compute_nodes()) return least;
+    return least >= question_.machine->compute_nodes() ? least : placed_at(sizes).blocks;
+  }
+  [[nodiscard]] const PlacedDiagram& placed_at(const TileSizes& sizes) {
     if (!placer_) placer_.emplace(*question_.streamed, *question_.mapping, *question_.machine, question_.problem);
     placer_->place(table_.candidates_.space().tile(sizes.rank), placed_);
-    return placed_.blocks;
+    return placed_;
   }
 
   const Table& table_;
   const Question& question_;
   std::uint64_t device_;
+  bool parts_;
   std::optional<Placer> placer_;
   PlacedDiagram placed_;
 };
@@ -267,6 +274,7 @@ std::vector<TablePart*> Table::parts_for(const Question& question, const Allowed
       part.facts = own;
       if (!maker) maker.emplace(*this, question);
       maker->make(part);
+      ++parts_made_;
       known = &sizes.parts.emplace_back(std::move(part));
     }
     out.push_back(known);
@@ -298,6 +306,21 @@ std::optional<Table::Found> Table::find(const Question& question, const Tile& ti
   const auto row =
       std::find_if(part->rows.begin(), part->rows.end(), [&](const TileRow& one) { return one.legal == *legal; });
   return Found{part, &*row};
+}
+
+std::size_t Table::bytes() {
+  const std::lock_guard lock(mutex_);
+  if (bytes_ > 0 && counted_at_ == std::pair(parts_made_, periods_.size())) return bytes_;
+  std::size_t sum = candidates_.bytes() + periods_.bytes() + (sizes_of_.size() + variant_of_.size()) * 4;
+  for (const TileSizes& sizes : sizes_) {
+    sum += sizeof sizes + sizes.extent.size() * sizeof(Count);
+    for (const TablePart& part : sizes.parts) {
+      sum += sizeof part + part.rows.capacity() * sizeof(TileRow) + part.from_row.capacity() * sizeof(part.from_row[0]);
+      sum += part.traits.size() * sizeof(TileTrait) + part.energies.size() * sizeof(BlockEnergy);
+    }
+  }
+  counted_at_ = {parts_made_, periods_.size()};
+  return bytes_ = sum;
 }
 
 const PlacedDiagram& Table::place(const Scan& scan, std::uint32_t legal) {

@@ -7,12 +7,14 @@
 // arrays outgrow the L2. So a table has a part for each size of tiles under each set of facts that a question met, and
 // a question is a scan over the parts of its facts (scan.hpp).
 
+#include <cstddef>
 #include <cstdint>
 #include <list>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "model/clock/run/period.hpp"
@@ -93,6 +95,7 @@ class Table {
   explicit Table(const Question& like);
 
   [[nodiscard]] const Candidates& candidates() const { return candidates_; }
+  [[nodiscard]] std::size_t bytes();  ///< returns the memory that it takes, within a tenth
   /// Returns the part for the question's facts by sizes, making those that are missing; nullptr if lengths rule the
   /// size out. The pointers stay valid.
   [[nodiscard]] std::vector<TablePart*> parts_for(const Question& question, const Allowed& allowed);
@@ -135,6 +138,8 @@ class Table {
                                         ///< allocates nothing
   };
   std::list<Placing> placings_;  ///< placings by element type
+  std::size_t parts_made_ = 0, bytes_ = 0;
+  std::pair<std::size_t, std::size_t> counted_at_;  ///< numbers of parts and of periods when bytes_ was counted
 };
 
 }  // namespace napkin

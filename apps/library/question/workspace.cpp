@@ -14,6 +14,9 @@ std::size_t LeastTransferKey::Hash::operator()(const LeastTransferKey& key) cons
 }
 
 std::shared_ptr<Workspace> make_workspace() { return std::make_shared<Workspace>(); }
+std::shared_ptr<Workspace> make_workspace(std::shared_ptr<TableMemory> memory) {
+  return std::make_shared<Workspace>(std::move(memory));
+}
 
 Prediction Workspace::predicted(const PlacedDiagram& placed, const Plan& plan) {
   constexpr std::size_t most_graphs = 1024;

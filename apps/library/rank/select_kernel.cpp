@@ -17,6 +17,12 @@ Ranking::Ranking(const Layout& layout, Seconds limit)
       selector_(std::make_unique<Selector>(*question_, layout.workspace->tables)),
       selection_(selector_->best(limit)) {}
 
+Ranking::Ranking(const Layout& layout, Selection selection)
+    : layout_(&layout),
+      question_(std::make_unique<const Question>(layout.question())),
+      selector_(std::make_unique<Selector>(*question_, layout.workspace->tables)),
+      selection_(std::move(selection)) {}
+
 Explanation Ranking::explain() const { return selector_->explain(selection_); }
 
 Prediction Ranking::predicted(const Tile& tile) const {

@@ -21,6 +21,8 @@ class Ranking {
  public:
   /// Finds the best tile alone; perhaps none if every tile takes longer than the limit.
   explicit Ranking(const Layout& layout, Seconds limit = Seconds(INFINITY));
+  /// Takes up what rank() found before.
+  Ranking(const Layout& layout, Selection selection);
   /// Ranks the `top` best tiles, and finds the runner-up.
   void rank(int top) { selection_ = selector_->rank(top); }
 

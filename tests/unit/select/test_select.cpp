@@ -17,7 +17,7 @@ using napkin::testing::Case;
 
 namespace {
 
-/// Each made once: tables are found by the places of what a question points to.
+/// Each made once, with tables of its own.
 const Case& attention(std::int64_t d) {
   static std::map<std::int64_t, Case> made;
   const auto found = made.find(d);
@@ -234,23 +234,36 @@ TEST_CASE("questions of one kind share a table, and those of another do not") {
   CHECK(tables.of(question) != first);
 }
 
-TEST_CASE("tables of one shape each are forgotten, so that a process that asks about many shapes stays small") {
+TEST_CASE("tables of several mappings share a memory, in which those used longest ago make room") {
   Case product("matmul_sm90", "h200-sxm", {{"a", 512}, {"b", 512}, {"c", 512}});
   product.restrict("c", {64});
   product.restrict("b", {64});
   product.restrict("stages", {2});
   const Case& heads = attention(128);
-  Tables tables;
-  const auto kept = tables.of(heads.question());
-  std::weak_ptr<Table> first = tables.of(product.question());
-  const Table* before = first.lock().get();
-  CHECK(tables.of(product.question()).get() == before);
-  for (std::int64_t b = 1; b <= 40; ++b) {
+  const auto memory = make_table_memory(std::size_t{24} << 20U);
+  Tables of_heads(memory), of_products(memory);
+  const auto ask = [&](std::int64_t b) {
     product.problem.sizes[1] = 64 * b;
-    CHECK(tables.of(product.question()).get() == tables.of(product.question()).get());
+    const Question question = product.question();
+    (void)select(question, 1, of_products);
+    return std::weak_ptr<Table>(of_products.find(question));
+  };
+  (void)select(heads.question(), 1, of_heads);
+  const std::weak_ptr<Table> first = ask(1);
+  CHECK(first.lock() != nullptr);
+  CHECK(first.lock()->bytes() > std::size_t{1} << 18U);
+  std::weak_ptr<Table> latest;
+  for (std::int64_t b = 2; b <= 100; ++b) {
+    (void)of_heads.find(heads.question());  // used again and again
+    latest = ask(b);
+    CHECK(latest.lock() != nullptr);
   }
   CHECK(first.expired());
-  CHECK(tables.of(heads.question()) == kept);
+  CHECK(of_heads.find(heads.question()) != nullptr);
+  const auto small = make_table_memory(1);  // keeps the table used last, however large
+  Tables alone(small);
+  (void)select(product.question(), 1, alone);
+  CHECK(alone.find(product.question()) != nullptr);
 }
 
 }  // namespace test_select
