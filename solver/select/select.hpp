@@ -85,16 +85,11 @@ class Selector {
   /// the runner-up loses on. Empty if nothing is ranked.
   [[nodiscard]] Explanation explain(const Selection& selection) const;
   [[nodiscard]] Rejections count_rejections() const;
-  /// Predicts a tile that is legal at the question; nothing if the table lacks the tile, or if the roofline ranks.
-  [[nodiscard]] std::optional<Prediction> noticed(const Tile& tile) const;
 
  private:
   Tables& tables_;
   std::unique_ptr<Scan> scan_;
 };
-
-/// Predicts a tile as `Selector::noticed` does, from a table that was made before; nothing without one.
-[[nodiscard]] std::optional<Prediction> noticed(const Question& question, const Tile& tile, Tables& tables);
 
 /// Returns the last constraint, in their order, that kept tiles out, so that nothing fits without more of what it
 /// limits; "" if none did.

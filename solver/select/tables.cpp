@@ -101,7 +101,7 @@ Selector::Selector(const Question& question, Tables& tables) : tables_(tables) {
   const std::shared_ptr<Table> table = tables.of(question);
   try {
     scan_ = std::make_unique<Scan>(table, question);
-    scan_->find_parts();
+    scan_->find_sizes();
   } catch (...) {
     tables.forget(*table);
     throw;
@@ -111,12 +111,6 @@ Selector::~Selector() { tables_.count_bytes(scan_->table()); }
 Selection Selector::rank(int top) const { return scan_->rank(top); }
 Selection Selector::best(Seconds limit) const { return scan_->best(limit.value); }
 Rejections Selector::count_rejections() const { return scan_->count(); }
-std::optional<Prediction> Selector::noticed(const Tile& tile) const { return scan_->noticed(tile); }
-
-std::optional<Prediction> noticed(const Question& question, const Tile& tile, Tables& tables) {
-  std::shared_ptr<Table> table = tables.find(question);
-  return table != nullptr ? Scan(std::move(table), question).noticed(tile) : std::nullopt;
-}
 
 std::string nearest_constraint(const Rejections& rejections) {
   return rejections.rejected.empty() ? std::string() : rejections.rejected.back().first;

@@ -18,8 +18,7 @@ namespace {
 void add_best(const Request& request, const Ranking& ranking, SelectAnswer& answer) {
   const KeptPlacer placer = kept_placer_of(ranking.layout());
   const PlacedDiagram placed = placer->place(ranking.best().tile);
-  answer.predicted =
-      ranking.layout().ideal ? bound_of(placed) : std::optional(answer_of(ranking.predicted(ranking.best().tile)));
+  answer.predicted = ranking.layout().ideal ? bound_of(placed) : std::optional(answer_of(ranking.best().prediction));
   if (answer.predicted) answer.predicted->standing = standing_of(request, ranking.layout(), ranking.best().tile);
   const Hertz clock = answer.predicted ? Hertz(answer.predicted->clock) : clock_of(*request.machine);
   answer.work = work_answer(placed);
@@ -49,16 +48,12 @@ struct Kept {
   [[nodiscard]] Ranking ranking() const { return {*layout, selection}; }
 };
 
-/// Adds the runners-up. Their predictions are made at first read: counting the bytes that the L2 evicts takes as long
-/// as the ranking.
-void add_alternatives(const std::shared_ptr<const Kept>& kept, SelectAnswer& answer) {
-  const std::vector<Ranked>& ranked = kept->selection.ranked;
-  for (std::size_t i = 1; i < ranked.size(); ++i) {
-    const auto predict = [kept, i] {
-      return at_shape([&] { return answer_of(kept->ranking().predicted(kept->selection.ranked[i].tile)); });
-    };
-    answer.alternatives.push_back({values_of(*kept->layout->mapping, ranked[i].tile), Later<PredictedAnswer>(predict)});
-  }
+/// Adds the runners-up.
+void add_alternatives(const Ranking& ranking, SelectAnswer& answer) {
+  const std::vector<Ranked>& ranked = ranking.selection().ranked;
+  for (std::size_t i = 1; i < ranked.size(); ++i)
+    answer.alternatives.push_back(
+        {values_of(*ranking.layout().mapping, ranked[i].tile), answer_of(ranked[i].prediction)});
 }
 
 using Rejected = std::vector<std::pair<std::string, std::int64_t>>;
@@ -146,7 +141,7 @@ SelectAnswer answer_of(const std::shared_ptr<Kept>& kept, const Ranking& ranking
   kept->layout = &ranking.layout();
   kept->selection = ranking.selection();
   add_reasons(kept, answer);
-  add_alternatives(kept, answer);
+  add_alternatives(ranking, answer);
   return answer;
 }
 

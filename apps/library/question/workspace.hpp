@@ -47,7 +47,7 @@ class Workspace {
   Tables tables;  ///< locked by itself
 
   /// Returns the prediction of a run of the tile's graph. Uses the periods of graphs met before.
-  [[nodiscard]] Prediction predicted(const PlacedDiagram& placed, const Plan& plan);
+  [[nodiscard]] Prediction predicted(const PlacedDiagram& placed);
   /// Returns the least transfer that is kept for the key, else what `find` finds.
   template <class Find>
   std::optional<OptimumAnswer::Integer> least_transfer(const LeastTransferKey& key, const Find& find) {

@@ -140,11 +140,20 @@ inline constexpr int few_iterations = 9;   ///< iterations, beside the cut ones:
 /// thread-safe.
 class Periods {
  public:
+  /// A digest of a graph's content, 128 bits, in place of the content, which takes several kilobytes.
+  struct Digest {
+    std::uint64_t high = 0, low = 0;
+    bool operator==(const Digest&) const = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Digest& digest) const { return digest.low; }
+  };
   Periods();
   ~Periods();
   Periods(const Periods&) = delete;
   Periods& operator=(const Periods&) = delete;
 
+  [[nodiscard]] Digest digest_of(const EventGraph& graph) { return digest_of(graph, false); }
   /// Returns the graph's period, not explained unless explained() was called.
   [[nodiscard]] const Period& of(const EventGraph& graph);
   [[nodiscard]] const Period& explained(const EventGraph& graph);
@@ -155,14 +164,6 @@ class Periods {
   [[nodiscard]] const SteadyIteration& steady(const EventGraph& graph);
 
  private:
-  /// A digest of a graph's content, 128 bits, in place of the content, which takes several kilobytes.
-  struct Digest {
-    std::uint64_t high = 0, low = 0;
-    bool operator==(const Digest&) const = default;
-  };
-  struct Hash {
-    std::size_t operator()(const Digest& digest) const { return digest.low; }
-  };
   struct Known {
     Period period;
     bool explained = false;

@@ -179,14 +179,13 @@ TEST_CASE("no run of a block is shorter than what bounds blocks whose runs are n
     Scan scan(table, question);
     REQUIRE_FALSE(scan.rank(5).ranked.empty());
     std::size_t runs = 0;
-    for (const TablePart* part : table->parts_for(question, Allowed(question, table->candidates()))) {
-      if (part == nullptr) continue;
+    for (const TablePart* part : table->parts()) {
       for (const TileRow& row : part->rows) {
-        if (row.period == nullptr) continue;
-        CHECK(row.period->clocks >= rounding * std::max(row.pipe, row.cycle));
-        for (const BlockRuns::Kept& kept : row.period->run->all()) {
+        if (row.graph->period == nullptr) continue;
+        CHECK(row.graph->period->clocks >= rounding * std::max(row.graph->pipe, row.graph->cycle));
+        for (const BlockRuns::Kept& kept : row.graph->period->run->all()) {
           const double shortest = std::min(kept.run.clocks.first, kept.run.clocks.next);
-          for (const Period& bound : {*row.period, TablePart::least_period(row)})
+          for (const Period& bound : {*row.graph->period, TablePart::least_period(row)})
             CHECK(shortest >= block_clocks_at_least(bound, kept.run.iterations, kept.cut.all()) * rounding);
           ++runs;
         }
@@ -235,33 +234,29 @@ TEST_CASE("questions of one kind share a table, and those of another do not") {
 }
 
 TEST_CASE("tables of several mappings share a memory, in which those used longest ago make room") {
-  Case product("matmul_sm90", "h200-sxm", {{"a", 512}, {"b", 512}, {"c", 512}});
+  Case product("matmul_sm90", "h200-sxm", {{"a", 512}, {"b", 512}, {"c", 512}}), heads = attention(128);
   product.restrict("c", {64});
   product.restrict("b", {64});
-  product.restrict("stages", {2});
-  const Case& heads = attention(128);
-  const auto memory = make_table_memory(std::size_t{24} << 20U);
+  for (Case* one : {&product, &heads}) one->restrict("stages", {2});
+  heads.restrict("x", {64});
+  const auto memory = make_table_memory(std::size_t{4} << 20U);
   Tables of_heads(memory), of_products(memory);
-  const auto ask = [&](std::int64_t b) {
-    product.problem.sizes[1] = 64 * b;
-    const Question question = product.question();
-    (void)select(question, 1, of_products);
-    return std::weak_ptr<Table>(of_products.find(question));
+  (void)select(product.question(), 1, of_products);
+  const auto ask = [&](std::int64_t dv) {  // a kind each
+    Question question = heads.question();
+    question.problem.sizes[static_cast<std::size_t>(heads.streamed.diagram.axis("dv"))] = Count(dv);
+    (void)select(question, 1, of_heads);
+    return std::weak_ptr<Table>(of_heads.find(question));
   };
-  (void)select(heads.question(), 1, of_heads);
-  const std::weak_ptr<Table> first = ask(1);
-  CHECK(first.lock() != nullptr);
+  const std::weak_ptr<Table> first = ask(8);
+  REQUIRE(first.lock() != nullptr);
   CHECK(first.lock()->bytes() > std::size_t{1} << 18U);
-  std::weak_ptr<Table> latest;
-  for (std::int64_t b = 2; b <= 100; ++b) {
-    (void)of_heads.find(heads.question());  // used again and again
-    latest = ask(b);
-    CHECK(latest.lock() != nullptr);
+  for (std::int64_t dv = 16; dv <= 256; dv += 8) {
+    CHECK(of_products.find(product.question()) != nullptr);  // used again and again
+    CHECK(ask(dv).lock() != nullptr);
   }
   CHECK(first.expired());
-  CHECK(of_heads.find(heads.question()) != nullptr);
-  const auto small = make_table_memory(1);  // keeps the table used last, however large
-  Tables alone(small);
+  Tables alone(make_table_memory(1));  // keeps the table used last, however large
   (void)select(product.question(), 1, alone);
   CHECK(alone.find(product.question()) != nullptr);
 }
