@@ -17,7 +17,7 @@ namespace napkin {
 /// wait for it, and the number of nodes if not all work.
 class PartMaker {
  public:
-  /// Table and question must outlive it.
+  /// Prepares the maker; table and question must outlive it.
   PartMaker(Table& table, const Question& question);
   /// Finds or makes the part of tiles of one size. The table's mutex must be held.
   [[nodiscard]] TablePart& part_of(std::uint32_t sizes);
@@ -31,9 +31,9 @@ class PartMaker {
 
   Table& table_;
   const Question& question_;
-  Problem problem_;  // as graphs need it
+  Problem problem_;  // result of as_graphs_need()
   Placer placer_;
-  std::optional<Placer> whole_;  // of the question's own problem
+  std::optional<Placer> whole_;  // placer of the question's own problem
   PlacedDiagram placed_, at_question_;
   std::uint64_t device_;
   bool parts_;  // true if blocks cut the streamed axis
