@@ -239,7 +239,7 @@ TEST_CASE("tables of several mappings share a memory, in which those used longes
   product.restrict("b", {64});
   for (Case* one : {&product, &heads}) one->restrict("stages", {2});
   heads.restrict("x", {64});
-  const auto memory = make_table_memory(std::size_t{4} << 20U);
+  const auto memory = make_table_memory(std::size_t{2} << 20U);
   Tables of_heads(memory), of_products(memory);
   (void)select(product.question(), 1, of_products);
   const auto ask = [&](std::int64_t dv) {  // a kind each
