@@ -37,7 +37,7 @@ RankedConfig judged(const Request& request) {
     out.why += (out.why.empty() ? "" : ", ") + violation.constraint;
   out.legal = placement.violations.empty();
   out.outside = !notes_of(*selected.layout).empty();
-  if (out.legal) out.time = selected.layout->workspace->predicted(placement.placed, placement.plan).time.value;
+  if (out.legal) out.time = selected.layout->workspace->predicted(placement.placed).time.value;
   return out;
 }
 

@@ -15,7 +15,6 @@ namespace napkin {
 class KnownRereads;
 class Periods;
 struct EventGraph;
-struct Period;
 
 struct PipeUse {
   std::string name;  ///< "tensor", "special", "fp32", "alu", "conversion", "issue", "shared_port", "l2", "device"
@@ -54,19 +53,21 @@ struct Prediction {
 /// (graph/needs.hpp). Else the roofline gives a bound.
 [[nodiscard]] bool has_event_graph(const PlacedDiagram& placed);
 
+/// The method of a prediction.
+enum class ByClock { graph, roofline };
+
+/// The choices of a prediction, and results that it shares with others.
+struct PredictOptions {
+  Periods* periods = nullptr;                 ///< periods of known graphs
+  KnownRereads* rereads = nullptr;            ///< known re-reads of a question's tiles
+  ByClock by = ByClock::graph;                ///< roofline: even if the placement has an event graph
+  const EventGraph* graph = nullptr;          ///< a changed graph of the placement, whose vector work takes longer, say
+  std::optional<Count> blocks_per_node = {};  ///< resident blocks, if not as many as fit
+};
+
 /// Predicts the time of a call by the event graph, or else by the roofline (the fullest pipe's busy time, with wave
 /// quantisation). Adds device memory's re-reads if they cost more than 0.1 %. Throws nothing for a legal placement.
-[[nodiscard]] Prediction predict(const PlacedDiagram& placed, const Plan& plan);
-/// Predicts with the periods of known graphs, and with the known re-reads of a question's tiles.
-[[nodiscard]] Prediction predict(const PlacedDiagram& placed, const Plan& plan, Periods& periods);
-[[nodiscard]] Prediction predict(const PlacedDiagram& placed, const Plan& plan, Periods& periods, KnownRereads& known);
-/// Predicts by the roofline, even if the placement has an event graph.
-[[nodiscard]] Prediction predict_by_roofline(const PlacedDiagram& placed, const Plan& plan);
-[[nodiscard]] Prediction predict_by_roofline(const PlacedDiagram& placed, const Plan& plan, KnownRereads& known);
-
-/// Predicts by a changed graph of the placement, such as one whose vector work is supposed to take longer.
-[[nodiscard]] Prediction predict_of_graph(const PlacedDiagram& placed, const Plan& plan, const EventGraph& graph,
-                                          const Period& period);
+[[nodiscard]] Prediction predict(const PlacedDiagram& placed, const PredictOptions& options = {});
 
 /// Returns the least time of the algorithm under any mapping: contractions at the fastest instruction's rate and
 /// highest clock, inputs and outputs once over device memory's pipe. Nothing if the profile knows neither rate.

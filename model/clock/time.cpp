@@ -8,6 +8,7 @@
 #include "model/mapping/compile/ways.hpp"
 #include "model/mapping/knobs.hpp"
 #include "model/mapping/read/load.hpp"
+#include "model/resource/plan.hpp"
 #include "model/resource/reuse.hpp"
 
 namespace napkin {
@@ -47,13 +48,6 @@ std::string_view clock_source(const PlacedDiagram& placed, const Timing& t, cons
   return maximum && highest.value < maximum->value ? "highest beside the matrix units" : "maximum clock";
 }
 
-/// Makes the prediction of a timing, with device memory's re-reads.
-Prediction of_timing(const PlacedDiagram& placed, const Plan& plan, const TimeModel& model, Timing t,
-                     const Period* period, KnownRereads& known) {
-  model.notice_rereads(placed, plan.blocks_per_sm, t, known);
-  return model.explained(placed, t, period);
-}
-
 }  // namespace
 
 Prediction TimeModel::explained(const PlacedDiagram& placed, const Timing& t, const Period* period) const {
@@ -83,39 +77,25 @@ Prediction TimeModel::explained(const PlacedDiagram& placed, const Timing& t, co
   return out;
 }
 
-Prediction predict(const PlacedDiagram& placed, const Plan& plan) {
-  Periods periods;
-  return predict(placed, plan, periods);
-}
-
-Prediction predict(const PlacedDiagram& placed, const Plan& plan, Periods& periods) {
-  KnownRereads known;
-  return predict(placed, plan, periods, known);
-}
-
-Prediction predict(const PlacedDiagram& placed, const Plan& plan, Periods& periods, KnownRereads& known) {
-  if (!has_event_graph(placed)) return predict_by_roofline(placed, plan, known);
-  const EventGraph graph = event_graph(placed);
+Prediction predict(const PlacedDiagram& placed, const PredictOptions& options) {
+  Periods own_periods;
+  KnownRereads own_rereads;
+  Periods& periods = options.periods != nullptr ? *options.periods : own_periods;
+  KnownRereads& rereads = options.rereads != nullptr ? *options.rereads : own_rereads;
+  const Count blocks = options.blocks_per_node ? *options.blocks_per_node : occupancy(placed).blocks;
+  const bool by_graph = options.graph != nullptr || (options.by == ByClock::graph && has_event_graph(placed));
+  const TimeModel model(placed, by_graph ? ByClock::graph : ByClock::roofline);
+  if (!by_graph) {
+    Timing timing = model.of(placed, blocks);
+    model.notice_rereads(placed, blocks, timing, rereads);
+    return model.explained(placed, timing, nullptr);
+  }
+  const EventGraph own_graph = options.graph != nullptr ? EventGraph{} : event_graph(placed);
+  const EventGraph& graph = options.graph != nullptr ? *options.graph : own_graph;
   const Period& period = periods.explained(graph);
-  const TimeModel model(placed, ByClock::graph);
-  return of_timing(placed, plan, model, model.of(placed, plan.blocks_per_sm, graph, period), &period, known);
-}
-
-Prediction predict_of_graph(const PlacedDiagram& placed, const Plan& plan, const EventGraph& graph,
-                            const Period& period) {
-  KnownRereads known;
-  const TimeModel model(placed, ByClock::graph);
-  return of_timing(placed, plan, model, model.of(placed, plan.blocks_per_sm, graph, period), &period, known);
-}
-
-Prediction predict_by_roofline(const PlacedDiagram& placed, const Plan& plan) {
-  KnownRereads known;
-  return predict_by_roofline(placed, plan, known);
-}
-
-Prediction predict_by_roofline(const PlacedDiagram& placed, const Plan& plan, KnownRereads& known) {
-  const TimeModel model(placed, ByClock::roofline);
-  return of_timing(placed, plan, model, model.of(placed, plan.blocks_per_sm), nullptr, known);
+  Timing timing = model.of(placed, blocks, graph, period);
+  model.notice_rereads(placed, blocks, timing, rereads);
+  return model.explained(placed, timing, &period);
 }
 
 }  // namespace napkin

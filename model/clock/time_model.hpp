@@ -55,9 +55,6 @@ struct KnownLaunch {
   double device_bytes;  ///< result of device_bytes_in_order()
 };
 
-/// The method of a prediction.
-enum class ByClock { graph, roofline };
-
 /// The time model of a problem and a mapping's variant, which is a choice of its alternatives.
 struct TimeModel {
   /// Prepares predictions. `wanted` may be the graph only if has_event_graph(placed), which the caller has checked.

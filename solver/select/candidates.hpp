@@ -52,6 +52,10 @@ class Candidates {
 
   /// Counts for a question whose fixed knobs are all length knobs (Allowed::can_count).
   [[nodiscard]] Rejections count(const Allowed& allowed) const;
+  [[nodiscard]] std::size_t bytes() const {
+    return legal_.capacity() * sizeof legal_[0] + misfits_.capacity() * sizeof misfits_[0] +
+           cells_.capacity() * sizeof cells_[0] + counts_.capacity() * sizeof counts_[0];
+  }
 
  private:
   /// Tiles under one verdict: index of a rule (tile rules, then plan rules), or one more: legal.

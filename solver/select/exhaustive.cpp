@@ -49,8 +49,8 @@ Exhausted select_exhaustively(const Question& question, Periods* shared) {
   Exhausted out;
   KnownRereads known;
   each_legal(question, [&](std::int64_t, const PlacedDiagram& placed, const Plan& needs) {
-    const Prediction prediction =
-        by_graph ? predict(placed, needs, periods, known) : predict_by_roofline(placed, needs, known);
+    const ByClock by = by_graph ? ByClock::graph : ByClock::roofline;
+    const Prediction prediction = predict(placed, {&periods, &known, by, nullptr, needs.blocks_per_sm});
     const TimeModel model(placed, ByClock::roofline);
     const Seconds tie = is_ranked_by_time(*question.mapping) ? prediction.time
                                                              : model.with_launch(model.of(placed, needs.blocks_per_sm));

@@ -24,9 +24,9 @@ DType cost_type(const Question& question) {
 
 }  // namespace
 
-bool serves_one_shape(const Mapping& mapping) {
-  return mapping.exact_groups || std::any_of(mapping.levels.begin(), mapping.levels.end(),
-                                             [](const LevelMapping& level) { return !level.parts.empty(); });
+bool cuts_into_parts(const Mapping& mapping) {
+  return std::any_of(mapping.levels.begin(), mapping.levels.end(),
+                     [](const LevelMapping& level) { return !level.parts.empty(); });
 }
 
 std::string kind_of(const Question& question) {
@@ -38,7 +38,7 @@ std::string kind_of(const Question& question) {
   const bool equal = std::adjacent_find(sequences.begin(), sequences.end(), std::not_equal_to<>()) == sequences.end();
   key.put(static_cast<std::int32_t>(sequences.empty() ? 0 : equal ? 1 : 2));
   for (std::size_t a = 0; a < problem.sizes.size(); ++a) {
-    const bool divided = is_divided(*question.streamed, static_cast<AxisId>(a)) && !serves_one_shape(*question.mapping);
+    const bool divided = is_divided(*question.streamed, static_cast<AxisId>(a)) && !question.mapping->exact_groups;
     key.put(divided ? std::int64_t{-1} : problem.sizes[a].get());
   }
   const Space space = space_of_kind(question);

@@ -12,8 +12,7 @@ namespace napkin {
 /// mask, sizes that no block divides, and domains that differ from the mapping's.
 [[nodiscard]] std::string kind_of(const Question& question);
 
-/// Returns true if a tile's extents follow from the question's lengths (an axis cut into so many parts), so that a
-/// table serves a single shape.
-[[nodiscard]] bool serves_one_shape(const Mapping& mapping);
+/// Returns true if blocks cut the streamed axis into so many parts, whose extents follow from the question's lengths.
+[[nodiscard]] bool cuts_into_parts(const Mapping& mapping);
 
 }  // namespace napkin

@@ -46,7 +46,7 @@ bool closer(const Candidates::Misfit& a, const Candidates::Misfit& b) {
 }  // namespace
 
 std::optional<Scan::Larger> Scan::next_larger(const Tile& tile, KnobId knob) {
-  find_parts();
+  find_sizes();
   const std::lock_guard lock(table_->mutex_);
   const Candidates& all = table_->candidates_;
   std::vector<std::int64_t> values = allowed_->space().domains[at(knob)];
@@ -57,7 +57,7 @@ std::optional<Scan::Larger> Scan::next_larger(const Tile& tile, KnobId knob) {
     Larger out{knob, value, {}, true, {}, {}};
     Common common(space());
     for (std::size_t i = 0; i < all.legal().size(); ++i) {
-      const bool lengths = parts_[table_->sizes_of_[i]] != nullptr;
+      const bool lengths = fits_[table_->sizes_of_[i]];
       if (lengths && has_value(all.legal()[i]) && allowed_->is_as_fixed(all.legal()[i])) common.add(all.legal()[i]);
     }
     if (!common.any()) {

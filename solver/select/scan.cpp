@@ -34,15 +34,14 @@ double cells_of(const Question& question) {
   return cells * real(visible_pairs(problem.mask, rows.get(), columns.get())) / (real(rows) * real(columns));
 }
 
-/// Returns a lower bound of the busiest node's cycles over the part's tiles. A node runs whole blocks if they are
-/// equal.
-double cycles_of_part(const Question& question, const TileSizes& sizes, const TablePart& part, double iterations) {
+/// Returns a lower bound of the busiest node's cycles over tiles of a size, by their tensor operations. A node runs
+/// whole blocks if they are equal.
+double cycles_of_sizes(const Question& question, const TileSizes& sizes, double iterations) {
   const Problem& problem = question.problem;
   const Streamed& streamed = *question.streamed;
   const double nodes = std::max(real(question.machine->compute_nodes()), 1.0), share = iterations / nodes;
-  const double cycles = std::max(share * part.least, (share - most_to_settle) * part.cycle);
   const bool equal = problem.packing.sequences.empty() && problem.mask.kind == Mask::Kind::none;  // and none is cut
-  if (!equal || (streamed.stream && streamed.grouped(*streamed.stream))) return cycles;
+  if (!equal || (streamed.stream && streamed.grouped(*streamed.stream))) return share * sizes.tensor;
   Count blocks = 1;
   double cells = 1;
   for (std::size_t a = 0; a < problem.sizes.size(); ++a) {
@@ -52,8 +51,7 @@ double cycles_of_part(const Question& question, const TileSizes& sizes, const Ta
   }
   const double walked =
       streamed.stream ? std::ceil(real(problem.sizes[at(*streamed.stream)]) * cells / sizes.cells) : 1;
-  const TablePart::AtLeast& least = part.from_row.front();
-  return std::max({cycles, share * least.whole, std::ceil(real(blocks) / nodes) * walked * least.whole});
+  return std::max(share, std::ceil(real(blocks) / nodes) * walked) * sizes.tensor;
 }
 
 }  // namespace
@@ -73,10 +71,15 @@ Scan::Scan(std::shared_ptr<Table> table, const Question& question)
       question_(question),
       launch_(launch_overhead(*question.machine).value) {}
 
-void Scan::find_parts() {
+void Scan::find_sizes() {
   if (allowed_) return;
   Allowed allowed(question_, table_->candidates_);
-  parts_ = table_->parts_for(question_, allowed);
+  Tile tile;
+  for (const TileSizes& sizes : table_->sizes_) {
+    space().tile(sizes.rank, tile);
+    fits_.push_back(allowed.lengths_hold(tile));
+  }
+  maker_ = std::make_unique<PartMaker>(*table_, question_);
   allowed_.emplace(std::move(allowed));
 }
 
@@ -85,14 +88,14 @@ Best::BytesOf Scan::bytes_of() {
 }
 
 Selection Scan::rank(int top) {
-  find_parts();
+  find_sizes();
   const std::lock_guard lock(table_->mutex_);
   return selection_of(
       run(Best(static_cast<std::size_t>(std::max(top, 1)), bytes_of(), is_ranked_by_time(*question_.mapping))), top);
 }
 
 Selection Scan::best(double limit) {
-  find_parts();
+  find_sizes();
   const std::lock_guard lock(table_->mutex_);
   return selection_of(run(Best(1, bytes_of(), false, limit)), 1);
 }
@@ -111,7 +114,7 @@ Selection Scan::selection_of(const Best& best, int top) {
 }
 
 std::optional<Scan::TileTime> Scan::best_with(KnobId knob, std::int64_t value) {
-  find_parts();
+  find_sizes();
   const std::lock_guard lock(table_->mutex_);
   const Best best = run(Best(1, bytes_of(), false), std::pair(knob, value));
   if (best.best().empty()) return std::nullopt;
@@ -122,13 +125,13 @@ std::optional<Scan::TileTime> Scan::best_with(KnobId knob, std::int64_t value) {
 Best Scan::run(Best best, Only only) {
   std::vector<Walk> line = walks(only);
   const auto later = [](const Walk& a, const Walk& b) {
-    return a.seconds != b.seconds ? a.seconds > b.seconds : a.part->sizes > b.part->sizes;
+    return a.seconds != b.seconds ? a.seconds > b.seconds : a.sizes > b.sizes;
   };
   std::make_heap(line.begin(), line.end(), later);
   while (!line.empty() && line.front().seconds <= best.enough()) {
     std::pop_heap(line.begin(), line.end(), later);
     Walk& first = line.back();
-    if (first.seconds <= best.enough(table_->sizes_[first.part->sizes].size) && go_on(first, only, best))
+    if (first.seconds <= best.enough(table_->sizes_[first.sizes].size) && go_on(first, only, best))
       std::push_heap(line.begin(), line.end(), later);
     else
       line.pop_back();
@@ -136,38 +139,42 @@ Best Scan::run(Best best, Only only) {
   return best;
 }
 
-/// Returns every part of the question with the bound of its tiles.
+/// Returns every size that the question allows, with the bound of its tiles.
 std::vector<Scan::Walk> Scan::walks(Only only) {
-  const KnobSet lengths = table_->candidates_.length_knobs();  // which all tiles of a part have in common
+  const KnobSet lengths = table_->candidates_.length_knobs();  // which all tiles of a size have in common
   const double cells = cells_of(question_);
   std::vector<Walk> out;
-  for (TablePart* part : parts_) {
-    if (part == nullptr) continue;
-    const TileSizes& sizes = table_->sizes_[part->sizes];
-    if (only && (lengths & knob_bit(only->first)) != 0 && !is(only, sizes.rank)) continue;
-    Walk walk{part};
+  for (std::uint32_t s = 0; s < fits_.size(); ++s) {
+    const TileSizes& sizes = table_->sizes_[s];
+    if (!fits_[s] || (only && (lengths & knob_bit(only->first)) != 0 && !is(only, sizes.rank))) continue;
+    Walk walk{s};
     if (!table_->one_by_one_) {
-      if (model_ == nullptr) model_ = &model_of(part->rows.front(), place(part->rows.front()));
+      const TileRow any{sizes.legal.front()};
+      if (model_ == nullptr) model_ = &model_of(any, place(any));
       const double iterations = cells / sizes.cells;
-      const double cycles = rounding * cycles_of_part(question_, sizes, *part, iterations);
-      walk.seconds = seconds_at_least({part->energy * iterations, 0}, cycles);
+      const double cycles = rounding * cycles_of_sizes(question_, sizes, iterations);
+      walk.seconds = seconds_at_least({sizes.energy * iterations, 0}, cycles);
     }
     out.push_back(std::move(walk));
   }
   return out;
 }
 
-/// Opens the part, bounds some rows more, or times the first waiting row, whichever may lead to the least time. Returns
+/// Finds the tiles of the size, with their graphs.
+void Scan::open(Walk& walk) {
+  walk.part = &maker_->part_of(walk.sizes);
+  if (!table_->one_by_one_) walk.shape = &shape_of(*walk.part, walk.part->rows.front());
+}
+
+/// Opens the size, bounds some rows more, or times the first waiting row, whichever may lead to the least time. Returns
 /// true if anything is left.
 bool Scan::go_on(Walk& walk, Only only, Best& best) {
-  if (!walk.open) {
-    walk.open = true;
-    if (!table_->one_by_one_) walk.shape = &shape_of(*walk.part, walk.part->rows.front());
-  } else if (walk.least_from_next() <= walk.least_waiting()) {
+  if (walk.part == nullptr)
+    open(walk);
+  else if (walk.least_from_next() <= walk.least_waiting())
     find_bounds(walk, only);
-  } else {
+  else
     time_first(walk, best);
-  }
   const double cycles = std::min(walk.least_from_next(), walk.least_waiting());
   if (walk.shape != nullptr && cycles < infinity) walk.seconds = seconds_at_least(least_energy(walk), cycles);
   return cycles < infinity;
@@ -194,7 +201,7 @@ double Scan::Walk::least_waiting() const { return waiting.empty() ? infinity : w
 void Scan::time_first(Walk& walk, Best& best) {
   const Bound bound = walk.first();
   const TileRow& row = *bound.row;
-  const std::int64_t size = table_->sizes_[walk.part->sizes].size;
+  const std::int64_t size = table_->sizes_[walk.sizes].size;
   if (walk.shape != nullptr) {
     if (!may_end_within(walk, bound, best.enough(size))) return;
     for (bool learned = true; learned;) {
@@ -269,14 +276,14 @@ Timing Scan::timing_of(TablePart& part, const TileRow& row, const PlacedDiagram&
   while (learn(part, row, shape.launch)) {
   }
   const double device = model.rates.known ? device_bytes_in_order(placed) : 0;
-  const KnownLaunch known{*row.period, part.energies[row.energy], shape.launch,
+  const KnownLaunch known{*row.graph->period, part.energies[row.energy], shape.launch,
                           clocks_of(part, row, placed, shape.launch), device};
   return model.of(placed, blocks, &known);
 }
 
 LaunchClocks Scan::clocks_of(const TablePart& part, const TileRow& row, const PlacedDiagram& placed,
                              LaunchShape& launch) {
-  const Period& period = *row.period;
+  const Period& period = *row.graph->period;
   const TileTrait& trait = part.traits[row.trait];
   if (launch.packed) return launch_clocks(placed, event_graph(placed), period, launch);
   if (launch.unequal && launch.lengths == nullptr)
@@ -286,25 +293,11 @@ LaunchClocks Scan::clocks_of(const TablePart& part, const TileRow& row, const Pl
 
 /// Makes the row's whole prediction.
 Prediction Scan::full(TablePart& part, const TileRow& row) {
-  Timed& known = timed(part, row);
-  (void)notice(part, row, known, asked_);
-  const PlacedDiagram& placed = place(row);
-  const TimeModel& model = model_of(row, placed);
-  if (!model.by_graph) return model.explained(placed, known.timing, nullptr);
-  if (table_->one_by_one_) return model.explained(placed, known.timing, &periods_.explained(event_graph(placed)));
-  if (!row.explained) row.period = &table_->periods_.explained(event_graph(placed));
-  row.explained = true;
-  return model.explained(placed, known.timing, row.period);
-}
-
-std::optional<Prediction> Scan::noticed(const Tile& tile) {
-  const std::lock_guard lock(table_->mutex_);
-  if (table_->one_by_one_) return std::nullopt;
-  const auto found = table_->find(question_, tile);
-  if (!found) return std::nullopt;
-  if (model_ == nullptr) model_ = &model_of(*found->row, place(*found->row));
-  (void)shape_of(*found->part, *found->row);
-  return full(*found->part, *found->row);
+  const bool whole = timed(part, row).whole;
+  Periods& periods = table_->one_by_one_ ? periods_ : table_->periods_;
+  return predict(place(row),
+                 {&periods, whole ? &rereads_ : &asked_, table_->by_graph_ ? ByClock::graph : ByClock::roofline,
+                  nullptr, Count(part.traits[row.trait].blocks)});
 }
 
 const TimeModel& Scan::model_of(const TileRow& row, const PlacedDiagram& placed) {
@@ -317,7 +310,7 @@ const TimeModel& Scan::model_of(const TileRow& row, const PlacedDiagram& placed)
 }
 
 Rejections Scan::count() {
-  find_parts();
+  find_sizes();
   if (allowed_->can_count()) {
     const std::lock_guard lock(table_->mutex_);
     return table_->candidates_.count(*allowed_);

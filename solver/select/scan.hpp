@@ -2,9 +2,10 @@
 // A Scan finds the best tiles of one question: it times tiles in ascending order of their lower bounds and stops when
 // the next bound exceeds the worst of the best. Of 6,578 tiles of attention_sm90 some ten are timed.
 //
-// A priority queue holds parts of the table, smallest bound first. When a part is popped, its rows are pushed with
-// bounds of their own, which are tighter, and the part is pushed again with the least of them. A row that is popped has
-// its graph run, then its blocks, and is pushed again if that raises its bound; a row that is known in full is timed.
+// A priority queue holds sizes of tiles, smallest bound first: at first by their tensor operations alone. When a size
+// is popped, its part of the table is made, if no question has needed it before, then its rows are pushed with bounds
+// of their own, which are tighter, and it is pushed again with the least of them. A row that is popped has its graph
+// run, then its blocks, and is pushed again if that raises its bound; a row that is known in full is timed.
 
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 
 #include "model/clock/run/period.hpp"
 #include "solver/select/best.hpp"
+#include "solver/select/part_maker.hpp"
 #include "solver/select/table.hpp"
 
 namespace napkin {
@@ -23,9 +25,10 @@ class Scan {
   /// Prepares a search. The question must outlive the Scan.
   Scan(std::shared_ptr<Table> table, const Question& question);
 
-  /// Makes the parts that the table lacks, once; every other function except `noticed()` calls it first.
-  void find_parts();
+  /// Finds the sizes of the table that lengths allow, once; every other function calls it first.
+  void find_sizes();
   [[nodiscard]] const Question& question() const { return question_; }
+  [[nodiscard]] Table& table() const { return *table_; }
   [[nodiscard]] std::uint64_t number() const { return number_; }  ///< returns a number of its own among all scans
   [[nodiscard]] const Space& space() const { return table_->candidates().space(); }
   [[nodiscard]] Selection rank(int top);
@@ -38,9 +41,6 @@ class Scan {
   };
   [[nodiscard]] std::optional<TileTime> best_with(KnobId knob, std::int64_t value);
   [[nodiscard]] Rejections count();
-  /// Predicts a tile that is legal at the question; nothing if the table has no row for it, or if its tiles are timed
-  /// one by one.
-  [[nodiscard]] std::optional<Prediction> noticed(const Tile& tile);
 
   /// The next larger value of a knob that the rules of knobs allow, whatever values the others have.
   struct Larger {
@@ -65,11 +65,11 @@ class Scan {
     double least = 0;  ///< lower bound, cycles
     const TileRow* row = nullptr;
   };
-  /// The remainder of a part during a walk through the table.
+  /// The tiles of one size that are left during a walk through the table.
   struct Walk {
-    TablePart* part = nullptr;
-    double seconds = 0;  ///< lower bound of the time of every tile left
-    bool open = false;
+    std::uint32_t sizes = 0;
+    double seconds = 0;                            ///< lower bound of the time of every tile left
+    TablePart* part = nullptr;                     ///< part, once it is open
     Shape* shape = nullptr;                        ///< shape of an open part whose tiles have bounds
     std::size_t next = 0;                          ///< next row; rows before it wait, or are done
     std::vector<Bound> waiting = {};               ///< waiting rows, the first in front (a heap)
@@ -90,6 +90,7 @@ class Scan {
 
   [[nodiscard]] Best run(Best best, Only only = std::nullopt);
   [[nodiscard]] std::vector<Walk> walks(Only only);
+  void open(Walk& walk);
   [[nodiscard]] bool go_on(Walk& walk, Only only, Best& best);
   void find_bounds(Walk& walk, Only only);
   void time_first(Walk& walk, Best& best);
@@ -128,7 +129,8 @@ class Scan {
   const Question& question_;
   double launch_;                   ///< seconds that every launch takes beside its kernel
   std::optional<Allowed> allowed_;  ///< allowed tiles, once parts_ are found
-  std::vector<TablePart*> parts_;   ///< parts by sizes; nullptr: lengths rule the size out
+  std::vector<bool> fits_;          ///< flags by sizes: false if lengths rule the size out
+  std::unique_ptr<PartMaker> maker_;
   std::unordered_map<const TablePart*, Shape> shapes_;
   std::vector<std::unique_ptr<TimeModel>> models_;  ///< models by variant
   const TimeModel* model_ = nullptr;                ///< model of any variant, for the facts that all share

@@ -16,7 +16,7 @@ double Scan::bound_of(const TablePart& part, const TileRow& row, const Shape& sh
     return rounding * cycles_at_least(trait.order, shape.launch, trait.ends, block_of(part, row, shape.launch).clocks,
                                       period, Count(trait.blocks));
   };
-  return row.period != nullptr ? cycles_by(*row.period) : cycles_by(TablePart::least_period(row));
+  return row.graph->period != nullptr ? cycles_by(*row.graph->period) : cycles_by(TablePart::least_period(row));
 }
 
 namespace {
@@ -24,9 +24,9 @@ namespace {
 /// Returns the clocks of a block of mean length; if its runs are not known, a lower bound and false.
 std::pair<BlockClocks, bool> clocks_or_least(const TileRow& row, double mean, const MeanBlock& block) {
   double least = block_clocks_at_least(TablePart::least_period(row), mean, block.more.all());
-  if (row.period != nullptr) {
-    if (const auto known = known_block_clocks(*row.period, block)) return {*known, true};
-    least = std::max(least, block_clocks_at_least(*row.period, mean, block.more.all()));
+  if (row.graph->period != nullptr) {
+    if (const auto known = known_block_clocks(*row.graph->period, block)) return {*known, true};
+    least = std::max(least, block_clocks_at_least(*row.graph->period, mean, block.more.all()));
   }
   return {{least, least}, false};
 }
@@ -60,14 +60,14 @@ Scan::MeanClocks Scan::block_of(const TablePart& part, const TileRow& row, const
 
 /// Runs the row's graph, or else its blocks, unless that was done. Returns true if it ran any.
 bool Scan::learn(const TablePart& part, const TileRow& row, const LaunchShape& launch) {
-  if (row.period != nullptr && block_of(part, row, launch).known) return false;
+  if (row.graph->period != nullptr && block_of(part, row, launch).known) return false;
   const EventGraph& graph = graph_of(row);
-  if (row.period == nullptr) {
-    row.period = &table_->periods_.of(graph);
+  if (row.graph->period == nullptr) {
+    row.graph->period = &table_->periods_.of(graph);
     return true;
   }
-  if (!launch.packed) (void)block_clocks(graph, *row.period, launch.mean, launch.cut);
-  for (const LaunchShape::Part& one : launch.parts) (void)block_clocks(graph, *row.period, one.mean, one.cut);
+  if (!launch.packed) (void)block_clocks(graph, *row.graph->period, launch.mean, launch.cut);
+  for (const LaunchShape::Part& one : launch.parts) (void)block_clocks(graph, *row.graph->period, one.mean, one.cut);
   return true;
 }
 

@@ -3,7 +3,9 @@
 // 128 tile of attention_sm90 with two warpgroups, with its reason and the runners-up. It ranks the legal tiles by
 // predicted time; the answer is exact: select_exhaustively, which times every tile, gives that answer too.
 
+#include <cstddef>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,11 +33,14 @@ struct Selection {
   std::optional<Ranked> runner_up;  ///< the best tile whose predicted time differs from the first's
 };
 
-/// The tables of the kinds of questions met so far. Safe from several threads. Questions of a kind that share a
-/// diagram, a mapping and a machine by their addresses share a table: all three must outlive the Tables unchanged.
+/// The memory that the tables of several mappings share: those used longest ago make room for others.
+class TableMemory;
+[[nodiscard]] std::shared_ptr<TableMemory> make_table_memory(std::size_t most_bytes = std::size_t{64} << 20U);
+
+/// The tables of a mapping on a machine, by the kinds of questions met so far. Safe from several threads.
 class Tables {
  public:
-  Tables();
+  explicit Tables(std::shared_ptr<TableMemory> memory = make_table_memory());
   ~Tables();
   Tables(const Tables&) = delete;
   Tables& operator=(const Tables&) = delete;
@@ -45,10 +50,12 @@ class Tables {
   [[nodiscard]] std::shared_ptr<Table> find(const Question& question);
   /// Drops a table whose making ended in an error, so that the next question of its kind makes it anew.
   void forget(const Table& table);
+  /// Counts the table's bytes after its use, and drops tables used longest ago, never this one, if all take too many.
+  void count_bytes(Table& table);
 
  private:
-  struct Kept;
-  std::unique_ptr<Kept> kept_;
+  std::shared_ptr<TableMemory> memory_;
+  std::mutex making_;  // locked while a table is made
 };
 
 /// The reasons why a tile is the best.
@@ -78,15 +85,11 @@ class Selector {
   /// the runner-up loses on. Empty if nothing is ranked.
   [[nodiscard]] Explanation explain(const Selection& selection) const;
   [[nodiscard]] Rejections count_rejections() const;
-  /// Predicts a tile that is legal at the question; nothing if the table lacks the tile, or if the roofline ranks.
-  [[nodiscard]] std::optional<Prediction> noticed(const Tile& tile) const;
 
  private:
+  Tables& tables_;
   std::unique_ptr<Scan> scan_;
 };
-
-/// Predicts a tile as `Selector::noticed` does, from a table that was made before; nothing without one.
-[[nodiscard]] std::optional<Prediction> noticed(const Question& question, const Tile& tile, Tables& tables);
 
 /// Returns the last constraint, in their order, that kept tiles out, so that nothing fits without more of what it
 /// limits; "" if none did.

@@ -7,12 +7,15 @@
 // arrays outgrow the L2. So a table has a part for each size of tiles under each set of facts that a question met, and
 // a question is a scan over the parts of its facts (scan.hpp).
 
+#include <cstddef>
 #include <cstdint>
 #include <list>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "model/clock/run/period.hpp"
@@ -35,15 +38,19 @@ struct TileTrait {
   bool operator==(const TileTrait&) const = default;
 };
 
-/// A legal tile with all of its time that does not depend on lengths: indices into the lists of its part, and bounds of
-/// its graph.
+/// An event graph, which many tiles may have in common.
+struct TileGraph {
+  double pipe = 0;                 ///< clocks of an iteration at least, by the busiest pipe
+  double cycle = 0;                ///< clocks of an iteration at least, by the graph's cycles of waits
+  const Period* period = nullptr;  ///< period, if the graph was run
+};
+
+/// A legal tile with all of its time that does not depend on lengths: its graph, and indices into the lists of its
+/// part.
 struct TileRow {
   std::uint32_t legal = 0;  ///< index into Candidates::legal()
   std::uint32_t trait = 0, energy = 0;
-  double pipe = 0;                         ///< clocks of an iteration at least, by the busiest pipe
-  double cycle = 0;                        ///< clocks of an iteration at least, by the graph's cycles of waits
-  mutable const Period* period = nullptr;  ///< period, if the graph was run
-  mutable bool explained = false;          ///< true if the period tells what binds it
+  TileGraph* graph = nullptr;
 };
 
 /// The tiles of one size at questions that agree in all facts that their graphs depend on.
@@ -79,13 +86,21 @@ struct TablePart {
 
 /// Legal tiles of equal length knobs.
 struct TileSizes {
-  std::int64_t rank = 0;        ///< rank of one tile of the size
-  std::int64_t size = 0;        ///< equal for tiles of one size (size_knobs)
-  double cells = 1;             ///< cells of one block's iteration
-  std::vector<Count> extent{};  ///< extent of a block's group, by AxisId
+  std::int64_t rank = 0;               ///< rank of one tile of the size
+  std::int64_t size = 0;               ///< equal for tiles of one size (size_knobs)
+  double cells = 1;                    ///< cells of one block's iteration
+  std::vector<Count> extent{};         ///< extent of a block's group, by AxisId
+  double tensor = 0;                   ///< clocks that tensor operations of an iteration of every tile take at least
+  double energy = 0;                   ///< joules that they take at least
+  std::vector<std::uint32_t> legal{};  ///< tiles, indices into Candidates::legal()
   std::list<TablePart> parts{};
 };
 
+/// Returns a packed batch of the longest sequence and another one: graphs depend only on whether there is another
+/// length.
+[[nodiscard]] Problem as_graphs_need(const Problem& whole);
+
+class PartMaker;
 class Scan;
 
 class Table {
@@ -93,15 +108,9 @@ class Table {
   explicit Table(const Question& like);
 
   [[nodiscard]] const Candidates& candidates() const { return candidates_; }
-  /// Returns the part for the question's facts by sizes, making those that are missing; nullptr if lengths rule the
-  /// size out. The pointers stay valid.
-  [[nodiscard]] std::vector<TablePart*> parts_for(const Question& question, const Allowed& allowed);
-  /// The tile's row with its part; nothing where the table has none for the question's facts. The mutex must be held.
-  struct Found {
-    TablePart* part = nullptr;
-    const TileRow* row = nullptr;
-  };
-  [[nodiscard]] std::optional<Found> find(const Question& question, const Tile& tile);
+  [[nodiscard]] std::size_t bytes();  ///< returns the memory that it takes, within a tenth
+  /// Returns the parts that questions have needed so far. The pointers stay valid.
+  [[nodiscard]] std::vector<TablePart*> parts();
 
  private:
   friend class Scan;
@@ -109,8 +118,6 @@ class Table {
   [[nodiscard]] bool is_timed_one_by_one(const Question& like) const;
   void find_sizes(const Question& like);
   void find_shared(const Question& like, const PlacedDiagram& placed);
-  class Facts;
-  [[nodiscard]] std::optional<std::uint32_t> legal_of(const Tile& tile) const;
   [[nodiscard]] std::int64_t rank_of(std::uint32_t legal) const { return candidates_.legal()[legal]; }
   /// Places a legal tile at the scan's question. The mutex must be held.
   [[nodiscard]] const PlacedDiagram& place(const Scan& scan, std::uint32_t legal);
@@ -126,6 +133,8 @@ class Table {
 
   std::mutex mutex_;  ///< guards the members below, and parts
   Periods periods_;   ///< periods of graphs that were run
+  std::unordered_map<Periods::Digest, TileGraph, Periods::Hash> graphs_;
+  TileGraph no_graph_;  ///< graph of tiles which are timed one by one
   /// Places the table's tiles at one scan's question.
   struct Placing {
     std::uint64_t scan = 0;  ///< the scan's number
@@ -135,6 +144,8 @@ class Table {
                                         ///< allocates nothing
   };
   std::list<Placing> placings_;  ///< placings by element type
+  std::size_t parts_made_ = 0, bytes_ = 0;
+  std::pair<std::size_t, std::size_t> counted_at_;  ///< numbers of parts and of periods when bytes_ was counted
 };
 
 }  // namespace napkin

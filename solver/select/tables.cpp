@@ -1,6 +1,7 @@
-// Tables by kind of question.
+// Tables by kind of question, in the memory that they share with those of other mappings.
 
 #include <algorithm>
+#include <iterator>
 #include <list>
 #include <mutex>
 
@@ -8,92 +9,108 @@
 
 namespace napkin {
 
-struct Tables::Kept {
+class TableMemory {
+ public:
+  explicit TableMemory(std::size_t most_bytes) : most_bytes_(most_bytes) {}
+
+  /// Returns the owner's table of a kind and makes it the latest used; nullptr if there is none.
+  std::shared_ptr<Table> find(const Tables& owner, const std::string& kind) {
+    const std::lock_guard lock(mutex_);
+    const auto known = std::find_if(tables_.begin(), tables_.end(),
+                                    [&](const One& one) { return one.owner == &owner && one.kind == kind; });
+    if (known == tables_.end()) return nullptr;
+    tables_.splice(tables_.begin(), tables_, known);
+    return known->table;
+  }
+  void put(const Tables& owner, std::string kind, std::shared_ptr<Table> table) {
+    const std::lock_guard lock(mutex_);
+    tables_.push_front({&owner, std::move(kind), std::move(table)});
+  }
+  /// Notes the table's bytes, and drops tables used longest ago, never this one, if all take too many.
+  void count(const Table& table, std::size_t bytes) {
+    std::size_t sum = bytes;
+    drop([&](One& one) {
+      if (one.table.get() == &table) {
+        one.bytes = bytes;
+        return false;
+      }
+      return (sum += one.bytes) > most_bytes_;
+    });
+  }
+  void drop(const Table& table) {
+    drop([&](const One& one) { return one.table.get() == &table; });
+  }
+  void drop(const Tables& owner) {
+    drop([&](const One& one) { return one.owner == &owner; });
+  }
+
+ private:
   struct One {
-    const void *streamed, *mapping, *machine;
+    const Tables* owner;  ///< owner, which drops its tables at its end
     std::string kind;
     std::shared_ptr<Table> table;
-    bool of_one_shape;
+    std::size_t bytes = 0;
   };
-  static constexpr std::size_t most = 96, most_of_one_shape = 8;
 
-  [[nodiscard]] std::shared_ptr<Table>& find(const Question& question);
-
-  /// Drops the table that was used longest ago, so that many shapes take no more memory than few.
-  void drop() {
-    std::size_t all = 0, of_one_shape = 0;
-    tables.remove_if(
-        [&](const One& one) { return ++all > most || (one.of_one_shape && ++of_one_shape > most_of_one_shape); });
+  template <class Which>
+  void drop(const Which& which) {
+    std::list<One> dropped;  // freed after the lock
+    const std::lock_guard lock(mutex_);
+    for (auto one = tables_.begin(); one != tables_.end();) {
+      const auto next = std::next(one);
+      if (which(*one)) dropped.splice(dropped.end(), tables_, one);
+      one = next;
+    }
   }
 
-  std::mutex mutex;
-  std::list<One> tables;  // latest first
+  std::mutex mutex_;
+  std::size_t most_bytes_;
+  std::list<One> tables_;  // latest first
 };
 
-Tables::Tables() : kept_(std::make_unique<Kept>()) {}
-Tables::~Tables() = default;
-
-/// Returns the place of the question's table and makes it the latest used; it holds nullptr if the table is new.
-std::shared_ptr<Table>& Tables::Kept::find(const Question& question) {
-  std::string kind = kind_of(question);
-  const auto known = std::find_if(tables.begin(), tables.end(), [&](const One& one) {
-    return one.streamed == question.streamed && one.mapping == question.mapping && one.machine == question.machine &&
-           one.kind == kind;
-  });
-  if (known != tables.end()) {
-    tables.splice(tables.begin(), tables, known);
-  } else {
-    tables.push_front({question.streamed, question.mapping, question.machine, std::move(kind), nullptr,
-                       serves_one_shape(*question.mapping)});
-    drop();
-  }
-  return tables.front().table;
+std::shared_ptr<TableMemory> make_table_memory(std::size_t most_bytes) {
+  return std::make_shared<TableMemory>(most_bytes);
 }
 
+Tables::Tables(std::shared_ptr<TableMemory> memory) : memory_(std::move(memory)) {}
+Tables::~Tables() { memory_->drop(*this); }
+
 std::shared_ptr<Table> Tables::of(const Question& question) {
-  const std::lock_guard lock(kept_->mutex);
-  std::shared_ptr<Table>& table = kept_->find(question);
-  if (table == nullptr) table = std::make_shared<Table>(question);
+  std::string kind = kind_of(question);
+  const std::lock_guard lock(making_);
+  if (auto known = memory_->find(*this, kind)) return known;
+  auto table = std::make_shared<Table>(question);
+  memory_->put(*this, std::move(kind), table);
   return table;
 }
 
-std::shared_ptr<Table> Tables::find(const Question& question) {
-  const std::lock_guard lock(kept_->mutex);
-  return kept_->find(question);
-}
-
-void Tables::forget(const Table& table) {
-  const std::lock_guard lock(kept_->mutex);
-  kept_->tables.remove_if([&](const Kept::One& one) { return one.table.get() == &table; });
-}
+std::shared_ptr<Table> Tables::find(const Question& question) { return memory_->find(*this, kind_of(question)); }
+void Tables::forget(const Table& table) { memory_->drop(table); }
+void Tables::count_bytes(Table& table) { memory_->count(table, table.bytes()); }
 
 bool any_legal(const Question& question, Tables& tables) {
   const std::shared_ptr<Table> table = tables.of(question);
   const Allowed allowed(question, table->candidates());
   const std::vector<std::uint32_t>& legal = table->candidates().legal();
-  return std::any_of(legal.begin(), legal.end(), [&](std::int64_t rank) { return allowed(rank); });
+  const bool any = std::any_of(legal.begin(), legal.end(), [&](std::int64_t rank) { return allowed(rank); });
+  tables.count_bytes(*table);
+  return any;
 }
 
-Selector::Selector(const Question& question, Tables& tables) {
+Selector::Selector(const Question& question, Tables& tables) : tables_(tables) {
   const std::shared_ptr<Table> table = tables.of(question);
   try {
     scan_ = std::make_unique<Scan>(table, question);
-    scan_->find_parts();
+    scan_->find_sizes();
   } catch (...) {
     tables.forget(*table);
     throw;
   }
 }
-Selector::~Selector() = default;
+Selector::~Selector() { tables_.count_bytes(scan_->table()); }
 Selection Selector::rank(int top) const { return scan_->rank(top); }
 Selection Selector::best(Seconds limit) const { return scan_->best(limit.value); }
 Rejections Selector::count_rejections() const { return scan_->count(); }
-std::optional<Prediction> Selector::noticed(const Tile& tile) const { return scan_->noticed(tile); }
-
-std::optional<Prediction> noticed(const Question& question, const Tile& tile, Tables& tables) {
-  std::shared_ptr<Table> table = tables.find(question);
-  return table != nullptr ? Scan(std::move(table), question).noticed(tile) : std::nullopt;
-}
 
 std::string nearest_constraint(const Rejections& rejections) {
   return rejections.rejected.empty() ? std::string() : rejections.rejected.back().first;

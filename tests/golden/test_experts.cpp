@@ -163,7 +163,7 @@ void check_row(const Expert& e, const test::Shape& shape) {
     REQUIRE(found.size() == 1);
     CHECK(found[0].constraint == "registers");
   }
-  const Prediction predicted = predict(placed, p);
+  const Prediction predicted = predict(placed);
   CHECK(predicted.time.value > 0);
   CHECK(predicted.tflops > 0);
   MESSAGE(e.source << ": " << e.kernel << " on " << e.gpu << ", " << p.shared_total.value.get() << " B, "
@@ -185,7 +185,7 @@ void rank_row(const Expert& e, const test::Shape& shape) {
   const Exhausted found = select_exhaustively(question);
   const Placer placer(laid.streamed, laid.mapping, laid.machine, laid.problem);
   const PlacedDiagram placed = placer.place(laid.tile(e.knobs));
-  const double own = predict(placed, plan(placed)).time.value, least = found.all.front().prediction.time.value;
+  const double own = predict(placed).time.value, least = found.all.front().prediction.time.value;
   const auto faster = std::count_if(found.all.begin(), found.all.end(),
                                     [&](const Ranked& one) { return one.prediction.time.value < own; });
   Tables tables;

@@ -169,7 +169,7 @@ TEST_CASE("one whole wave of the paper's kernel comes close to its ideal rate, b
   const test::LaidOut question("napkin_fp8", "paper-h100", {{"h", 12}, {"q", 11 * 384}, {"x", 65536}, {"d", 128}},
                                DType::e4m3);
   const PlacedDiagram placed = question.place({{"q", "384"}, {"warpgroups", "3"}});
-  const Prediction predicted = predict(placed, plan(placed));
+  const Prediction predicted = predict(placed);
   CHECK(predicted.bound == "tensor");
   CHECK(predicted.tflops == doctest::Approx(1319).epsilon(0.002));
 }

@@ -28,7 +28,7 @@ inline std::vector<Pick> ranked(const Ask& ask, int count) {
     pick.predicted = time;
   };
   add(answer->head.tile, answer->predicted->time);
-  for (const auto& one : answer->alternatives) add(one.tile, one.predicted.get().time);
+  for (const auto& one : answer->alternatives) add(one.tile, one.predicted.time);
   return out;
 }
 

@@ -39,7 +39,7 @@ struct Tried {
     LaidOut laid(kernel, gpu, shape, dtype, mask);
     const Placer placer(laid.streamed, mapping, machine, laid.problem);
     const PlacedDiagram placed = placer.place(tile);
-    return predict(placed, plan(placed), periods).time.value;
+    return predict(placed, {.periods = &periods}).time.value;
   }
 };
 

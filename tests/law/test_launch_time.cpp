@@ -91,7 +91,7 @@ class Times {
     const PlacedDiagram placed = laid->placer->place(asked.tile);
     const Plan needs = plan(placed);
     if (!violations(placed, needs).empty()) return std::nullopt;
-    return predict(placed, needs, periods_);
+    return predict(placed, {.periods = &periods_});
   } catch (const Error&) {  // a level that the machine does not have
     return std::nullopt;
   }
@@ -243,7 +243,7 @@ TEST_CASE("nodes that have no work make a launch no slower: 2 and 8 times as man
         if (placed.blocks > laid->machine.compute_nodes() || cut_tiles(placed) > Count(0)) break;
         if (!violations(placed, needs).empty()) break;
         Periods periods;
-        const double cycles = predict(placed, needs, periods).cycles.value;
+        const double cycles = predict(placed, {.periods = &periods}).cycles.value;
         if (before > 0) CHECK_MESSAGE(cycles <= before * 1.000001, asked.text() << ", nodes times " << times);
         if (before > 0) ++looked_at;
         before = cycles;

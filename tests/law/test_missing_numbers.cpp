@@ -110,10 +110,10 @@ class Asked {
     }
     const PlacedDiagram placed = placer.place(tile);
     const Plan needed = plan(placed);
-    at_least = predict(placed, needed).at_least;
+    at_least = predict(placed).at_least;
     needs = needs_of(placed);
-    say(predict(placed, needed));
-    say(predict_by_roofline(placed, needed));
+    say(predict(placed));
+    say(predict(placed, {.by = ByClock::roofline}));
     if (const auto least = least_time(placed)) say(*least);
     said += fmt::format("{} {} {} {}", needed.blocks_per_sm.get(), needed.shared_limit.value.get(),
                         needed.registers_limit.get(), needed.limited_by);

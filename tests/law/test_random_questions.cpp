@@ -2,8 +2,11 @@
 // run_random_questions.
 
 #include <doctest/doctest.h>
+#include <malloc.h>
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -21,11 +24,19 @@ namespace {
 
 constexpr double most_seconds =
     6;  // of one question, of this process or of the clock: other processes may have the cores
-constexpr long most_memory = 2L << 20;  // KiB
+constexpr long most_memory = 2L << 20;                      // KiB
+constexpr std::size_t most_kept = std::size_t{128} << 20U;  // bytes that a session keeps: 64 MiB of tables, and answers
+
+/// Returns the bytes that this process has allocated and not freed.
+std::size_t bytes_in_use() {
+  const auto all = ::mallinfo2();
+  return all.uordblks + all.hblkhd;
+}
 
 struct Outcome {
   int answered = 0, nothing = 0, refused = 0;
-  double longest = 0;  // seconds
+  double longest = 0;         // seconds
+  std::size_t most_kept = 0;  // bytes that a session kept behind a question
   std::string longest_question;
 };
 
@@ -48,6 +59,7 @@ int asked_for(const char* name, int otherwise) {
 void ask_all(int count, int first, double seconds, int questions_of_a_session) {
   Outcome outcome;
   auto session = std::make_unique<Session>();
+  std::size_t before = bytes_in_use();
   test::QuestionKind kind;
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < count; ++i) {
@@ -55,7 +67,9 @@ void ask_all(int count, int first, double seconds, int questions_of_a_session) {
     if (so_far.count() > seconds) count = i;
     if (i == count) break;
     if (i % questions_of_a_session == 0) {
+      session = nullptr;
       session = std::make_unique<Session>();
+      before = bytes_in_use();
       kind = test::kind_of(static_cast<std::uint64_t>(first + i));
     }
     const Ask ask = test::ask_of(static_cast<std::uint64_t>(first + i), kind);
@@ -64,6 +78,9 @@ void ask_all(int count, int first, double seconds, int questions_of_a_session) {
     const test::Stopwatch watch;
     ask_one(*session, ask, i % 10 != 0, outcome);
     const double took = watch.seconds();
+    const std::size_t kept = bytes_in_use() - std::min(before, bytes_in_use());
+    if (test::rounds(100) == 100) CHECK(kept < most_kept);
+    outcome.most_kept = std::max(outcome.most_kept, kept);
     if (test::rounds(100) == 100) CHECK(took < most_seconds);  // not under a sanitizer
     if (took > outcome.longest) outcome.longest = took, outcome.longest_question = test::command_of(ask);
   }
@@ -71,8 +88,8 @@ void ask_all(int count, int first, double seconds, int questions_of_a_session) {
   ::getrusage(RUSAGE_SELF, &used);
   if (test::rounds(100) == 100) CHECK(used.ru_maxrss < most_memory);
   MESSAGE(count << " questions: " << outcome.answered << " answered, " << outcome.nothing << " fit nowhere, "
-                << outcome.refused << " refused; " << used.ru_maxrss / 1024 << " MiB; the longest took "
-                << outcome.longest << " s: " << outcome.longest_question);
+                << outcome.refused << " refused; " << used.ru_maxrss / 1024 << " MiB, " << (outcome.most_kept >> 20U)
+                << " kept by a session; the longest took " << outcome.longest << " s: " << outcome.longest_question);
   if (test::rounds(100) == 100) CHECK(outcome.answered > count / 5);
 }
 

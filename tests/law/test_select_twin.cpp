@@ -63,8 +63,8 @@ struct Draw {
   }
 };
 
-/// What the table says of a legal tile, larger than the axis or not, is what a run of its graph says. How many of some
-/// drawn tiles the table had.
+/// What a question says with all knobs fixed to a legal tile, larger than the axis or not, is what a run of its graph
+/// says. How many of some drawn tiles are legal.
 int check_given(Draw& draw, const Question& question, Tables& tables, Periods& periods) {
   const Space space = space_of_kind(question);
   const Rules rules(*question.streamed, *question.mapping, *question.machine, question.problem);
@@ -78,13 +78,18 @@ int check_given(Draw& draw, const Question& question, Tables& tables, Periods& p
     const PlacedDiagram placed = placer.place(tile);
     const Plan needs = plan(placed);
     if (!violations(placed, needs).empty()) continue;
-    const auto known = noticed(question, tile, tables);
-    if (!known) continue;
+    Question given = question;
+    given.fixed.clear();
+    for (std::size_t k = 0; k < tile.values.size(); ++k)
+      given.fixed.emplace_back(static_cast<KnobId>(k), tile.values[k]);
+    const Selection known = Selector(given, tables).rank(1);
+    REQUIRE(known.ranked.size() == 1);
     ++found;
-    const Prediction run = predict(placed, needs, periods);
-    CHECK(known->time.value == run.time.value);
-    CHECK(known->iteration == run.iteration);
-    CHECK(known->ends == run.ends);
+    const Prediction run = predict(placed, {.periods = &periods});
+    CHECK(known.ranked.front().tile == tile);
+    CHECK(known.ranked.front().prediction.time.value == run.time.value);
+    CHECK(known.ranked.front().prediction.iteration == run.iteration);
+    CHECK(known.ranked.front().prediction.ends == run.ends);
   }
   return found;
 }
@@ -188,7 +193,7 @@ void check_random_questions(int rounds, unsigned seed) {
       const DType dtype = mapping.dtypes.empty() ? DType::bf16 : parse_dtype(mapping.dtypes.front(), "test");
       const Shape shape = mapping.algorithm == "matmul" ? Shape{{"a", 1}, {"b", 1}, {"c", 1}}
                                                         : Shape{{"h", 1}, {"q", 1}, {"x", 1}, {"d", d}};
-      kernel.reset(new Kernel{Case(name, machine_of(name), shape, {}, dtype), {}, {}});
+      kernel.reset(new Kernel{Case(name, machine_of(name), shape, {}, dtype), Tables(), {}});
       thin(kernel->c);
     }
     const Question question = any_question(draw, kernel->c);
@@ -302,12 +307,11 @@ TEST_CASE("a wrong number in a table is caught by the twin") {
   const auto table = std::make_shared<Table>(question);
   const Ranked best = Scan(table, question).rank(1).ranked.front();
   std::size_t found = 0;
-  for (TablePart* part : table->parts_for(question, Allowed(question, table->candidates()))) {
-    if (part == nullptr) continue;
+  for (TablePart* part : table->parts()) {
     for (TileRow& row : part->rows) {
       if (table->candidates().space().tile(table->candidates().legal()[row.legal]) != best.tile) continue;
-      row.pipe *= 10;
-      row.period = nullptr;
+      row.graph->pipe *= 10;
+      row.graph->period = nullptr;
       ++found;
     }
     part->finish();

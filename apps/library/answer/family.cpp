@@ -101,7 +101,7 @@ class Grid {
     const Placement placement = place(placer_of(*layout), candidate.tile);
     if (!placement.violations.empty()) return std::nullopt;
     if (layout->ideal) return bound_of(placement.placed);
-    return answer_of(napkin::predicted(*layout, placement));
+    return answer_of(layout->workspace->predicted(placement.placed));
   }
   /// Returns seconds; infinite where the tile does not fit.
   [[nodiscard]] double time_of(std::size_t i, const Candidate& candidate) {

@@ -21,7 +21,7 @@ KernelAnswer answer_of(const Layout& layout) {
     return answer;
   }
   answer.tile = values_of(*layout.mapping, ranking.best().tile);
-  answer.predicted = napkin::answer_of(ranking.predicted(ranking.best().tile));
+  answer.predicted = napkin::answer_of(ranking.best().prediction);
   answer.by_graph = ranking.best().prediction.iteration.has_value();
   return answer;
 }

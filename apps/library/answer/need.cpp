@@ -119,7 +119,7 @@ class Kernel {
       const Placement placement = place(placer, tile);
       if (!layout_.ideal && !placement.violations.empty()) continue;
       const auto one = layout_.ideal ? least_time(placement.placed)
-                                     : std::optional(predict(placement.placed, placement.plan, periods_));
+                                     : std::optional(predict(placement.placed, {.periods = &periods_}));
       if (one && (!best || one->time < best->time)) best = *one;
     }
     return best;

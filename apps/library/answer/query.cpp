@@ -52,8 +52,8 @@ QueryAnswer answer_of(const Request& request, const Layout& layout, const Tile& 
   answer.work = work_answer(placement.placed);
   Hertz clock = clock_of(*request.machine);
   if (!request.abstract()) {
-    answer.predicted =
-        layout.ideal ? bound_of(placement.placed) : std::optional(answer_of(predicted(layout, placement)));
+    answer.predicted = layout.ideal ? bound_of(placement.placed)
+                                    : std::optional(answer_of(layout.workspace->predicted(placement.placed)));
     if (answer.predicted) {
       clock = Hertz(answer.predicted->clock);
       answer.predicted->standing = standing_of(request, layout, tile);

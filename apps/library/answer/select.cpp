@@ -19,8 +19,7 @@ namespace {
 void add_best(const Request& request, const Ranking& ranking, SelectAnswer& answer) {
   const KeptPlacer placer = kept_placer_of(ranking.layout());
   const PlacedDiagram placed = placer->place(ranking.best().tile);
-  answer.predicted =
-      ranking.layout().ideal ? bound_of(placed) : std::optional(answer_of(ranking.predicted(ranking.best().tile)));
+  answer.predicted = ranking.layout().ideal ? bound_of(placed) : std::optional(answer_of(ranking.best().prediction));
   if (answer.predicted) answer.predicted->standing = standing_of(request, ranking.layout(), ranking.best().tile);
   const Hertz clock = answer.predicted ? Hertz(answer.predicted->clock) : clock_of(*request.machine);
   answer.work = work_answer(placed);
@@ -42,26 +41,22 @@ std::string about_bound(const Request& request, const SelectAnswer& answer) {
          " takes, at the fastest rates that the profile states";
 }
 
-/// A request and its ranking, kept for the parts of an answer that are computed at first read.
+/// A request and its selection, kept for the parts of an answer that are computed at first read. The tables behind them
+/// are the workspace's, which may have dropped them by then.
 struct Kept {
   Request request;
-  std::optional<Ranking> ranking;  // points into the request
+  const Layout* layout = nullptr;  // of the request
+  Selection selection;
+
+  [[nodiscard]] Ranking ranking() const { return {*layout, selection}; }
 };
 
-/// Adds the runners-up. Their predictions are made at first read: counting the bytes that the L2 evicts takes as long
-/// as the ranking.
-void add_alternatives(const std::shared_ptr<const Kept>& kept, SelectAnswer& answer) {
-  const Ranking& ranking = *kept->ranking;
+/// Adds the runners-up.
+void add_alternatives(const Ranking& ranking, SelectAnswer& answer) {
   const std::vector<Ranked>& ranked = ranking.selection().ranked;
-  if (ranked.size() < 2 || ranking.layout().ideal) return;
-  for (std::size_t i = 1; i < ranked.size(); ++i) {
-    const auto predict = [kept, i] {
-      const Ranking& of = *kept->ranking;
-      return at_shape([&] { return answer_of(of.predicted(of.selection().ranked[i].tile)); });
-    };
+  for (std::size_t i = 1; i < ranked.size(); ++i)
     answer.alternatives.push_back(
-        {values_of(*ranking.layout().mapping, ranked[i].tile), Later<PredictedAnswer>(predict)});
-  }
+        {values_of(*ranking.layout().mapping, ranked[i].tile), answer_of(ranked[i].prediction)});
 }
 
 using Rejected = std::vector<std::pair<std::string, std::int64_t>>;
@@ -89,15 +84,11 @@ Reasons reasons_of(const Ranking& ranking) {
   return {counted.legal.get(), rejected_of(counted), ranking.explain()};
 }
 
-/// Adds the reasons, guarded so that a single thread uses the ranking. The ideal mapping's are computed at once, since
-/// its table may take megabytes.
+/// Adds the reasons, found once for all of them.
 void add_reasons(const std::shared_ptr<const Kept>& kept, SelectAnswer& answer) {
-  if (kept->ranking->layout().ideal) {
-    add_counts(kept->ranking->count_rejections(), answer);
-    return;
-  }
   using All = Later<Reasons>;
-  const auto all = std::make_shared<const All>([kept] { return at_shape([&] { return reasons_of(*kept->ranking); }); });
+  const auto all =
+      std::make_shared<const All>([kept] { return at_shape([&] { return reasons_of(kept->ranking()); }); });
   answer.legal = Later<std::int64_t>([all] { return all->get().legal; });
   answer.rejected = Later<Rejected>([all] { return all->get().rejected; });
   answer.because = Later<std::string>([all] { return all->get().why.sentence; });
@@ -132,9 +123,8 @@ void add_refusal(const Request& request, const Ranking& ranking, SelectAnswer& a
   if (may_be_cut(request)) make_cut(request, answer);
 }
 
-SelectAnswer answer_of(const std::shared_ptr<const Kept>& kept) {
+SelectAnswer answer_of(const std::shared_ptr<Kept>& kept, const Ranking& ranking) {
   const Request& request = kept->request;
-  const Ranking& ranking = *kept->ranking;
   SelectAnswer answer;
   answer.head = head_of(request, ranking.layout(), ranking.empty() ? nullptr : &ranking.best().tile);
   answer.found = !ranking.empty() && !ranking.layout().ideal;
@@ -146,20 +136,27 @@ SelectAnswer answer_of(const std::shared_ptr<const Kept>& kept) {
     return answer;
   }
   add_best(request, ranking, answer);
-  if (ranking.layout().ideal) answer.because = about_bound(request, answer);
+  if (ranking.layout().ideal) {  // its table serves this question alone
+    answer.because = about_bound(request, answer);
+    add_counts(ranking.count_rejections(), answer);
+    return answer;
+  }
+  kept->layout = &ranking.layout();
+  kept->selection = ranking.selection();
   add_reasons(kept, answer);
-  add_alternatives(kept, answer);
+  add_alternatives(ranking, answer);
   return answer;
 }
 
 }  // namespace
 
 SelectAnswer select_answer(Request request, int top) {
-  const auto kept = std::make_shared<Kept>(Kept{std::move(request), std::nullopt});
+  const auto kept = std::make_shared<Kept>();
+  kept->request = std::move(request);
   return at_shape([&] {
-    kept->ranking = select_kernel(kept->request, top);
+    const Ranking ranking = select_kernel(kept->request, top);
     kept->request.ask.progress = nullptr;  // of this call alone
-    return answer_of(kept);
+    return answer_of(kept, ranking);
   });
 }
 

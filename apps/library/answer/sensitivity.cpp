@@ -44,7 +44,7 @@ class Subject {
   [[nodiscard]] Prediction of(const Layout& layout) const {
     const Placer placer = placer_of(layout);
     const Placement placement = place(placer, selected_.tile);
-    return predict(placement.placed, placement.plan);
+    return predict(placement.placed);
   }
   const SelectedTile& selected_;
 };

@@ -39,8 +39,7 @@ struct TimedTile {
   }
   [[nodiscard]] double seconds_on(Machine machine) const {
     return placed(std::make_shared<const Machine>(std::move(machine)), [&](const Placement& p) {
-      if (!layout.ideal)
-        return layout.workspace->predicted(p.placed, p.plan).time.value;  // most numbers leave the graph
+      if (!layout.ideal) return layout.workspace->predicted(p.placed).time.value;  // most numbers leave the graph
       const auto least = least_time(p.placed);
       return least ? least->time.value : 0.0;
     });
@@ -107,13 +106,13 @@ std::string why_no_graph(const TimedTile& subject, const PlacedDiagram& placed) 
 
 /// Adds the error band of a kernel's prediction; none for a bound, since no measurement says how far kernels stay from
 /// bounds.
-void add_band(const TimedTile& subject, const PlacedDiagram& placed, const Plan& plan, StandingAnswer& out) {
+void add_band(const TimedTile& subject, const PlacedDiagram& placed, StandingAnswer& out) {
   if (subject.layout.ideal) return;
   if (!out.by_graph) {
     out.unsure = "how far calls are above a bound was not compared";
     return;
   }
-  const Prediction prediction = subject.layout.workspace->predicted(placed, plan);
+  const Prediction prediction = subject.layout.workspace->predicted(placed);
   PredictionKind kind = kind_of(subject.request, subject.layout, placed, prediction);
   kind.own_mapping = subject.own_mapping, kind.own_machine = subject.own_machine;
   kind.burst = subject.burst;
@@ -133,7 +132,7 @@ StandingAnswer found(const TimedTile& subject) {
     }
     add_basis(subject, placed, needs, out);
     if (const auto least = least_time(placed)) out.least = least->time.value;
-    add_band(subject, placed, placement.plan, out);
+    add_band(subject, placed, out);
     return out;
   });
 }

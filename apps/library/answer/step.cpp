@@ -128,7 +128,7 @@ void add_question(const StepSetting& setting, const StepEntry& entry, StepLaunch
   at_shape([&] {
     const SelectedTile selected = select_tile(request);
     if (!may_be_timed(selected)) return add_bound(setting, ask, out);
-    const Prediction alone = predicted(*selected.layout, place(placer_of(*selected.layout), selected.tile));
+    const Prediction alone = selected.layout->workspace->predicted(placer_of(*selected.layout).place(selected.tile));
     out.question = std::make_unique<PlacedQuestion>(std::move(request), select_tile);
     const PlacedQuestion& question = *out.question;
     const PlacedDiagram& placed = question.placement.placed;

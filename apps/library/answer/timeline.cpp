@@ -42,7 +42,7 @@ TimelineAnswer timeline_answer(const Request& request, const Layout& layout, con
   out.ends = {beyond(out.block.first), beyond(out.block.next)};
   out.nodes = who.nodes, out.all_iterations = who.total_iterations;
   out.node_iterations = busiest_iterations(placed);
-  const Prediction predicted = predict_of_graph(placed, plan(placed), out.graph, out.period);
+  const Prediction predicted = predict(placed, {.graph = &out.graph});
   out.predicted = {predicted.cycles.value, predicted.clock, predicted.power, predicted.time};
   out.timed = has_event_graph(placed);
   return out;

@@ -128,7 +128,7 @@ void ask_tile(TileText tile_text, const Machine& machine, PublishedAnswer& answe
   const Tile tile = select_tile(measurable->request).tile;
   const Placement placement = place(*measurable->placer, tile);
   check_legal(placement.violations, answer.row());
-  const Prediction prediction = predicted(layout, placement);
+  const Prediction prediction = layout.workspace->predicted(placement.placed);
   answer.gpu = measurable->request.machine->name;
   answer.architecture = measurable->request.machine->architecture;
   answer.kernel = layout.mapping->name;
@@ -138,7 +138,7 @@ void ask_tile(TileText tile_text, const Machine& machine, PublishedAnswer& answe
   answer.kind = kind_of(measurable->request, layout, placement.placed, prediction);
   answer.kind.burst = answer.question.burst;
   answer.seconds = timed(answer.question, prediction.time);
-  answer.roofline_seconds = timed(answer.question, predict_by_roofline(placement.placed, placement.plan).time);
+  answer.roofline_seconds = timed(answer.question, predict(placement.placed, {.by = ByClock::roofline}).time);
 }
 
 /// The fastest of several answers, and the first refusal.

@@ -78,7 +78,7 @@ Tile tile_of(const Mapping& mapping, const TileValues& values) {
 
 TilePrediction predict_tile(const Measurable& measurable, const Tile& tile, Rereads rereads) {
   const Placement placement = place(*measurable.placer, tile);
-  const Prediction prediction = predicted(*measurable.layout, placement);
+  const Prediction prediction = measurable.layout->workspace->predicted(placement.placed);
   return {answer_of(prediction), levels_of(placement.placed, prediction.clock, rereads), placement.violations.empty(),
           bytes_into_blocks(placement.placed),
           kind_of(measurable.request, *measurable.layout, placement.placed, prediction)};

@@ -34,7 +34,7 @@ RooflineAnswer roofline_of(const Request& request, const Layout& layout, const Q
   out.tiles.push_back(tile_at(answer.head.tile, predicted, flops, answer.levels));
   for (const AlternativeAnswer& runner : runners) {
     const Placement placement = place(placer_of(layout), tile_of(*layout.mapping, runner.tile));
-    const PredictedAnswer& one = runner.predicted.get();
+    const PredictedAnswer& one = runner.predicted;
     out.tiles.push_back(tile_at(runner.tile, one, flops, levels_of(placement.placed, Hertz(one.clock), Rereads::none)));
   }
   return out;

@@ -43,7 +43,8 @@ std::vector<FileStamp> files_of(const Ask& ask) {
 }
 
 Catalog::Catalog()
-    : diagrams_(parts_kept),
+    : tables_(make_table_memory()),
+      diagrams_(parts_kept),
       machines_(parts_kept),
       conditioned_(parts_kept),
       mappings_(parts_kept),
@@ -105,7 +106,7 @@ Layout Catalog::layout(const std::shared_ptr<const Diagram>& diagram, const std:
   LaidOut parts{diagram, mapping, machine};
   if (const Layout* known = layouts_.find(parts)) return *known;
   auto streamed = std::make_shared<const Streamed>(streamed_by(*mapping, *diagram));
-  return layouts_.put(std::move(parts), {mapping, std::move(streamed), machine, make_workspace(), false, {}});
+  return layouts_.put(std::move(parts), {mapping, std::move(streamed), machine, make_workspace(tables_), false, {}});
 }
 
 const std::vector<std::string>& Catalog::kernels(const std::string& algorithm, bool bundled) {

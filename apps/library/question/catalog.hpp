@@ -14,6 +14,8 @@
 
 namespace napkin {
 
+class TableMemory;
+
 /// The identity of a file's content, by which a change is seen. All zero: no file has that name.
 struct FileStamp {
   std::string path;
@@ -46,6 +48,8 @@ class Catalog {
   [[nodiscard]] const std::vector<std::string>& kernels(const std::string& algorithm, bool bundled);
   /// Returns the name of the profile of the GPU in this machine.
   [[nodiscard]] const std::string& gpu_here();
+  /// Returns the memory that the tables of all layouts share.
+  [[nodiscard]] const std::shared_ptr<TableMemory>& tables() const { return tables_; }
 
  private:
   template <class Part>
@@ -77,6 +81,7 @@ class Catalog {
     }
   };
 
+  std::shared_ptr<TableMemory> tables_;
   Parts<Diagram> diagrams_;
   Parts<Machine> machines_;
   Latest<std::string, Conditioned> conditioned_;  // machines by name and conditions

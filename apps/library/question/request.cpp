@@ -233,7 +233,7 @@ Layout ideal_layout(const Request& request) {
   layout.mapping =
       std::make_shared<const Mapping>(ideal_mapping(*layout.streamed, *request.machine, request.problem.sizes));
   layout.machine = request.machine;
-  layout.workspace = make_workspace();
+  layout.workspace = request.tables != nullptr ? make_workspace(request.tables) : make_workspace();
   layout.ideal = true;
   layout.fixed = fixed_knobs(request, *layout.mapping);
   layout.problem = request.problem;
@@ -275,6 +275,7 @@ Request resolve_problem(const Ask& ask, Catalog& catalog) {
                 "leave one of the two out: what is run and counted is sequences of one length");
   Request request;
   request.ask = ask;
+  request.tables = catalog.tables();
   request.diagram = catalog.diagram(ask.algorithm);
   request.machine = machine_of(ask, catalog);
   request.problem = at_shape([&] { return problem_of(ask, *request.diagram); });

@@ -23,6 +23,7 @@
 namespace napkin {
 
 class Catalog;
+class TableMemory;
 class Workspace;
 
 /// A way to lay the algorithm on the machine. Owns its parts.
@@ -55,6 +56,8 @@ struct Request {
   /// Kernels of that very architecture without a legal tile, each with the reason: "flash_attention_4 takes d up to
   /// ...".
   std::vector<std::string> left_out;
+
+  std::shared_ptr<TableMemory> tables = nullptr;  ///< memory of the session's tables; nullptr: each layout has its own
 
   [[nodiscard]] bool abstract() const { return ask.memory.has_value(); }
 };

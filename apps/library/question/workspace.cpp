@@ -14,8 +14,11 @@ std::size_t LeastTransferKey::Hash::operator()(const LeastTransferKey& key) cons
 }
 
 std::shared_ptr<Workspace> make_workspace() { return std::make_shared<Workspace>(); }
+std::shared_ptr<Workspace> make_workspace(std::shared_ptr<TableMemory> memory) {
+  return std::make_shared<Workspace>(std::move(memory));
+}
 
-Prediction Workspace::predicted(const PlacedDiagram& placed, const Plan& plan) {
+Prediction Workspace::predicted(const PlacedDiagram& placed) {
   constexpr std::size_t most_graphs = 1024;
   std::unique_ptr<Periods> own;  // one asks it at a time, so that others need not wait
   {
@@ -26,7 +29,7 @@ Prediction Workspace::predicted(const PlacedDiagram& placed, const Plan& plan) {
     }
   }
   if (own == nullptr || own->size() > most_graphs) own = std::make_unique<Periods>();
-  Prediction prediction = predict(placed, plan, *own);
+  Prediction prediction = predict(placed, {.periods = own.get()});
   const std::lock_guard lock(mutex_);
   periods_.push_back(std::move(own));
   return prediction;

@@ -43,10 +43,11 @@ struct BoundPlacer {
 /// Safe from several threads.
 class Workspace {
  public:
+  explicit Workspace(std::shared_ptr<TableMemory> memory = make_table_memory()) : tables(std::move(memory)) {}
   Tables tables;  ///< locked by itself
 
   /// Returns the prediction of a run of the tile's graph. Uses the periods of graphs met before.
-  [[nodiscard]] Prediction predicted(const PlacedDiagram& placed, const Plan& plan);
+  [[nodiscard]] Prediction predicted(const PlacedDiagram& placed);
   /// Returns the least transfer that is kept for the key, else what `find` finds.
   template <class Find>
   std::optional<OptimumAnswer::Integer> least_transfer(const LeastTransferKey& key, const Find& find) {
@@ -70,6 +71,7 @@ class Workspace {
   std::list<std::unique_ptr<BoundPlacer>> placers_;  // latest first
 };
 [[nodiscard]] std::shared_ptr<Workspace> make_workspace();
+[[nodiscard]] std::shared_ptr<Workspace> make_workspace(std::shared_ptr<TableMemory> memory);
 
 /// A placer bound to a problem, of which it has a copy; given back at its end: what it placed must not outlive it.
 class KeptPlacer {

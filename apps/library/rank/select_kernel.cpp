@@ -6,7 +6,6 @@
 
 #include "apps/library/rank/evaluate.hpp"
 #include "apps/library/rank/kind.hpp"
-#include "model/clock/time_model.hpp"
 #include "napkin/bands.hpp"
 
 namespace napkin {
@@ -17,14 +16,13 @@ Ranking::Ranking(const Layout& layout, Seconds limit)
       selector_(std::make_unique<Selector>(*question_, layout.workspace->tables)),
       selection_(selector_->best(limit)) {}
 
-Explanation Ranking::explain() const { return selector_->explain(selection_); }
+Ranking::Ranking(const Layout& layout, Selection selection)
+    : layout_(&layout),
+      question_(std::make_unique<const Question>(layout.question())),
+      selector_(std::make_unique<Selector>(*question_, layout.workspace->tables)),
+      selection_(std::move(selection)) {}
 
-Prediction Ranking::predicted(const Tile& tile) const {
-  if (auto known = selector_->noticed(tile)) return *std::move(known);
-  const KeptPlacer placer = kept_placer_of(*layout_);
-  const PlacedDiagram placed = placer->place(tile);
-  return layout_->workspace->predicted(placed, plan(placed));
-}
+Explanation Ranking::explain() const { return selector_->explain(selection_); }
 
 Rejections Ranking::count_rejections() const { return selector_->count_rejections(); }
 
@@ -53,14 +51,6 @@ std::string Ranking::nothing_fits() const {
   if (tiles == all) return "nothing fits: " + last + " keeps out all tiles" + unsearched();
   return fmt::format("nothing fits: {} keeps out the last {} of {} tiles{}", last, tiles.get(), all.get(),
                      unsearched());
-}
-
-Prediction predicted(const Layout& layout, const Placement& placement) {
-  if (placement.violations.empty() && !layout.ideal) {
-    const Question question = layout.question();
-    if (auto known = noticed(question, placement.placed.tile, layout.workspace->tables)) return *std::move(known);
-  }
-  return layout.workspace->predicted(placement.placed, placement.plan);
 }
 
 namespace {

@@ -14,13 +14,13 @@
 
 namespace napkin {
 
-struct Placement;
-
 /// The ranking of a layout's tiles, with explanations. Points to the layout.
 class Ranking {
  public:
   /// Finds the best tile alone; perhaps none if every tile takes longer than the limit.
   explicit Ranking(const Layout& layout, Seconds limit = Seconds(INFINITY));
+  /// Takes up what rank() found before.
+  Ranking(const Layout& layout, Selection selection);
   /// Ranks the `top` best tiles, and finds the runner-up.
   void rank(int top) { selection_ = selector_->rank(top); }
 
@@ -28,8 +28,6 @@ class Ranking {
   [[nodiscard]] const Selection& selection() const { return selection_; }
   [[nodiscard]] bool empty() const { return selection_.ranked.empty(); }
   [[nodiscard]] const Ranked& best() const { return selection_.ranked.front(); }
-  /// Predicts a legal tile, as query does.
-  [[nodiscard]] Prediction predicted(const Tile& tile) const;
   /// Explains why the best tile is best; empty if nothing fits.
   [[nodiscard]] Explanation explain() const;
   [[nodiscard]] Rejections count_rejections() const;
@@ -50,10 +48,6 @@ class Ranking {
   std::unique_ptr<Selector> selector_;
   Selection selection_;
 };
-
-/// Predicts a tile of a layout as `select` does, with device memory's re-reads if they take longer: from the table of
-/// its kind if it has the tile, else by a run of its graph.
-[[nodiscard]] Prediction predicted(const Layout& layout, const Placement& placement);
 
 /// Ranks every layout and keeps the one whose best tile is fastest, among layouts that one clock predicts. The ranking
 /// is empty if nothing fits.

@@ -149,7 +149,7 @@ std::string alternatives_table(const SelectAnswer& answer, const Style& style) {
   };
   add(*answer.predicted, "as above");
   for (const AlternativeAnswer& other : answer.alternatives)
-    add(other.predicted.get(), differences(other.tile, answer.head.tile));
+    add(other.predicted, differences(other.tile, answer.head.tile));
   return table.text(style, "  ");
 }
 

@@ -224,10 +224,22 @@ double names_of(const EventGraph& graph) {
   return static_cast<double>(hash >> 12U);
 }
 
+/// Mixes numbers into 64 bits: both halves of a product of 128 bits after each number.
+std::uint64_t mixed(const std::vector<double>& numbers, std::uint64_t seed) {
+  __extension__ using Wide = unsigned __int128;
+  std::uint64_t hash = seed ^ numbers.size();
+  for (const double number : numbers) {
+    const Wide product = Wide{hash ^ std::bit_cast<std::uint64_t>(number)} * (seed | 1U);
+    hash = static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64U);
+    hash = (hash << 23U | hash >> 41U) + seed;
+  }
+  return hash;
+}
+
 }  // namespace
 
-/// Appends the graph's content; for a single block's run without the edges into the next block, except their reach.
-void Periods::say(const EventGraph& graph, bool one_block) {
+/// Digests the graph's content; for a single block's run without the edges into the next block, except their reach.
+Periods::Digest Periods::digest_of(const EventGraph& graph, bool one_block) {
   numbers_.assign(1, static_cast<double>(graph.tensor_queue));
   if (!one_block) numbers_.push_back(names_of(graph));
   for (const VectorPipe& pipe : graph.pipes) pipe.say(numbers_);
@@ -256,16 +268,16 @@ void Periods::say(const EventGraph& graph, bool one_block) {
                      static_cast<double>(e.after), e.latency, static_cast<double>(e.ahead)});
   }
   numbers_.push_back(std::max(reach, beyond));
+  return {mixed(numbers_, 0x9E3779B97F4A7C15U), mixed(numbers_, 0xD1B54A32D192ED03U)};
 }
 
 Periods::Known& Periods::find_or_make(const EventGraph& graph) {
-  say(graph, false);
-  const auto known = known_.find(numbers_);
+  const Digest digest = digest_of(graph, false);
+  const auto known = known_.find(digest);
   if (known != known_.end()) return known->second;
-  std::vector<double> numbers = numbers_;
   const SteadyIteration& from = steady(graph);
   simulation_->turn_to(graph);
-  return known_.emplace(std::move(numbers), Known{period_of(simulation_, graph, from, false), false}).first->second;
+  return known_.emplace(digest, Known{period_of(simulation_, graph, from, false), false}).first->second;
 }
 
 const Period& Periods::of(const EventGraph& graph) { return find_or_make(graph).period; }
@@ -278,17 +290,22 @@ const Period& Periods::explained(const EventGraph& graph) {
 }
 
 const SteadyIteration& Periods::steady(const EventGraph& graph) {
-  say(graph, true);
-  const auto known = steady_.find(numbers_);
+  const Digest digest = digest_of(graph, true);
+  const auto known = steady_.find(digest);
   if (known != steady_.end()) return known->second;
   simulation_->turn_to(graph);
-  return steady_.emplace(numbers_, steady_iteration(*simulation_, graph)).first->second;
+  return steady_.emplace(digest, steady_iteration(*simulation_, graph)).first->second;
 }
 
-std::size_t Periods::Hash::operator()(const std::vector<double>& numbers) const {
-  std::size_t hash = numbers.size();
-  for (const double number : numbers) hash = (hash ^ std::bit_cast<std::uint64_t>(number)) * 0x9E3779B97F4A7C15U;
-  return hash ^ hash >> 32;
+std::size_t Periods::bytes() const {
+  constexpr std::size_t simulation = std::size_t{1} << 18U, links = 4 * sizeof(void*);
+  std::size_t sum = simulation + steady_.size() * (sizeof *steady_.begin() + links);
+  for (const auto& one : known_) {
+    const Period& period = one.second.period;
+    sum += sizeof one + 2 * links + sizeof(BlockRuns) + period.run->size() * sizeof(BlockRuns::Kept);
+    sum += period.cycle.nodes.size() * sizeof(std::string);
+  }
+  return sum;
 }
 
 }  // namespace napkin

@@ -316,7 +316,6 @@ TEST_CASE("along the Hilbert curve consumers find where they store beside their 
 TEST_CASE(
     "a cluster's blocks meet before their first copy, and behind the last block's end: in the time, not in the "
     "cycles") {
-  const Plan none{};
   for (const char* cluster : {"1", "2"}) {
     CAPTURE(cluster);
     const PlacedDiagram p = placed("256", "64", "3", cluster, "grouped");
@@ -324,7 +323,7 @@ TEST_CASE(
     CHECK(meeting_of_cluster(p) == meeting);
     CHECK(block_ends(p).start == constant("block_start") + meeting);
     CHECK(block_ends(p).handover == constant("block_handover") + meeting);
-    const Prediction said = predict(p, none);
+    const Prediction said = predict(p);
     CHECK((said.time.value - constant("launch_gap")) * said.clock.value ==
           doctest::Approx(said.cycles.value + meeting));
   }

@@ -193,7 +193,7 @@ TEST_CASE("blocks of the triangle on 24 cores: 22 of 528 and 87 of 2,080, or col
     CHECK(busiest_iterations(columns) == c.columns);
     BlockLengths lengths = block_lengths(columns, launch_shape(columns));
     CHECK(lengths.busiest(BlockOrder::grid, 1, 0) == c.free_first);
-    const auto cycles = [](const PlacedDiagram& placed) { return predict(placed, plan(placed)).cycles.value; };
+    const auto cycles = [](const PlacedDiagram& placed) { return predict(placed).cycles.value; };
     CHECK(cycles(laid->place(dealt("even"))) < cycles(columns));
   }
 }

@@ -83,7 +83,7 @@ TEST_CASE("a launch among others takes at its own clock what it takes alone, and
     const PlacedDiagram placed =
         l.place({{"q", "128"}, {"x", "128"}, {"warpgroups", "2"}, {"cluster", "1"}, {"rescale", "rarely"}});
     const Plan planned = plan(placed);
-    const Prediction alone = predict(placed, planned);
+    const Prediction alone = predict(placed);
     const TimedLaunch launch(placed, planned);
     const Prediction same = launch.at(alone.clock);
     CHECK(same.time.value == doctest::Approx(alone.time.value).epsilon(1e-9));

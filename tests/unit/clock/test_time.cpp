@@ -112,21 +112,21 @@ TEST_CASE("TFLOP/s are the visible pairs' work over the time") {
     for (const Mask& mask : masks) {
       const test::LaidOut question("flash_attention_3", "h200-sxm", attention(2, 16, q, x, 128), DType::bf16, mask);
       const PlacedDiagram placed = question.place({});
-      const Prediction p = predict(placed, plan(placed));
+      const Prediction p = predict(placed);
       const double pairs = static_cast<double>(visible_pairs(mask, q, x));
       CHECK(p.tflops * 1e12 * p.time.value == doctest::Approx(4.0 * 2 * 16 * 128 * pairs).epsilon(1e-12));
     }
   }
   const test::LaidOut product("matmul_sm90", "h200-sxm", {{"a", 100}, {"b", 200}, {"c", 300}}, DType::bf16);
   const PlacedDiagram placed = product.place({});
-  const Prediction p = predict(placed, plan(placed));
+  const Prediction p = predict(placed);
   CHECK(p.tflops * 1e12 * p.time.value == doctest::Approx(2.0 * 100 * 200 * 300).epsilon(1e-12));
 }
 
 TEST_CASE("the clock says where it comes from, the launch is added") {
   const test::LaidOut question("flash_attention_3", "h200-sxm", attention(2, 16, 8192, 8192, 128), DType::bf16);
   const PlacedDiagram placed = question.place({});
-  const Prediction p = predict_by_roofline(placed, plan(placed));
+  const Prediction p = predict(placed, {.by = ByClock::roofline});
   CHECK(p.clock == Hertz(1.83e9));
   CHECK(p.clock_source == "datasheet tensor clock");
   CHECK((p.time - p.cycles / p.clock).value == doctest::Approx(3.2e-6));
@@ -184,7 +184,7 @@ TEST_CASE("the event graph predicts where the tile has edges and the machine mea
   const test::LaidOut question("flash_attention_3", "h200-sxm", attention(2, 16, 8192, 8192, 128), DType::bf16);
   const PlacedDiagram placed = question.place({});
   CHECK(has_event_graph(placed));
-  const Prediction p = predict(placed, plan(placed)), first = predict_by_roofline(placed, plan(placed));
+  const Prediction p = predict(placed), first = predict(placed, {.by = ByClock::roofline});
   CHECK(p.time > first.time);  // it sees contention, waits and the power limit
   CHECK(p.clock < first.clock);
   CHECK(p.clock_source == "held at the power limit");
@@ -203,12 +203,12 @@ TEST_CASE("the event graph predicts where the tile has edges and the machine mea
   test::LaidOut older("flash_attention_2", "a100-sxm-80", attention(2, 16, 4096, 4096, 128), DType::f16);
   const PlacedDiagram with_ports = older.place({{"q", "128"}, {"x", "64"}});
   CHECK(has_event_graph(with_ports));
-  CHECK(predict(with_ports, plan(with_ports)).power);
+  CHECK(predict(with_ports).power);
   older.machine.constants.erase("mma_sync_ports");
   const PlacedDiagram without = older.place({{"q", "128"}, {"x", "64"}});
   CHECK_FALSE(has_event_graph(without));
-  CHECK(predict(without, plan(without)).time == predict_by_roofline(without, plan(without)).time);
-  CHECK_FALSE(predict(without, plan(without)).power);
+  CHECK(predict(without).time == predict(without, {.by = ByClock::roofline}).time);
+  CHECK_FALSE(predict(without).power);
 }
 
 TEST_CASE("a launch in closed form is never above the launch, and a prediction with known periods is the prediction") {
@@ -224,12 +224,11 @@ TEST_CASE("a launch in closed form is never above the launch, and a prediction w
         const LaunchShape shape = launch_shape(placed);
         const BlockClocks block = block_clocks(graph, period, shape.mean, shape.cut);
         const double least = cycles_at_least(block_order(placed), shape, block_ends(placed), block, period, Count(1));
-        const Plan p = plan(placed);
-        const Prediction predicted = predict(placed, p, periods);
+        const Prediction predicted = predict(placed, {.periods = &periods});
         Periods none;
         const bool holds = least <= launch_clocks(placed, graph, period, shape).busiest * (1 + 1e-9) &&
-                           predicted.time == predict(placed, p, none).time && std::isfinite(predicted.tflops) &&
-                           predicted.time.value > 0;
+                           predicted.time == predict(placed, {.periods = &none}).time &&
+                           std::isfinite(predicted.tflops) && predicted.time.value > 0;
         if (!holds) FAIL_CHECK(joined({std::to_string(predicted.time.value), std::to_string(least)}));
       });
     }
@@ -241,7 +240,7 @@ TEST_CASE("more work never takes less time") {
   for (const std::int64_t x : {128, 256, 1024, 4096, 16384}) {
     const test::LaidOut question("flash_attention_2", "a100-sxm-80", attention(2, 16, 4096, x, 128), DType::f16);
     const PlacedDiagram placed = question.place({{"q", "128"}, {"x", "64"}});
-    const Seconds time = predict(placed, plan(placed)).time;
+    const Seconds time = predict(placed).time;
     CHECK(time > last);
     last = time;
   }
@@ -260,7 +259,7 @@ TEST_CASE("machines without units, limits or clocks do not crash") {
     Tile tile;
     for (const Knob& knob : mapping.knobs) tile.values.push_back(knob.domain.front());
     const PlacedDiagram placed = placer.place(tile);
-    const Prediction p = predict(placed, plan(placed));
+    const Prediction p = predict(placed);
     CAPTURE(gpu);
     CHECK(std::isfinite(p.time.value));
     CHECK(p.time.value > 0);

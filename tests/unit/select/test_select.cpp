@@ -17,7 +17,7 @@ using napkin::testing::Case;
 
 namespace {
 
-/// Each made once: tables are found by the places of what a question points to.
+/// Each made once, with tables of its own.
 const Case& attention(std::int64_t d) {
   static std::map<std::int64_t, Case> made;
   const auto found = made.find(d);
@@ -179,14 +179,13 @@ TEST_CASE("no run of a block is shorter than what bounds blocks whose runs are n
     Scan scan(table, question);
     REQUIRE_FALSE(scan.rank(5).ranked.empty());
     std::size_t runs = 0;
-    for (const TablePart* part : table->parts_for(question, Allowed(question, table->candidates()))) {
-      if (part == nullptr) continue;
+    for (const TablePart* part : table->parts()) {
       for (const TileRow& row : part->rows) {
-        if (row.period == nullptr) continue;
-        CHECK(row.period->clocks >= rounding * std::max(row.pipe, row.cycle));
-        for (const BlockRuns::Kept& kept : row.period->run->all()) {
+        if (row.graph->period == nullptr) continue;
+        CHECK(row.graph->period->clocks >= rounding * std::max(row.graph->pipe, row.graph->cycle));
+        for (const BlockRuns::Kept& kept : row.graph->period->run->all()) {
           const double shortest = std::min(kept.run.clocks.first, kept.run.clocks.next);
-          for (const Period& bound : {*row.period, TablePart::least_period(row)})
+          for (const Period& bound : {*row.graph->period, TablePart::least_period(row)})
             CHECK(shortest >= block_clocks_at_least(bound, kept.run.iterations, kept.cut.all()) * rounding);
           ++runs;
         }
@@ -234,23 +233,32 @@ TEST_CASE("questions of one kind share a table, and those of another do not") {
   CHECK(tables.of(question) != first);
 }
 
-TEST_CASE("tables of one shape each are forgotten, so that a process that asks about many shapes stays small") {
-  Case product("matmul_sm90", "h200-sxm", {{"a", 512}, {"b", 512}, {"c", 512}});
+TEST_CASE("tables of several mappings share a memory, in which those used longest ago make room") {
+  Case product("matmul_sm90", "h200-sxm", {{"a", 512}, {"b", 512}, {"c", 512}}), heads = attention(128);
   product.restrict("c", {64});
   product.restrict("b", {64});
-  product.restrict("stages", {2});
-  const Case& heads = attention(128);
-  Tables tables;
-  const auto kept = tables.of(heads.question());
-  std::weak_ptr<Table> first = tables.of(product.question());
-  const Table* before = first.lock().get();
-  CHECK(tables.of(product.question()).get() == before);
-  for (std::int64_t b = 1; b <= 40; ++b) {
-    product.problem.sizes[1] = 64 * b;
-    CHECK(tables.of(product.question()).get() == tables.of(product.question()).get());
+  for (Case* one : {&product, &heads}) one->restrict("stages", {2});
+  heads.restrict("x", {64});
+  const auto memory = make_table_memory(std::size_t{2} << 20U);
+  Tables of_heads(memory), of_products(memory);
+  (void)select(product.question(), 1, of_products);
+  const auto ask = [&](std::int64_t dv) {  // a kind each
+    Question question = heads.question();
+    question.problem.sizes[static_cast<std::size_t>(heads.streamed.diagram.axis("dv"))] = Count(dv);
+    (void)select(question, 1, of_heads);
+    return std::weak_ptr<Table>(of_heads.find(question));
+  };
+  const std::weak_ptr<Table> first = ask(8);
+  REQUIRE(first.lock() != nullptr);
+  CHECK(first.lock()->bytes() > std::size_t{1} << 18U);
+  for (std::int64_t dv = 16; dv <= 256; dv += 8) {
+    CHECK(of_products.find(product.question()) != nullptr);  // used again and again
+    CHECK(ask(dv).lock() != nullptr);
   }
   CHECK(first.expired());
-  CHECK(tables.of(heads.question()) == kept);
+  Tables alone(make_table_memory(1));  // keeps the table used last, however large
+  (void)select(product.question(), 1, alone);
+  CHECK(alone.find(product.question()) != nullptr);
 }
 
 }  // namespace test_select

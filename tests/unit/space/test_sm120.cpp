@@ -52,7 +52,7 @@ TEST_CASE("an iteration takes what its products take, and the fragments come thr
   CHECK(steady.pipe.clocks == doctest::Approx(products));
   CHECK(steady.clocks >= products);
   CHECK(steady.clocks < 1.25 * products);
-  const Prediction predicted = predict(placed, plan(placed));
+  const Prediction predicted = predict(placed);
   CHECK(2.0 * 4096 * 4096 * 4096 / predicted.time.value < 170 * 512 * 2.407e9);
 }
 

@@ -290,7 +290,7 @@ struct QueryAnswer {
 
 struct AlternativeAnswer {
   TileValues tile;
-  Later<PredictedAnswer> predicted;
+  PredictedAnswer predicted;
 };
 
 /// A kernel that could answer a question, with the best of its tiles.

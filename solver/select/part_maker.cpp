@@ -1,0 +1,98 @@
+#include "solver/select/part_maker.hpp"
+
+#include <algorithm>
+
+#include "model/clock/graph/copy_cost.hpp"
+#include "model/clock/roofline/node_rate.hpp"
+#include "model/clock/run/period_bounds.hpp"
+#include "model/resource/plan.hpp"
+#include "solver/select/kind.hpp"
+
+namespace napkin {
+
+PartMaker::PartMaker(Table& table, const Question& question)
+    : table_(table),
+      question_(question),
+      problem_(as_graphs_need(question.problem)),
+      placer_(*question.streamed, *question.mapping, *question.machine, problem_),
+      device_((comes_from_device(*question.machine, *question.streamed, question.problem) ? 1U : 0U) |
+              (waits_for_device(*question.machine, *question.streamed, question.problem) ? 2U : 0U)),
+      parts_(cuts_into_parts(*question.mapping)) {}
+
+TablePart& PartMaker::part_of(std::uint32_t sizes) {
+  TileSizes& own = table_.sizes_[sizes];
+  const std::uint64_t facts = facts_of(own);
+  const auto known =
+      std::find_if(own.parts.begin(), own.parts.end(), [&](const TablePart& one) { return one.facts == facts; });
+  if (known != own.parts.end()) return *known;
+  TablePart part;
+  part.sizes = sizes;
+  part.facts = facts;
+  energies_.clear();
+  for (const std::uint32_t legal : own.legal) add(legal, part);
+  part.finish();
+  ++table_.parts_made_;
+  return own.parts.emplace_back(std::move(part));
+}
+
+std::uint64_t PartMaker::facts_of(const TileSizes& sizes) {
+  std::uint64_t facts = 0;
+  if (parts_)
+    facts = static_cast<std::uint64_t>(placed_at(sizes).block().groups_of[at(*question_.streamed->stream)].get());
+  const std::vector<Count>& extent = parts_ ? at_question_.block().extent : sizes.extent;
+  for (const std::vector<AxisId>& axes : table_.shared_along_) {
+    const bool shared = std::any_of(axes.begin(), axes.end(),
+                                    [&](AxisId axis) { return question_.problem.sizes[at(axis)] > extent[at(axis)]; });
+    facts = facts << 1U | (shared ? 1U : 0U);
+  }
+  facts = facts << 2U | device_;
+  const Count blocks = parts_ ? at_question_.blocks : blocks_of(sizes);
+  return facts << 16U | static_cast<std::uint64_t>(nodes_at_work(*question_.machine, blocks).get());
+}
+
+/// Returns the number of blocks for these sizes. Places a tile, to count parts, only if uncut rows leave nodes idle.
+Count PartMaker::blocks_of(const TileSizes& sizes) {
+  Count least = 1;
+  for (std::size_t a = 0; a < sizes.extent.size(); ++a) {
+    const auto axis = static_cast<AxisId>(a);
+    if (question_.streamed->grouped(axis) && question_.streamed->stream != axis)
+      least *= ceil_div(question_.problem.sizes[a], std::max(sizes.extent[a], Count(1)));
+  }
+  return least >= question_.machine->compute_nodes() ? least : placed_at(sizes).blocks;
+}
+
+const PlacedDiagram& PartMaker::placed_at(const TileSizes& sizes) {
+  if (!whole_) whole_.emplace(*question_.streamed, *question_.mapping, *question_.machine, question_.problem);
+  whole_->place(table_.candidates_.space().tile(sizes.rank), at_question_);
+  return at_question_;
+}
+
+void PartMaker::add(std::uint32_t legal, TablePart& part) {
+  TileRow row;
+  row.legal = legal;
+  row.graph = &table_.no_graph_;
+  placer_.place(table_.candidates_.space().tile(table_.rank_of(legal)), placed_);
+  TileTrait trait{block_ends(placed_), static_cast<std::int32_t>(occupancy(placed_).blocks.get()), block_order(placed_),
+                  false};
+  if (!table_.one_by_one_) trait.cuts = add_graph(row, part);
+  const auto known = std::find(part.traits.begin(), part.traits.end(), trait);
+  row.trait = static_cast<std::uint32_t>(known - part.traits.begin());
+  if (known == part.traits.end()) part.traits.push_back(trait);
+  part.rows.push_back(row);
+}
+
+/// Adds the row's graph and its energy; returns true if the graph has cut work.
+bool PartMaker::add_graph(TileRow& row, TablePart& part) {
+  if (!rates_) rates_ = energy_rates(placed_);
+  const EventGraph graph = event_graph(placed_);
+  const BlockEnergy energy = block_energy(placed_, graph, *rates_);
+  const std::array key{energy.iteration, energy.once, energy.cut, energy.alone};
+  row.energy = energies_.emplace(key, static_cast<std::uint32_t>(energies_.size())).first->second;
+  if (row.energy == part.energies.size()) part.energies.push_back(energy);
+  const auto [known, is_new] = table_.graphs_.try_emplace(table_.periods_.digest_of(graph));
+  row.graph = &known->second;
+  if (is_new) *row.graph = {busiest_pipe(graph).clocks, cycle_clocks(graph), nullptr};
+  return graph.has_cut_work();
+}
+
+}  // namespace napkin
