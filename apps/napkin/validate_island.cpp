@@ -13,6 +13,7 @@
 #include "apps/report/text/text.hpp"
 #include "apps/report/units.hpp"
 #include "kernels/jit/failure.hpp"
+#include "kernels/jit/source.hpp"
 
 namespace napkin::cli {
 namespace {
@@ -23,9 +24,7 @@ report::Json json_of(const IslandTimes& times) {
 
 report::Json json_of(const IslandRow& row) {
   report::Json json = report::json_of(row.head, "validate");
-  json["split"] = row.split;
-  json["order"] = row.order;
-  json["gpus"] = row.gpus;
+  json["way"] = {{"split", row.split}, {"order", row.order}, {"gpus", row.gpus}};
   json["predicted"] = json_of(row.predicted);
   json["measured"] = json_of(row.measured);
   json["measured"]["max_error"] = report::json_of(row.result.max_error);
@@ -37,6 +36,7 @@ report::Json json_of(const IslandRow& row) {
   json["nccl"] = row.nccl;
   json["date"] = row.from.date;
   json["revision"] = row.from.revision;
+  if (row.head.kernel) json["source_hash"] = kernel_source_hash(*row.head.kernel);
   return json;
 }
 

@@ -15,7 +15,8 @@ struct StreamApi {
     if (!library) throw CudaFailure("no CUDA driver on this machine (libcuda.so.1 does not open)");
     library->bind(init, "cuInit");
     library->bind(device_count, "cuDeviceGetCount");
-    library->bind(stream_create, "cuStreamCreate");
+    library->bind(priorities, "cuCtxGetStreamPriorityRange");
+    library->bind(stream_create, "cuStreamCreateWithPriority");
     library->bind(stream_destroy, "cuStreamDestroy_v2");
     library->bind(stream_wait, "cuStreamWaitEvent");
     library->bind(event_create, "cuEventCreate");
@@ -28,7 +29,8 @@ struct StreamApi {
 
   int (*init)(unsigned) = nullptr;
   int (*device_count)(int*) = nullptr;
-  int (*stream_create)(void**, unsigned) = nullptr;
+  int (*priorities)(int* least, int* greatest) = nullptr;
+  int (*stream_create)(void**, unsigned, int) = nullptr;
   int (*stream_destroy)(void*) = nullptr;
   int (*stream_wait)(void*, void*, unsigned) = nullptr;
   int (*event_create)(void**, unsigned) = nullptr;
@@ -54,9 +56,12 @@ void Mark::record(Stream stream) const {
   StreamApi::check(stream_api().event_record(handle_, stream), "cuEventRecord");
 }
 
-OwnStream::OwnStream(const Device& device) {
+OwnStream::OwnStream(const Device& device, Turn turn) {
   device.make_current();
-  StreamApi::check(stream_api().stream_create(&handle_, non_blocking), "cuStreamCreate");
+  int least = 0, greatest = 0;
+  StreamApi::check(stream_api().priorities(&least, &greatest), "cuCtxGetStreamPriorityRange");
+  StreamApi::check(stream_api().stream_create(&handle_, non_blocking, turn == Turn::first ? greatest : least),
+                   "cuStreamCreateWithPriority");
 }
 OwnStream::~OwnStream() {
   if (handle_ != nullptr) stream_api().stream_destroy(handle_);

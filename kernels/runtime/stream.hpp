@@ -25,7 +25,9 @@ class Mark {
 
 class OwnStream {
  public:
-  explicit OwnStream(const Device& device);
+  /// The place of a stream's launches among those of others that wait for an SM.
+  enum class Turn { later, first };
+  explicit OwnStream(const Device& device, Turn turn = Turn::later);
   ~OwnStream();
   OwnStream(OwnStream&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
   OwnStream& operator=(OwnStream&&) = delete;

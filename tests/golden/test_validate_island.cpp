@@ -21,6 +21,8 @@ void check_row(const std::string& line, const std::vector<std::string>& gpus) {
   CHECK(row["command"] == "validate");
   CHECK(row["gpu"] == "hgx-h200-8");
   CHECK(row["right"] == true);
+  CHECK(line.find(row["way"]["split"].get<std::string>()) != std::string::npos);
+  CHECK(row["way"]["gpus"] == (gpus == two ? 2 : 4));
   // Bytes that the calls bring into a GPU are H of the level above device memory.
   CHECK(row["measured"]["received"] == row["predicted"]["received"]);
   CHECK(row["measured"]["received"].get<std::int64_t>() > 0);

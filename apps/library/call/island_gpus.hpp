@@ -15,12 +15,15 @@ namespace napkin {
 
 struct IslandGpu {
   explicit IslandGpu(int ordinal)
-      : runtime(Device(ordinal), process_environment()), work(runtime.device()), copies(runtime.device()) {}
+      : runtime(Device(ordinal), process_environment()),
+        work(runtime.device()),
+        copies(runtime.device(), OwnStream::Turn::first) {}
 
   [[nodiscard]] const Device& device() const { return runtime.device(); }
 
   Runtime runtime;
-  OwnStream work, copies;
+  OwnStream work,
+      copies;  ///< a call's blocks come before a kernel's: one GPU's would hold SMs while it waits for the other's
 };
 
 class Gpus {

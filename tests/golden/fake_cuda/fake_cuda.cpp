@@ -126,7 +126,8 @@ int cuEventElapsedTime(float* milliseconds, void* from, void* to) {
   return 0;
 }
 int cuStreamSynchronize(void*) { return 0; }
-int cuStreamCreate(void** stream, unsigned) { return *stream = &now, 0; }
+int cuCtxGetStreamPriorityRange(int* least, int* greatest) { return *least = 0, *greatest = -5, 0; }
+int cuStreamCreateWithPriority(void** stream, unsigned, int) { return *stream = &now, 0; }
 int cuStreamDestroy_v2(void*) { return 0; }
 int cuStreamWaitEvent(void*, void*, unsigned) { return 0; }
 int cuStreamIsCapturing(void*, int* status) { return *status = 0; }  // nobody captures
