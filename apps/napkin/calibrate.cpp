@@ -58,6 +58,8 @@ CalibrateOptions calibrate_options_of(const Arguments& arguments) {
   if (!out.out.empty()) report::check_writable(out.out, "--out");
   if (out.record) report::check_writable(*out.record, "--record");
   const bool to_card = out.power && !arguments.has("--replay");  // its file has a name of its own
+  if (arguments.has("--island") && !out.out.empty())
+    throw Error("--out", "stands beside --island", "--record FILE.jsonl: the readings say what a profile may have");
   if (arguments.has("--island") && out.gpu.empty())
     throw Error("--gpu", "is missing", "beside --island: an island's profile, such as hgx-h200-8");
   if (out.out.empty() && !out.record && !to_card && !arguments.has("--island"))

@@ -26,8 +26,8 @@ void* pointer(std::uint64_t address) { return reinterpret_cast<void*>(address); 
 
 }  // namespace
 
-struct Ranks::Api {
-  Api() {
+struct Ranks::Library {
+  Library() {
     const auto library = DynamicLibrary::open({"libnccl.so.2", "libnccl.so"});
     if (!library)
       throw CudaFailure("no NCCL on this machine: libnccl.so.2 does not open; put its folder into LD_LIBRARY_PATH");
@@ -58,20 +58,20 @@ struct Ranks::Api {
 };
 
 Ranks::Ranks(int gpus)
-    : api_(std::make_unique<const Api>()),
+    : library_(std::make_unique<const Library>()),
       communicators_(static_cast<std::size_t>(gpus)),
       received_(static_cast<std::size_t>(gpus)) {
   std::vector<int> devices(communicators_.size());
   std::iota(devices.begin(), devices.end(), 0);
-  check(api_->init_all(communicators_.data(), gpus, devices.data()), "ncclCommInitAll");
+  check(library_->init_all(communicators_.data(), gpus, devices.data()), "ncclCommInitAll");
 }
 
 Ranks::~Ranks() {
-  for (void* each : communicators_) api_->destroy(each);
+  for (void* each : communicators_) library_->destroy(each);
 }
 
 void Ranks::check(int result, const char* call) const {
-  if (result != 0) throw CudaFailure(std::string(call) + ": " + api_->error_string(result));
+  if (result != 0) throw CudaFailure(std::string(call) + ": " + library_->error_string(result));
 }
 
 void Ranks::count(int rank, std::int64_t elements, DType type, std::int64_t times) const {
@@ -79,43 +79,43 @@ void Ranks::count(int rank, std::int64_t elements, DType type, std::int64_t time
 }
 
 void Ranks::together(const std::function<void()>& calls) const {
-  check(api_->group_start(), "ncclGroupStart");
+  check(library_->group_start(), "ncclGroupStart");
   calls();
-  check(api_->group_end(), "ncclGroupEnd");
+  check(library_->group_end(), "ncclGroupEnd");
 }
 
 void Ranks::send(int rank, std::uint64_t from, std::int64_t count, DType type, int to, Stream stream) const {
-  check(api_->send(pointer(from), static_cast<std::size_t>(count), number_of(type), to,
-                   communicators_[static_cast<std::size_t>(rank)], stream),
+  check(library_->send(pointer(from), static_cast<std::size_t>(count), number_of(type), to,
+                       communicators_[static_cast<std::size_t>(rank)], stream),
         "ncclSend");
 }
 
 void Ranks::receive(int rank, std::uint64_t to, std::int64_t count, DType type, int from, Stream stream) const {
-  check(api_->receive(pointer(to), static_cast<std::size_t>(count), number_of(type), from,
-                      communicators_[static_cast<std::size_t>(rank)], stream),
+  check(library_->receive(pointer(to), static_cast<std::size_t>(count), number_of(type), from,
+                          communicators_[static_cast<std::size_t>(rank)], stream),
         "ncclRecv");
   if (from != rank) this->count(rank, count, type, 1);
 }
 
 void Ranks::all_gather(int rank, std::uint64_t from, std::uint64_t to, std::int64_t count, DType type,
                        Stream stream) const {
-  check(api_->all_gather(pointer(from), pointer(to), static_cast<std::size_t>(count), number_of(type),
-                         communicators_[static_cast<std::size_t>(rank)], stream),
+  check(library_->all_gather(pointer(from), pointer(to), static_cast<std::size_t>(count), number_of(type),
+                             communicators_[static_cast<std::size_t>(rank)], stream),
         "ncclAllGather");
   this->count(rank, count, type, std::ssize(communicators_) - 1);
 }
 
 void Ranks::reduce_scatter(int rank, std::uint64_t from, std::uint64_t to, std::int64_t count, DType type,
                            Stream stream) const {
-  check(api_->reduce_scatter(pointer(from), pointer(to), static_cast<std::size_t>(count), number_of(type), sum,
-                             communicators_[static_cast<std::size_t>(rank)], stream),
+  check(library_->reduce_scatter(pointer(from), pointer(to), static_cast<std::size_t>(count), number_of(type), sum,
+                                 communicators_[static_cast<std::size_t>(rank)], stream),
         "ncclReduceScatter");
   this->count(rank, count, type, std::ssize(communicators_) - 1);
 }
 
 void Ranks::all_reduce(int rank, std::uint64_t at, std::int64_t count, DType type, Stream stream) const {
-  check(api_->all_reduce(pointer(at), pointer(at), static_cast<std::size_t>(count), number_of(type), sum,
-                         communicators_[static_cast<std::size_t>(rank)], stream),
+  check(library_->all_reduce(pointer(at), pointer(at), static_cast<std::size_t>(count), number_of(type), sum,
+                             communicators_[static_cast<std::size_t>(rank)], stream),
         "ncclAllReduce");
   const std::int64_t ranks = std::ssize(communicators_);
   this->count(rank, (count + ranks - 1) / ranks, type, 2 * (ranks - 1));
@@ -123,7 +123,7 @@ void Ranks::all_reduce(int rank, std::uint64_t at, std::int64_t count, DType typ
 
 std::string Ranks::version() const {
   int version = 0;
-  check(api_->version(&version), "ncclGetVersion");
+  check(library_->version(&version), "ncclGetVersion");
   return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
          std::to_string(version % 100);
 }

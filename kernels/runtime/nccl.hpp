@@ -37,11 +37,11 @@ class Ranks {
   [[nodiscard]] std::string version() const;
 
  private:
-  struct Api;
+  struct Library;
   void check(int result, const char* call) const;
   void count(int rank, std::int64_t elements, DType type, std::int64_t times) const;
 
-  std::unique_ptr<const Api> api_;
+  std::unique_ptr<const Library> library_;
   std::vector<void*> communicators_;
   mutable std::vector<std::int64_t> received_;
 };

@@ -19,7 +19,7 @@ struct Link {
   std::optional<Number> line_rate;                          ///< maker's bytes a second of each GPU, each way
   Number bandwidth;                                         ///< effective part of that rate, for the library's copies
   Number latency;                                           ///< seconds of one hop
-  std::map<std::string, Number, std::less<>> bandwidth_of;  ///< by kind of call, where it is not `bandwidth`
+  std::map<std::string, Number, std::less<>> bandwidth_of;  ///< rates by kind of call that differ from `bandwidth`
 };
 
 struct Island {

@@ -128,7 +128,7 @@ void time_call(const Island& island, std::int64_t gpus, Transport& one) {
 double beside(const StepTime& step, double copy, double held) {
   const double alone = step.all();
   if (held <= 0 || alone <= 0) return alone;
-  return step.dealt ? alone + copy : std::min(alone / (1 - held), alone + held * copy);
+  return step.stays ? alone + copy : std::min(alone / (1 - held), alone + held * copy);
 }
 
 /// The time of a GPU in a ring: until its last step ends, and that of its steps alone, copies beside all but the last.

@@ -34,8 +34,7 @@ struct Transport {
 struct StepTime {
   double kernels = 0;  ///< seconds of its launches
   double adding = 0;   ///< seconds to add the step's part to the running result
-  bool dealt =
-      false;  ///< true if blocks, as many as nodes, keep the tiles that they are dealt, however late they start
+  bool stays = false;  ///< true if its blocks, as many as nodes, stay to its end: none is free beside a copy
   [[nodiscard]] double all() const { return kernels + adding; }
 };
 

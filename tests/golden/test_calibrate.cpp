@@ -70,6 +70,8 @@ TEST_CASE("bad input: exit 2, and what would be right") {
   refused({"--out", folder / "p.yaml", "--only", "latency,"}, "--only");
   refused({"--out", folder / "p.yaml", "--gpu", "h2000"}, "--gpu");
   refused({"--out", folder / "p.yaml", "--jobs", "0"}, "--jobs");
+  refused({"--island"}, "--gpu: is missing");
+  refused({"--island", "--gpu", "hgx-h200-2", "--out", folder / "p.yaml"}, "--out: stands beside --island");
   refused({"--out", folder / "p.yaml", "--power", "--only", "latency"}, "--only: stands beside --power");
   refused({"--out", folder / "p.yaml", "--replay", folder / "none.jsonl"}, "--gpu: is missing");
   refused({"--out", folder / "p.yaml", "--gpu", "h200-sxm", "--replay", folder / "none.jsonl"}, "none.jsonl");

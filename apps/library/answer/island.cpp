@@ -23,7 +23,7 @@ StandingAnswer standing_of(const Way& way, const Island& island, const Machine& 
   if (launch != nullptr) out = *launch;
   out.band.reset();
   out.least.reset();
-  out.unsure = "nothing on several GPUs was compared with a measurement";
+  out.unsure = "of several GPUs only two H200s were compared with measurements";
   out.left_out.emplace_back(island.call_nodes
                                 ? "what copies and kernels take of each other's memory bandwidth"
                                 : "what copies and kernels take of each other's memory bandwidth and SMs");

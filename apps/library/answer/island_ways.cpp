@@ -94,8 +94,8 @@ Ask ask_of(const IslandQuestion& question, const Diagram& diagram, const DeviceL
   return out;
 }
 
-/// Returns true if the kernel's blocks, as many as nodes, keep the tiles that they are dealt.
-bool deals_tiles(const Head& head) {
+/// Returns true if the kernel's blocks, as many as nodes, stay to its end.
+bool blocks_stay(const Head& head) {
   if (!head.kernel) return false;
   const Mapping mapping = load_mapping(*head.kernel, "--kernel");
   for (const KnobValue& value : head.tile) {
@@ -104,8 +104,7 @@ bool deals_tiles(const Head& head) {
     const Knob& order = mapping.knobs[static_cast<std::size_t>(*knob)];
     if (order.orders.empty()) continue;
     const auto word = static_cast<std::size_t>(parse_knob(order, value.word, value.name));
-    const OrderWord::Tiles tiles = order.orders[word].tiles;
-    return tiles == OrderWord::Tiles::dealt || tiles == OrderWord::Tiles::even;
+    return order.orders[word].tiles != OrderWord::Tiles::launched;
   }
   return false;
 }
@@ -134,7 +133,7 @@ class Asking {
           const AskedLaunch& asked = known(launch, t == 0);
           if (!asked.answer->predicted || (!asked.answer->legal && asked.answer->launches.empty())) return why(asked);
           step.kernels += asked.answer->predicted->time;
-          step.dealt = step.dealt || asked.dealt;
+          step.stays = step.stays || asked.stays;
           way_.flops += static_cast<double>(asked.answer->work.flops);
         }
         if (division.gpus > 1) step.adding = seconds(adding_bytes(division, launches[t], t == 0));
@@ -162,7 +161,7 @@ class Asking {
       return one;
     }
     AskedLaunch one{launch, 1, session_.query(ask_of(question_, way_.division.split.diagram, launch))};
-    one.dealt = way_.division.gpus > 1 && deals_tiles(one.answer->head);
+    one.stays = way_.division.gpus > 1 && blocks_stay(one.answer->head);
     if (way_.division.gpus > 1) one.adding = seconds(adding_bytes(way_.division, {launch}, first));
     return way_.launches.emplace_back(std::move(one));
   }

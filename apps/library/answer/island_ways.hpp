@@ -33,7 +33,7 @@ struct AskedLaunch {
   std::int64_t count = 0;
   std::shared_ptr<const QueryAnswer> answer;
   double adding = 0;   ///< seconds to add a launch's part to the running results
-  bool dealt = false;  ///< true if its blocks keep the tiles that they are dealt (StepTime)
+  bool stays = false;  ///< true if its blocks stay to its end (StepTime)
 };
 
 struct Way {

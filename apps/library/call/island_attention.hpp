@@ -39,7 +39,7 @@ class IslandAttention : public IslandTrial {
 
   Gpus& gpus_;
   Division division_;
-  AttentionSizes sizes_;  ///< of all GPUs together
+  AttentionSizes sizes_;  ///< sizes of all GPUs together
   DType type_;
   std::vector<Home> homes_;
 

@@ -47,7 +47,7 @@ class Gpus {
 
   std::vector<std::unique_ptr<IslandGpu>> gpus_;
   Ranks ranks_;
-  std::vector<Mark> marks_;  // of each stream of each GPU, then of all together
+  std::vector<Mark> marks_;  // marks of each stream of each GPU, then of all together
 };
 
 /// Returns memory filled with N(0, 1) in bf16 or f16.

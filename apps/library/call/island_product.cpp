@@ -1,6 +1,7 @@
 // Products on GPUs, tensor-parallel: what is gathered comes before the product, partial sums are added behind it.
 
 #include <algorithm>
+#include <cmath>
 
 #include "apps/library/call/island_trial.hpp"
 #include "kernels/reference/matmul_reference.hpp"

@@ -14,7 +14,7 @@ namespace napkin {
 namespace {
 
 constexpr int bursts = 7;
-constexpr double lead = 0.003, burst = 0.02;  // seconds from a rest's end to the first timed launch, and of those
+constexpr double lead = 0.003, burst = 0.02;  // seconds of untimed and of timed launches
 
 /// Times bursts: idle seconds, launches until the clock has risen, then launches for 20 ms, before the slow limit acts.
 LaunchTiming time_bursts(const Device& device, const std::function<void()>& launch, const TimingPace& pace) {

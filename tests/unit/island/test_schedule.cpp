@@ -90,21 +90,21 @@ TEST_CASE("a ring is hidden where its copy is no longer than a step, and only th
   CHECK(late.bound == "nvlink");
 }
 
-TEST_CASE("a copy that holds nodes slows the steps beside it: by its share, or by all of it where tiles are dealt") {
+TEST_CASE("a copy that holds nodes slows the steps beside it: by its share, or by all of it where blocks stay") {
   const double step = 100e-6, copy = 40e-6, held = 0.25;
-  for (const bool dealt : {false, true}) {
+  for (const bool stays : {false, true}) {
     Steps steps = even(2, step, step);
     for (auto& gpu : steps)
-      for (StepTime& one : gpu) one.dealt = dealt;
+      for (StepTime& one : gpu) one.stays = stays;
     const IslandTime plain = time_of({ring_of(copy, 2)}, steps, 0),
                      slowed = time_of({ring_of(copy, 2)}, steps, 0, held);
     CHECK(plain.seconds == doctest::Approx(2 * step));
-    CHECK(slowed.seconds == doctest::Approx(2 * step + (dealt ? copy : held * copy)));
+    CHECK(slowed.seconds == doctest::Approx(2 * step + (stays ? copy : held * copy)));
     CHECK(slowed.work == plain.work);
     CHECK(slowed.hidden);  // nobody waits for the copy itself
     CHECK(slowed.exposed == doctest::Approx(slowed.seconds - slowed.work));
     // A copy longer than the step: what the step gets done on the other nodes.
-    if (!dealt) CHECK(time_of({ring_of(1, 2)}, steps, 0, held).seconds == doctest::Approx(1 + step));
+    if (!stays) CHECK(time_of({ring_of(1, 2)}, steps, 0, held).seconds == doctest::Approx(1 + step));
   }
 }
 
