@@ -27,9 +27,10 @@ std::vector<const Experiment*> experiments_of(const Arguments& arguments) {
   std::vector<std::string> names;
   for (const Experiment& each : experiments()) {
     names.emplace_back(each.name);
-    out.push_back(&each);
+    if (each.of_card == arguments.has("--power")) out.push_back(&each);
   }
   if (!arguments.has("--only")) return out;
+  if (arguments.has("--power")) throw Error("--only", "stands beside --power", "one of them");
   out.clear();
   const std::string text = arguments.need("--only", "names of experiments (napkin calibrate --list)");
   for (std::size_t from = 0; from <= text.size();) {
@@ -50,12 +51,19 @@ CalibrateOptions calibrate_options_of(const Arguments& arguments) {
   if (gpu != "here") out.gpu = arguments.need("--gpu", "a profile (napkin list gpus)");
   out.experiments = experiments_of(arguments);
   out.json = arguments.has("--json");
+  out.power = arguments.has("--power");
   if (arguments.has("--out")) out.out = arguments.need("--out", "the profile to write");
   if (arguments.has("--record")) out.record = arguments.need("--record", "a file for the raw readings");
   // A slip is told before minutes of measuring, and before one of two files is there.
   if (!out.out.empty()) report::check_writable(out.out, "--out");
   if (out.record) report::check_writable(*out.record, "--record");
-  if (out.out.empty() && !out.record) throw Error("--out", "is missing", "the profile to write, such as my-gpu.yaml");
+  const bool to_card = out.power && !arguments.has("--replay");  // its file has a name of its own
+  if (arguments.has("--island") && !out.out.empty())
+    throw Error("--out", "stands beside --island", "--record FILE.jsonl: the readings say what a profile may have");
+  if (arguments.has("--island") && out.gpu.empty())
+    throw Error("--gpu", "is missing", "beside --island: an island's profile, such as hgx-h200-8");
+  if (out.out.empty() && !out.record && !to_card && !arguments.has("--island"))
+    throw Error("--out", "is missing", "the profile to write, such as my-gpu.yaml");
   const auto threads = static_cast<std::int64_t>(std::max(1U, std::thread::hardware_concurrency()));
   out.jobs = arguments.has("--jobs") ? parse_number(*arguments.find("--jobs"), 1, "--jobs", "N") : threads;
   return out;
@@ -95,6 +103,16 @@ void check_product(const Machine& base, const std::vector<report::ReadingRow>& r
 /// The first line of an architecture that may be written again.
 constexpr std::string_view made_here = "# Written by napkin calibrate.\n";
 
+/// Writes the product's file with the numbers of one card; the architecture stays the base's.
+void write_card(const Machine& machine, const std::string& out) {
+  const std::string text = profile_files(machine).product;
+  static_cast<void>(parse_machine(text, out));  // what is written can be read
+  std::error_code failed;
+  const std::filesystem::path folder = std::filesystem::path(out).parent_path();
+  if (!folder.empty()) std::filesystem::create_directories(folder, failed);
+  report::write_file(out, text, "--out");
+}
+
 /// Writes the product's file, and its architecture's in the folder architectures beside it, where it is looked for
 /// first.
 void write_files(const Machine& machine, const std::string& out) {
@@ -122,7 +140,7 @@ Reply reply_of(const std::vector<report::ReadingRow>& rows, const std::string& g
   const Machine base = load_machine(gpu, "--gpu");
   check_product(base, rows);
   const Calibration calibration = calibrate(base, readings, stamp);
-  if (!options.out.empty()) write_files(calibration.machine, options.out);
+  if (!options.out.empty()) (options.power ? write_card : write_files)(calibration.machine, options.out);
   if (!options.json) return {report::table_of(calibration, style), "", 0};
   report::Json json = {
       {"command", "calibrate"}, {"gpu", gpu}, {"device", from.device}, {"driver", from.driver}, {"date", from.date}};
@@ -150,12 +168,18 @@ Reply replay_readings(const Arguments& arguments, CalibrateOptions options, cons
 Reply run_calibrate(const Arguments& arguments, const report::Style& style) {
   if (arguments.has("--list")) return list(arguments.has("--json"), style);
   const CalibrateOptions options = calibrate_options_of(arguments);
+  if (arguments.has("--island")) return calibrate_island(options, style);
   if (!options.gpu.empty())
     static_cast<void>(load_machine(options.gpu, "--gpu"));  // a slip is told before minutes of measuring
   if (arguments.has("--replay")) return replay_readings(arguments, options, style);
   const CalibrationRun run = run_experiments(options);
   if (!run.failed.empty()) return {"", "no profile written: " + run.failed + "\n", 1};
-  return reply_of(run.rows, options.gpu.empty() ? run.base : options.gpu, options, style);
+  CalibrateOptions written = options;
+  if (options.power && options.out.empty()) written.out = run.card;
+  Reply reply = reply_of(run.rows, options.gpu.empty() ? run.base : options.gpu, written, style);
+  if (options.power)
+    reply.note = written.out + " is written" + (written.out == run.card ? "; --gpu here takes it\n" : "\n");
+  return reply;
 }
 
 }  // namespace
@@ -169,6 +193,10 @@ Command calibrate_command() {
       {},
       {gpu,
        {"--out", "PROFILE.yaml", "the product's file to write; its architecture's goes into architectures/ beside it"},
+       {"--power", "",
+        "only this card's energies and clocks beside its product's, in eleven seconds; without --out they go to a file "
+        "that --gpu here then takes"},
+       {"--island", "", "the calls between the GPUs here, of the island that --gpu names"},
        {"--only", "NAME,...", "only these experiments; the other numbers stay the base's"},
        {"--list", "", "the experiments, and nothing else"},
        {"--record", "FILE.jsonl", "also the raw readings, one a line"},

@@ -19,12 +19,17 @@ struct CalibrateOptions {
   std::vector<const Experiment*> experiments;
   std::int64_t jobs = 1;  ///< threads that compile
   bool json = false;
+  bool power = false;  ///< true for what tells this card from others of its product, and nothing else
 };
+
+/// Times the calls between GPUs of the island here, as `napkin calibrate --island` does.
+[[nodiscard]] Reply calibrate_island(const CalibrateOptions& options, const report::Style& style);
 
 /// The readings of a run, and what ended it early.
 struct CalibrationRun {
   std::vector<report::ReadingRow> rows;
   std::string base;    ///< the profile of the GPU here, where none was named
+  std::string card;    ///< the file of this very card's profile; "": not known
   std::string failed;  ///< empty: all experiments have run
 };
 

@@ -72,7 +72,11 @@ CalibrationRun run_experiments(const CalibrateOptions& options) {
   constexpr std::chrono::seconds patience(60);
   Runtime runtime = runtime_to_calibrate();
   CalibrationRun out;
-  if (options.gpu.empty()) out.base = profile_of(runtime.device().properties());
+  if (options.gpu.empty()) out.base = product_of(runtime.device().properties());
+  out.card = card_file(runtime.device().properties());
+  if (options.power && options.out.empty() && out.card.empty())
+    throw Error("--out", "is missing: the driver does not name this card, or there is no home directory",
+                "the profile to write, such as my-gpu.yaml");
   Progress progress;
   compile_all(options, runtime.device().properties(), progress);
 

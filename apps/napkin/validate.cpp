@@ -11,9 +11,11 @@
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
 #include "apps/napkin/dump.hpp"
+#include "apps/napkin/validate_island.hpp"
 #include "model/base/error.hpp"
 #include "model/fusion/algorithm.hpp"
 #include "model/fusion/derive.hpp"
+#include "napkin/island.hpp"
 
 namespace napkin::cli {
 namespace {
@@ -66,6 +68,9 @@ std::vector<Ask> asks_of(const Arguments& arguments) {
   }
   const std::string gpu = arguments.find("--gpu").value_or("here");
   for (Ask& ask : asks) ask.gpu = gpu == "here" ? "" : gpu;
+  if (const auto split = arguments.find("--split")) {
+    for (Ask& ask : asks) ask.split = *split;
+  }
   return asks;
 }
 
@@ -99,10 +104,13 @@ ValidateOptions validate_options_of(const Arguments& arguments) {
   if (arguments.has("--out")) out.out = arguments.need("--out", "a file to append to");
   if (out.resume && !out.out) throw Error("--resume", "stands without --out", "give the file that the rows go to");
   if (const auto shard = arguments.find("--shard")) out.shard = parse_shard(*shard);
+  const bool island = asks_island(out.asks.front());
   for (const char* option : {"--within", "--tiles", "--random", "--seed", "--pace", "--settle"}) {
-    if (arguments.has(option) && !out.sweep)
+    const bool paced = island && (std::string_view(option) == "--pace" || std::string_view(option) == "--settle");
+    if (arguments.has(option) && !out.sweep && !paced)
       throw Error(option, "has no meaning without --sweep", "add --sweep or leave it out");
   }
+  if (island) out.settle = 1;
   out.tiles.within = real(arguments, "--within", 1, 1000, out.tiles.within);
   out.tiles.most = number(arguments, "--tiles", 0, most_tiles, out.tiles.most);
   out.tiles.random = number(arguments, "--random", 0, most_tiles, out.tiles.random);
@@ -110,6 +118,12 @@ ValidateOptions validate_options_of(const Arguments& arguments) {
   out.pace = real(arguments, "--pace", 0.01, 100, out.pace);
   out.settle = real(arguments, "--settle", 0, 1000, out.settle);
   out.l2 = l2_of(arguments);
+  if (arguments.has("--load")) {
+    out.load = out.asks.front().conditions.load;
+    if (out.load->kind == CardLoad::Kind::fraction)
+      throw Error("--load", "a fraction of the time is not measured", "sustained or burst");
+    if (out.sweep) throw Error("--load", "stands beside --sweep", "one of them");
+  }
   out.rows = number(arguments, "--rows", 1, most_tiles, out.rows);
   const auto threads = static_cast<std::int64_t>(std::max(1U, std::thread::hardware_concurrency()));
   out.jobs = number(arguments, "--jobs", 1, 1024, threads);
@@ -137,6 +151,8 @@ Reply run_validate(const Arguments& arguments, const report::Style& style) {
     return published(arguments.operands, arguments.has("--json"), style);
   }
   const ValidateOptions options = validate_options_of(arguments);
+  if (asks_island(options.asks.front())) return validate_island(options, style);
+  if (arguments.has("--split")) throw Error("--split", "is of several GPUs", "an island's profile: --gpu hgx-h200-8");
   if (options.compile) return compile_here(options);
   return options.dump.empty() ? measure_here(options, style) : dump_here(options);
 }
@@ -150,10 +166,10 @@ std::vector<Option> sweep_options() {
            "finite)"},
           {"--random", "N", "with --sweep: how many others (default 100)"},
           {"--seed", "S", "with --sweep: of order and choice (default: a new one; it stands in the rows)"},
-          {"--pace", "SECONDS", "with --sweep: GPU time of one tile (default 0.25)"},
+          {"--pace", "SECONDS", "with --sweep or an island: GPU time of one tile or measurement (default 0.25)"},
           {"--settle", "SECONDS",
            "with --sweep: work before the first tile, a quarter of it before each further sweep (default 20: an idle "
-           "card's clock swings for that long)"}};
+           "card's clock swings for that long); of an island: before each measurement (default 1)"}};
 }
 
 }  // namespace
@@ -184,7 +200,10 @@ Command validate_command() {
       "prediction beside measurement: on the GPU here, replayed from recorded rows, or beside published speeds",
       algorithm,
       options({problem,
-               {lengths, gpu, kernel_option(), tile_option()},
+               {lengths, gpu, split_option(), kernel_option(), tile_option()},
+               {{"--load", "L",
+                 "the load that is predicted and measured: sustained (behind two seconds of it) or burst (20 ms behind "
+                 "rests of 0.3 s); default: predicted as sustained, measured until the median is known"}},
                sweep_options(),
                {{"--counters", "", "bytes moved, by the GPU's own counters"},
                 {"--l2", "STATE", "the L2 before each launch: warm (default) or cold"},

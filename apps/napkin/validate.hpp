@@ -31,6 +31,7 @@ struct ValidateOptions {
   SweepOptions tiles;
   std::optional<std::uint64_t> seed;  ///< none: a new one each sweep
   L2State l2 = L2State::warm;
+  std::optional<CardLoad> load;       ///< load that is measured; none: as soon as the median is known
   std::int64_t rows = 64;             ///< compared with float64
   double pace = 0.25;                 ///< seconds of one tile of a sweep
   double settle = 20;                 ///< seconds of work before a run's first sweep

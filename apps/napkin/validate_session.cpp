@@ -75,6 +75,7 @@ ValidationRow MeasurementRun::blank(const PlannedQuestion& question, const Plann
 }
 
 TimingPace MeasurementRun::pace_of(const Candidate& candidate) const {
+  if (options_.load) return pace_under(*options_.load, options_.l2);
   if (!candidate.row.sweep) return patient_pace(options_.l2);
   return brisk_pace(options_.l2, options_.pace, candidate.row.predicted->time);
 }

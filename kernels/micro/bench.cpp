@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 #include <thread>
 
+#include "kernels/runtime/card.hpp"
 #include "kernels/runtime/measure.hpp"
 #include "kernels/runtime/stopwatch.hpp"
 
@@ -11,7 +13,8 @@ namespace napkin {
 namespace {
 
 constexpr std::size_t result_bytes = std::size_t{16} << 20;
-constexpr double settling = 0.4;  // of a load's time before its power is read: NVML's own averages lag
+constexpr double counted_seconds = 1;  // of which the energy counter's steps are a small part
+constexpr double settling = 0.4;       // of a load's time before its power is read: NVML's own averages lag
 
 void put(const GpuState& state, SteadyLoad& into) {
   if (state.sm_clock) into.clock = state.sm_clock->value;
@@ -66,11 +69,17 @@ SteadyLoad GpuBench::load(const LaunchPlan& plan, double seconds) {
   const Stopwatch settled;
   while (settled.seconds() < settling * seconds) out.seconds = this->seconds(plan, several);
   StateSampler sampler(Nvml::open(device().bus_id), Seconds(0.01));
+  const auto counter = EnergyCounter::open(device().bus_id);
+  const double before = counter ? counter->joules() : 0;
   const Stopwatch running;
   std::vector<double> times;
   while (running.seconds() < (1 - settling) * seconds) times.push_back(this->seconds(plan, several));
+  const double ran = running.seconds(), taken = counter ? counter->joules() - before : 0;
   put(sampler.finish(), out);
   out.seconds = summarise(times).time.value;
+  if (ran < counted_seconds || taken <= 0) return out;
+  out.power = taken / ran;
+  out.seconds = std::accumulate(times.begin(), times.end(), 0.0) / static_cast<double>(times.size());
   return out;
 }
 

@@ -17,7 +17,7 @@ namespace napkin {
 struct SteadyLoad {
   double seconds = 0;  ///< time of one launch
   double clock = 0;    ///< hertz; NVML's median over the later part. 0: not known
-  double power = 0;    ///< watts
+  double power = 0;    ///< watts; over a second or more the card's own count of joules
 };
 
 class Bench {

@@ -14,6 +14,7 @@ namespace napkin {
 struct Experiment {
   std::string_view name, about;
   Readings (*run)(Bench& bench);
+  bool of_card = false;  ///< true if it tells a card from others of its product, which `--power` alone asks
 };
 
 /// Lists all experiments, in the order in which they run. For GPUs of architecture sm_90.
@@ -48,5 +49,6 @@ inline constexpr std::string_view micro_architecture = "sm_90a", micro_gpu = "sm
 [[nodiscard]] Readings e4m3_time(Bench& bench);
 [[nodiscard]] Readings e4m3_beside(Bench& bench);
 [[nodiscard]] Readings power_e4m3(Bench& bench);
+[[nodiscard]] Readings power_card(Bench& bench);
 
 }  // namespace napkin

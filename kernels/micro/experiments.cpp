@@ -35,6 +35,8 @@ const std::vector<Experiment>& experiments() {
       {"e4m3_time", "clocks of a product of eight bits, back to back and from issue to the end of the wait", e4m3_time},
       {"e4m3_beside", "vector instructions beside products of eight bits, and clocks of those products", e4m3_beside},
       {"power_e4m3", "clock and power under steady loads of such products, and of conversions to them", power_e4m3},
+      {"power_card", "clock and power of this card under long loads of products, beside its product's", power_card,
+       true},
   };
   return all;
 }

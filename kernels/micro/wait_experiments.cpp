@@ -95,9 +95,9 @@ constexpr double load_seconds = 0.8;
 
 /// Measures agents for some milliseconds a launch; their own counts give a launch's work.
 void agents_load(Readings& out, Bench& bench, const std::string& experiment, const std::string& name,
-                 const AgentsConfig& config, AgentsAtWork at_work) {
+                 const AgentsConfig& config, AgentsAtWork at_work, double seconds = load_seconds) {
   const LaunchPlan plan = agents_plan(bench, config, at_work);
-  const SteadyLoad load = bench.load(plan, load_seconds);
+  const SteadyLoad load = bench.load(plan, seconds);
   const std::size_t warps = (plan.threads + 31) / 32;
   const std::vector<std::uint64_t> counts = bench.run(plan, 2 * warps * plan.grid);
   Work work{name};
@@ -221,6 +221,21 @@ Readings power_e4m3(Bench& bench) {
   AgentsConfig both{1, 128, true, 2, VectorWork::mix, false};
   both.e4m3 = true;
   agents_load(out, bench, "power_e4m3", "tensor_n128_registers_mix", both, {1, 2, false, batches(both), 10 * window});
+  return out;
+}
+
+Readings power_card(Bench& bench) {
+  Readings out;
+  constexpr long long window = 4000000;
+  constexpr double settled_seconds = 4;  // the limit is kept on the mean, which swings for a second
+  add_load(out, "power_card", bench.rest(2 * load_seconds), {"rest"});
+  agents_load(out, bench, "power_card", "spin", {1, 128, false, 2, VectorWork::special_register, false},
+              {0, 1, false, 0, window});
+  for (const bool registers : {false, true}) {
+    const AgentsConfig config{1, 256, registers, 0, VectorWork::none, false};
+    agents_load(out, bench, "power_card", registers ? "tensor_n256_registers" : "tensor_n256_shared", config,
+                {1, 0, false, static_cast<int>(window / (config.batch() * 128)), 0}, settled_seconds);
+  }
   return out;
 }
 

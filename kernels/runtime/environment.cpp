@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "kernels/jit/compile.hpp"
+#include "kernels/runtime/card.hpp"
 
 namespace napkin {
 namespace {
@@ -12,17 +13,24 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+/// Returns the program's part of a base directory: that of the variable, else of the home directory.
+std::filesystem::path base_directory(const char* name, const char* in_home) {
+  namespace fs = std::filesystem;
+  const std::string base = variable(name), home = variable("HOME");
+  if (fs::path(base).is_absolute()) return fs::path(base) / "napkin";  // the specification: ignore relative paths
+  return home.empty() ? fs::path() : fs::path(home) / in_home / "napkin";
+}
+
 }  // namespace
 
+std::filesystem::path cards_folder() {
+  const std::filesystem::path base = base_directory("XDG_CONFIG_HOME", ".config");
+  return base.empty() ? base : base / "cards";
+}
+
 Environment process_environment() {
-  namespace fs = std::filesystem;
   Environment out;
-  const std::string cache = variable("XDG_CACHE_HOME"), home = variable("HOME");
-  if (fs::path(cache).is_absolute()) {  // the specification: relative paths are to be ignored
-    out.cache = fs::path(cache) / "napkin";
-  } else if (!home.empty()) {
-    out.cache = fs::path(home) / ".cache" / "napkin";
-  }
+  out.cache = base_directory("XDG_CACHE_HOME", ".cache");
   const std::string toolkit = variable("CUDA_HOME");
   out.compiler = toolkit_directories(toolkit.empty() ? variable("CUDA_PATH") : toolkit);
   return out;

@@ -15,7 +15,7 @@ namespace {
 std::string_view island_name(std::string_view path) { return stem_in(path, "hardware_profiles/islands/"); }
 
 Link read_link(const std::string& name, const yaml::Node& node) {
-  node.allow({"joins", "line_rate", "bandwidth", "latency"});
+  node.allow({"joins", "line_rate", "bandwidth", "bandwidth_of", "latency"});
   if (!profile::is_identifier(name)) node.fail("'" + name + "' is no level's name", "small letters, digits and _");
   Link link;
   link.name = name;
@@ -28,6 +28,11 @@ Link read_link(const std::string& name, const yaml::Node& node) {
   link.bandwidth = profile::read_number(node.at("bandwidth"), profile::Dimension::bytes_per_second);
   if (link.line_rate && link.bandwidth.value > link.line_rate->value)
     node.at("bandwidth").fail("more than the line rate", "bytes a second of one GPU, one way: at most line_rate");
+  if (const auto* kinds = node.find("bandwidth_of")) {
+    kinds->allow({"ring", "all_to_all", "all_gather", "reduce_scatter", "all_reduce"});
+    for (const auto& [kind, rate] : kinds->entries())
+      link.bandwidth_of.emplace(kind, profile::read_number(rate, profile::Dimension::bytes_per_second));
+  }
   link.latency = profile::read_number(node.at("latency"), profile::Dimension::seconds);
   return link;
 }
@@ -54,7 +59,7 @@ Count Island::gpus() const {
 namespace {
 
 Island read_island(const yaml::Node& document) {
-  document.allow({"name", "about", "gpu", "levels", "call"});
+  document.allow({"name", "about", "gpu", "levels", "call", "call_nodes"});
   Island island;
   island.name = document.at("name").text();
   island.about = document.at("about").text();
@@ -62,6 +67,8 @@ Island read_island(const yaml::Node& document) {
   for (const auto& [name, node] : document.at("levels").entries()) island.links.push_back(read_link(name, node));
   if (island.links.empty()) document.at("levels").fail("no level", "nvlink: {joins, bandwidth, latency}");
   island.call = profile::read_number(document.at("call"), profile::Dimension::seconds);
+  if (const auto* nodes = document.find("call_nodes"))
+    island.call_nodes = profile::read_number(*nodes, profile::Dimension::nodes);
   return island;
 }
 

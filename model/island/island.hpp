@@ -16,16 +16,18 @@ struct Link {
   std::string name;
   Count joins;  ///< nodes of the level below that a node of this level joins
   Provenance joins_from;
-  std::optional<Number> line_rate;  ///< maker's bytes a second of each GPU, each way
-  Number bandwidth;                 ///< effective part of that rate, for the library's copies
-  Number latency;                   ///< seconds of one hop
+  std::optional<Number> line_rate;                          ///< maker's bytes a second of each GPU, each way
+  Number bandwidth;                                         ///< effective part of that rate, for the library's copies
+  Number latency;                                           ///< seconds of one hop
+  std::map<std::string, Number, std::less<>> bandwidth_of;  ///< rates by kind of call that differ from `bandwidth`
 };
 
 struct Island {
   std::string name, about;
-  std::string gpu;          ///< a profile's name or path
-  std::vector<Link> links;  ///< links from the GPU upwards
-  Number call;              ///< seconds that a call of the library takes beside its hops and bytes
+  std::string gpu;                   ///< a profile's name or path
+  std::vector<Link> links;           ///< links from the GPU upwards
+  Number call;                       ///< seconds that a call of the library takes beside its hops and bytes
+  std::optional<Number> call_nodes;  ///< compute nodes of each GPU that a call holds while it runs; none: not known
 
   [[nodiscard]] Count gpus() const;
 };

@@ -45,7 +45,8 @@ Slowest slowest_of(const Island& island, std::int64_t gpus, Carrier by, double r
       bytes *= static_cast<double>(reaches[i].here - reaches[i].below) / static_cast<double>(gpus - 1);
     else if (by != Carrier::ring)
       bytes /= static_cast<double>(reaches[i].below);
-    const double seconds = bytes / link.bandwidth.value;
+    const auto rate = link.bandwidth_of.find(name_of(by));
+    const double seconds = bytes / (rate == link.bandwidth_of.end() ? link.bandwidth : rate->second).value;
     if (seconds >= out.seconds) out.level = link.name;
     out.seconds = std::max(out.seconds, seconds);
     out.latency = std::max(out.latency, link.latency.value);
@@ -53,7 +54,7 @@ Slowest slowest_of(const Island& island, std::int64_t gpus, Carrier by, double r
   return out;
 }
 
-/// Returns the number of hops that a call makes in sequence.
+/// Returns the number of hops that a call makes in sequence, with one array.
 std::int64_t hops_of(Carrier by, std::int64_t gpus) {
   switch (by) {
     case Carrier::none: return 0;
@@ -118,14 +119,32 @@ Count log_sum_exps(const Split& split, const Sizes& sizes) {
 void time_call(const Island& island, std::int64_t gpus, Transport& one) {
   const Slowest slowest = slowest_of(island, gpus, one.by, real(one.received.value) / real(one.calls));
   one.level = slowest.level;
-  one.seconds = island.call.value + slowest.seconds + static_cast<double>(hops_of(one.by, gpus)) * slowest.latency;
+  const double arrays = std::max(static_cast<double>(one.arrays.size()), 1.0);
+  one.seconds =
+      island.call.value + slowest.seconds + arrays * static_cast<double>(hops_of(one.by, gpus)) * slowest.latency;
 }
 
-double ring_seconds(const std::vector<StepTime>& steps, double copy, double finishing) {
-  double most = 0;
-  for (std::size_t t = 1; t < steps.size(); ++t) most = std::max(most, steps[t].all());
+/// Returns the time of a step beside a copy that holds a share of the GPU's nodes. (eq. 20.9)
+double beside(const StepTime& step, double copy, double held) {
+  const double alone = step.all();
+  if (held <= 0 || alone <= 0) return alone;
+  return step.stays ? alone + copy : std::min(alone / (1 - held), alone + held * copy);
+}
+
+/// The time of a GPU in a ring: until its last step ends, and that of its steps alone, copies beside all but the last.
+struct RingTime {
+  double seconds = 0, busy = 0;
+};
+
+RingTime ring_time(const std::vector<StepTime>& steps, double copy, double finishing, double held) {
+  const auto longest = std::max_element(steps.begin() + 1, steps.end(),
+                                        [](const StepTime& a, const StepTime& b) { return a.all() < b.all(); });
+  double busy = steps.back().all() + finishing;
+  for (std::size_t t = 0; t + 1 < steps.size(); ++t) busy += beside(steps[t], copy, held);
+  const double most = longest->all(), slowed = beside(*longest, copy, held);
   const int rounds = static_cast<int>(steps.size()) - 1;
-  return run(ring_graph(steps.front().all(), most, copy, finishing), rounds).clocks / clocks_a_second;
+  const EventGraph graph = ring_graph(beside(steps.front(), copy, held), slowed, copy, finishing);
+  return {run(graph, rounds).clocks / clocks_a_second - (slowed - most), busy};
 }
 
 }  // namespace
@@ -187,10 +206,16 @@ Bytes finishing_bytes(const Division& division) {
   return sum;
 }
 
+double held_share(const Island& island, const Machine& machine) {
+  constexpr double most = 0.9;  // some node is left to work
+  if (!island.call_nodes) return 0;
+  return std::min(island.call_nodes->value / real(machine.compute_nodes()), most);
+}
+
 IslandTime time_of(const std::vector<Transport>& transports, const std::vector<std::vector<StepTime>>& steps,
-                   double finishing) {
+                   double finishing, double held) {
   IslandTime out;
-  double copies = 0, longest = 0;
+  double copies = 0, longest = 0, busiest = 0;
   const Transport* ring = nullptr;
   for (const Transport& one : transports) {
     out.bound = one.level;
@@ -201,11 +226,13 @@ IslandTime time_of(const std::vector<Transport>& transports, const std::vector<s
     double work = finishing;
     for (const StepTime& step : gpu) work += step.all();
     out.work = std::max(out.work, work);
-    longest = std::max(longest, ring == nullptr ? work : ring_seconds(gpu, ring->seconds, finishing));
+    const RingTime time = ring == nullptr ? RingTime{work, work} : ring_time(gpu, ring->seconds, finishing, held);
+    longest = std::max(longest, time.seconds);
+    busiest = std::max(busiest, time.busy);
   }
   out.seconds = longest + copies;
   out.exposed = std::max(out.seconds - out.work, 0.0);
-  out.hidden = ring != nullptr ? longest <= (1 + same_time) * out.work : copies == 0;
+  out.hidden = ring != nullptr ? longest <= (1 + same_time) * busiest : copies == 0;
   if (ring != nullptr ? out.hidden : copies <= out.work) out.bound = "work";
   return out;
 }

@@ -34,6 +34,7 @@ struct Transport {
 struct StepTime {
   double kernels = 0;  ///< seconds of its launches
   double adding = 0;   ///< seconds to add the step's part to the running result
+  bool stays = false;  ///< true if its blocks, as many as nodes, stay to its end: none is free beside a copy
   [[nodiscard]] double all() const { return kernels + adding; }
 };
 
@@ -55,8 +56,12 @@ struct IslandTime {
 inline constexpr int ring_buffers = 2;
 
 /// Computes the time: `steps` by GPU and step, `finishing` the seconds after the last step. A ring copies a step's
-/// block into a buffer while the previous step runs. (eq. 20.8)
+/// block into a buffer while the previous step runs, which has all nodes but the share that the copy holds.
+/// (eq. 20.8, 20.9)
 [[nodiscard]] IslandTime time_of(const std::vector<Transport>& transports,
-                                 const std::vector<std::vector<StepTime>>& steps, double finishing);
+                                 const std::vector<std::vector<StepTime>>& steps, double finishing, double held = 0);
+
+/// Returns the share of a GPU's compute nodes that a call holds; 0 if it is not known.
+[[nodiscard]] double held_share(const Island& island, const Machine& machine);
 
 }  // namespace napkin

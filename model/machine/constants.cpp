@@ -81,6 +81,7 @@ constexpr std::array constants_known = {
     Constant{"energy_device", energy_per_byte, "of a byte to and from device memory, beyond the L2's"},
     Constant{"energy_exponent", ratio, "the power of the clock with which energies grow (n of eq. 16.1)"},
     Constant{"clock_tree", power, "at 1.5 GHz, whatever runs"},
+    Constant{"energy_of_card", ratio, "energies and clock tree of this card over its product's"},
     Constant{"clock_beside_tensor", frequency, "the nodes' highest while their matrix units run"},
 };
 

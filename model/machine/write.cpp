@@ -253,7 +253,7 @@ void write_clocks(Writer& out, const Machine& machine) {
 }
 
 /// Constants that products of one architecture do not share.
-constexpr std::array product_constants = {"l2_working_set", "clock_beside_tensor", "clock_tree"};
+constexpr std::array product_constants = {"l2_working_set", "clock_beside_tensor", "clock_tree", "energy_of_card"};
 
 bool is_counted_by_product(const Machine& machine, const Level& level) {
   return &level == &machine.levels[static_cast<std::size_t>(machine.compute)] ||

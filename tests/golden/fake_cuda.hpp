@@ -20,6 +20,7 @@ class FakeCuda {
                                   NAPKIN_SOURCE_DIR "/tests/golden/fake_cuda/fake_cuda.cpp"});
     REQUIRE_MESSAGE(run.code == 0, run.err);
     std::filesystem::copy_file(driver, lib + "/libnvrtc.so.13");
+    std::filesystem::copy_file(driver, lib + "/libnccl.so.2");
   }
   [[nodiscard]] Run napkin(const std::string& line, std::vector<std::string> more = {}) const {
     more.push_back("LD_LIBRARY_PATH=" + (folder_ / "lib64"));

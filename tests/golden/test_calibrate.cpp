@@ -70,6 +70,9 @@ TEST_CASE("bad input: exit 2, and what would be right") {
   refused({"--out", folder / "p.yaml", "--only", "latency,"}, "--only");
   refused({"--out", folder / "p.yaml", "--gpu", "h2000"}, "--gpu");
   refused({"--out", folder / "p.yaml", "--jobs", "0"}, "--jobs");
+  refused({"--island"}, "--gpu: is missing");
+  refused({"--island", "--gpu", "hgx-h200-2", "--out", folder / "p.yaml"}, "--out: stands beside --island");
+  refused({"--out", folder / "p.yaml", "--power", "--only", "latency"}, "--only: stands beside --power");
   refused({"--out", folder / "p.yaml", "--replay", folder / "none.jsonl"}, "--gpu: is missing");
   refused({"--out", folder / "p.yaml", "--gpu", "h200-sxm", "--replay", folder / "none.jsonl"}, "none.jsonl");
   refused({"--out", folder / "p.yaml", "--gpu", "h200-sxm", "--replay", folder.file("empty.jsonl", "")}, "no readings");
@@ -150,6 +153,54 @@ TEST_CASE("an architecture that somebody wrote is not written over") {
   const Words words = {"calibrate", "--gpu", "h200-sxm", "--replay", rows, "--out", folder / "p.yaml"};
   cli::check_refused(cli::napkin(words), "is there already, and not by napkin calibrate");
   CHECK(cli::contents(mine) == "mine\n");
+}
+
+/// Readings of a card whose products take 5 % more than the H200's energies say.
+std::string readings_of_card() {
+  const double clock = 1.5e9, flops = 8e14, idle = 120, watts = 1.05 * (8.284 + 0.5736e-12 * flops);
+  std::string out;
+  const auto add = [&](const std::string& load, const std::string& quantity, double value) {
+    out +=
+        R"({"command":"calibrate","experiment":"power_card","with":{"load":")" + load + R"("},"quantity":")" +
+        quantity + R"(","unit":"1","values":[)" + std::to_string(value) +
+        R"(],"device":"NVIDIA H200","driver":"580.1","cuda":"13.0","date":"2026-11-28T13:00:00Z","revision":"abc"})" +
+        "\n";
+  };
+  add("rest", "power", idle);
+  add("tensor", "clock", clock);
+  add("tensor", "power", idle + watts);
+  add("tensor", "flops", flops);
+  return out;
+}
+
+TEST_CASE("--power: one factor of a card's energies, in a product's file of its own, and --gpu here takes it") {
+  const cli::Folder folder;
+  const std::string rows = folder.file("r.jsonl", readings_of_card()), card = folder / "card.yaml";
+  const auto run =
+      cli::napkin(Words{"calibrate", "--power", "--gpu", "h200-sxm", "--replay", rows, "--out", card, "--json"});
+  REQUIRE_MESSAGE(run.code == 0, run.err);
+  const Json findings = run.json()["findings"];
+  REQUIRE(findings.size() == 2);
+  CHECK(findings[1]["name"] == "constants.energy_of_card");
+  CHECK(findings[1]["value"].get<double>() == doctest::Approx(1.05));
+  CHECK_FALSE(std::filesystem::exists(folder / "architectures"));
+  const std::string product = cli::contents(card);
+  CHECK(std::count(product.begin(), product.end(), '\n') < 40);
+
+  const std::string question = " --shape h=16,q=8192,x=8192,d=128 --json";
+  const auto clock = [](const cli::Run& asked) {
+    REQUIRE_MESSAGE(asked.code == 0, asked.err);
+    return asked.json()["predicted"]["clock"].get<double>();
+  };
+  const double ours = clock(cli::napkin("query attention --gpu " + card + question)),
+               product_s = clock(cli::napkin("query attention --gpu h200-sxm" + question));
+  CHECK(ours < 0.99 * product_s);
+  CHECK(ours > 0.96 * product_s);
+  std::filesystem::create_directories(folder / "napkin/cards");
+  std::filesystem::copy_file(card, folder / "napkin/cards/GPU-000102030405060708090a0b0c0d0e0f.yaml");
+  const std::vector<std::string> home = {"XDG_CONFIG_HOME=" + (folder / "")};
+  CHECK(clock(cli::fake().napkin("query attention --gpu here" + question, home)) == ours);
+  CHECK(clock(cli::fake().napkin("query attention --gpu here" + question)) == product_s);
 }
 
 TEST_CASE("--only takes from recorded readings what it names") {

@@ -64,7 +64,7 @@ TEST_CASE("an island's steps are what one GPU answers, put together") {
   const double adding = (values * 6 + rows * 8 + 7 * (values * 10 + rows * 12) + values * 6) / 3119e9 + 9 * 2.0e-6;
   const double time = 8 * one["predicted"]["time"].get<double>() + adding;
   CHECK(way["predicted"]["time"].get<double>() == doctest::Approx(time).epsilon(1e-9));
-  const double copy = 8.4e-6 + 3.4e-6 + 2 * 8.0 * 8192 * 128 * 2 / 370e9;
+  const double copy = 8.4e-6 + 2 * 3.4e-6 + 2 * 8.0 * 8192 * 128 * 2 / 370e9;
   CHECK(way["calls"][0]["time"].get<double>() == doctest::Approx(copy).epsilon(1e-9));
 }
 

@@ -61,6 +61,24 @@ TEST_CASE("products in a burst and sustained on three H100s: clock and time with
   CHECK(cards == 3);
 }
 
+TEST_CASE("two H200s: the burst's clock is 16 to 21 % above the sustained one, and lasts for 90 to 190 ms") {
+  int loads = 0;
+  for (const Json& row : measured::rows_of("transient_h200/first.jsonl")) {
+    if (row["load"] != "product" && row["load"] != "mix") continue;
+    ++loads;
+    const double gain = between(row, 4, 40, 1) / between(row, 1500, 3000, 1);
+    INFO(row["card"] << " " << row["load"] << " " << gain);
+    CHECK(gain > 1.16);
+    CHECK(gain < 1.21);
+    double capped = 0;
+    for (const Json& reading : row["nvml"])
+      if (capped == 0 && reading[0] > 0 && (reading[5].get<int>() & 4) != 0) capped = reading[0];
+    CHECK(capped > 90);
+    CHECK(capped < 190);
+  }
+  CHECK(loads == 4);
+}
+
 TEST_CASE("behind a rest of 10 ms the clock is the sustained one, behind 100 ms the burst's") {
   for (const std::string load : {"product", "attention"}) {
     for (const Json& row : rows_of("after", load)) {

@@ -23,8 +23,10 @@ StandingAnswer standing_of(const Way& way, const Island& island, const Machine& 
   if (launch != nullptr) out = *launch;
   out.band.reset();
   out.least.reset();
-  out.unsure = "nothing on several GPUs was compared with a measurement";
-  out.left_out.emplace_back("what copies and kernels take of each other's memory bandwidth and SMs");
+  out.unsure = "of several GPUs only two H200s were compared with measurements";
+  out.left_out.emplace_back(island.call_nodes
+                                ? "what copies and kernels take of each other's memory bandwidth"
+                                : "what copies and kernels take of each other's memory bandwidth and SMs");
   const auto order = [](std::string_view basis) {
     int place = 0;
     while (place < 4 && name_of(static_cast<Basis>(place)) != basis) ++place;
@@ -41,6 +43,7 @@ StandingAnswer standing_of(const Way& way, const Island& island, const Machine& 
   for (std::size_t i = 0; i < island.links.size(); ++i) {
     Island faster = island, later = island;
     faster.links[i].bandwidth.value *= tenth;
+    for (auto& [kind, rate] : faster.links[i].bandwidth_of) rate.value *= tenth;
     later.links[i].latency.value *= tenth;
     weigh("levels." + island.links[i].name + ".bandwidth", island.links[i].bandwidth, faster);
     weigh("levels." + island.links[i].name + ".latency", island.links[i].latency, later);

@@ -9,6 +9,8 @@
 #include "model/clock/roofline/assumed_clock.hpp"
 #include "model/clock/roofline/shared_pipe.hpp"
 #include "model/machine/load.hpp"
+#include "model/mapping/read/load.hpp"
+#include "model/mapping/tile.hpp"
 
 namespace napkin {
 namespace {
@@ -92,6 +94,21 @@ Ask ask_of(const IslandQuestion& question, const Diagram& diagram, const DeviceL
   return out;
 }
 
+/// Returns true if the kernel's blocks, as many as nodes, stay to its end.
+bool blocks_stay(const Head& head) {
+  if (!head.kernel) return false;
+  const Mapping mapping = load_mapping(*head.kernel, "--kernel");
+  for (const KnobValue& value : head.tile) {
+    const auto knob = mapping.find_knob(value.name);
+    if (!knob || value.word.empty()) continue;
+    const Knob& order = mapping.knobs[static_cast<std::size_t>(*knob)];
+    if (order.orders.empty()) continue;
+    const auto word = static_cast<std::size_t>(parse_knob(order, value.word, value.name));
+    return order.orders[word].tiles != OrderWord::Tiles::launched;
+  }
+  return false;
+}
+
 /// Asks the Session for every shape of launches once.
 class Asking {
  public:
@@ -116,6 +133,7 @@ class Asking {
           const AskedLaunch& asked = known(launch, t == 0);
           if (!asked.answer->predicted || (!asked.answer->legal && asked.answer->launches.empty())) return why(asked);
           step.kernels += asked.answer->predicted->time;
+          step.stays = step.stays || asked.stays;
           way_.flops += static_cast<double>(asked.answer->work.flops);
         }
         if (division.gpus > 1) step.adding = seconds(adding_bytes(division, launches[t], t == 0));
@@ -142,7 +160,8 @@ class Asking {
       ++one.count;
       return one;
     }
-    AskedLaunch one{launch, 1, session_.query(ask_of(question_, way_.division.split.diagram, launch)), 0};
+    AskedLaunch one{launch, 1, session_.query(ask_of(question_, way_.division.split.diagram, launch))};
+    one.stays = way_.division.gpus > 1 && blocks_stay(one.answer->head);
     if (way_.division.gpus > 1) one.adding = seconds(adding_bytes(way_.division, {launch}, first));
     return way_.launches.emplace_back(std::move(one));
   }
@@ -167,7 +186,8 @@ std::string make(const Session& session, const IslandQuestion& question, Way& wa
     return "a GPU would hold " + std::to_string(needed) + " B, and has " + std::to_string(*way.memory_limit);
   if (std::string why = Asking(session, question, way).ask_all(); !why.empty()) return why;
   way.transports = transports_of(way.division, question.island);
-  way.time = time_of(way.transports, way.steps, way.finishing);
+  way.held = held_share(question.island, *question.machine);
+  way.time = time_of(way.transports, way.steps, way.finishing, way.held);
   return "";
 }
 
@@ -196,7 +216,7 @@ const AskedLaunch& Way::heaviest() const {
 }
 
 double Way::time_on(const Island& island) const {
-  return time_of(transports_of(division, island), steps, finishing).seconds;
+  return time_of(transports_of(division, island), steps, finishing, held).seconds;
 }
 
 IslandQuestion island_question(const Session& session, const Ask& ask) {
@@ -304,7 +324,8 @@ std::optional<std::int64_t> hidden_from(const Session& session, const IslandQues
       way.division.problem.sizes[at(rows)] = way.division.problem.sizes[at(columns)] =
           Count(parts * division.cuts() * rows_of_a_part);
       if (!Asking(session, asked, way).ask_all().empty()) return false;
-      return time_of(transports_of(way.division, asked.island), way.steps, way.finishing).hidden;
+      const double held = held_share(asked.island, *asked.machine);
+      return time_of(transports_of(way.division, asked.island), way.steps, way.finishing, held).hidden;
     };
   };
   const std::int64_t step = division.cuts() * rows_of_a_part, most = longest_sequence / step;

@@ -32,7 +32,8 @@ struct AskedLaunch {
   DeviceLaunch launch;
   std::int64_t count = 0;
   std::shared_ptr<const QueryAnswer> answer;
-  double adding = 0;  ///< seconds to add a launch's part to the running results
+  double adding = 0;   ///< seconds to add a launch's part to the running results
+  bool stays = false;  ///< true if its blocks stay to its end (StepTime)
 };
 
 struct Way {
@@ -41,6 +42,7 @@ struct Way {
   std::vector<AskedLaunch> launches;
   std::vector<std::vector<StepTime>> steps;  ///< times by GPU, then by step
   double finishing = 0;                      ///< seconds after the last step
+  double held = 0;                           ///< share of a GPU's nodes that a copy holds
   IslandTime time;
   double flops = 0;      ///< FLOP of all GPUs together
   double imbalance = 1;  ///< work of the busiest GPU over the mean

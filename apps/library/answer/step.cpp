@@ -148,8 +148,9 @@ void add_pass(const StepSetting& setting, const StepEntry& entry, StepLaunch& ou
   const Seconds copying(setting.device.seconds(bytes));
   out.answer.bytes = entry.bytes;
   out.answer.bound = std::string(setting.device.name());
-  out.energy = Energy{bytes * setting.machine.constant_or("energy_l2", 0),
-                      bytes * setting.machine.constant_or("energy_device", 0)};
+  const double moved = bytes * energy_of_card(setting.machine);
+  out.energy = Energy{moved * setting.machine.constant_or("energy_l2", 0),
+                      moved * setting.machine.constant_or("energy_device", 0)};
   out.time = [=, gap = setting.gap, floor = setting.floor](Hertz clock) {
     return std::max(gap + copying + Seconds(latency / clock.value), floor);
   };

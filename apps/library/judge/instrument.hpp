@@ -19,9 +19,12 @@ struct TimingPace {
   TimingOptions timing;
   int cycle_runs = 9;
   Seconds cycle_lead = Seconds(0.004);  ///< seconds of plain launches before each cycle count
+  Seconds rest;                         ///< idle seconds before each run, which is then a burst; 0: no rests
 };
 /// Returns the pace for a single tile: runs until the median is known to half a percent.
 [[nodiscard]] TimingPace patient_pace(L2State l2);
+/// Returns the pace under a load: sustained, behind two seconds of it; or bursts of 20 ms, each behind a rest.
+[[nodiscard]] TimingPace pace_under(const CardLoad& load, L2State l2);
 /// Returns the pace for a tile of a sweep: `seconds` in all, a quarter to warm up and half timed, however soon the
 /// median settles. A shorter run would see the card between two steps of its power control.
 [[nodiscard]] TimingPace brisk_pace(L2State l2, double seconds, double launch);

@@ -78,9 +78,9 @@ Rows those(const Rows& rows, bool (*wanted)(const PublishedAnswer&)) {
 }
 
 /// Counts of rows by reason, GPU and kernel.
-using Counted = std::map<std::string, std::map<std::string, std::map<std::string, std::size_t>>>;
+using RowCounts = std::map<std::string, std::map<std::string, std::map<std::string, std::size_t>>>;
 
-std::vector<NotAsked> listed(const Counted& counted) {
+std::vector<NotAsked> listed(const RowCounts& counted) {
   std::vector<NotAsked> out;
   for (const auto& [reason, gpus] : counted) {
     NotAsked one{reason, 0, {}};
@@ -94,7 +94,7 @@ std::vector<NotAsked> listed(const Counted& counted) {
 }
 
 void count_not_asked(const std::vector<PublishedAnswer>& answers, PublishedSummary& out) {
-  Counted reasons, doubts;
+  RowCounts reasons, doubts;
   for (const PublishedAnswer& answer : answers) {
     const PublishedRow& row = answer.row();
     const PublishedQuestion& question = answer.question;

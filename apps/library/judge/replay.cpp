@@ -25,6 +25,7 @@ Ask ask_of(const Head& head) {
   ask.mask = head.mask;
   ask.shape = head.shape;
   ask.lengths = head.lengths;
+  ask.conditions = head.conditions;
   return ask;
 }
 

@@ -39,6 +39,7 @@ std::string question_key(const Head& head) {
                     head.dtype + between + text_of(head.mask) + between;
   for (const auto& [name, size] : head.shape) key += name + "=" + std::to_string(size) + ",";
   if (!head.lengths.empty()) key += "lengths=" + text_of(head.lengths);
+  if (head.conditions != CardConditions{}) key += between + text_of(head.conditions);
   return key;
 }
 

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <sstream>
 #include <vector>
 
 #include "kernels/jit/failure.hpp"
+#include "kernels/runtime/card.hpp"
 #include "model/base/error.hpp"
 #include "model/machine/load.hpp"
 
@@ -54,7 +56,7 @@ bool may_be(const Machine& product, const std::string& device) {
   });
 }
 
-std::string profile_of(const DeviceProperties& device) {
+std::string product_of(const DeviceProperties& device) {
   const std::string name = lower(device.name);
   std::string best;
   int most = 0;
@@ -75,6 +77,17 @@ std::string profile_of(const DeviceProperties& device) {
                 "the nearest of " + joined(builtin_machines()) + ", or a path to a profile of your own");
   }
   return best;
+}
+
+std::string card_file(const DeviceProperties& device) {
+  const std::string card = card_of(device.ordinal);
+  const std::filesystem::path folder = cards_folder();
+  return card.empty() || folder.empty() ? "" : (folder / (card + ".yaml")).string();
+}
+
+std::string profile_of(const DeviceProperties& device) {
+  std::string own = card_file(device);
+  return !own.empty() && std::filesystem::exists(own) ? own : product_of(device);
 }
 
 std::string profile_here() {

@@ -1,5 +1,6 @@
 #pragma once
-// profile_of finds the built-in profile of a GPU: h200-sxm for "NVIDIA H200". Internal to apps/.
+// product_of finds the built-in profile of a GPU, h200-sxm for "NVIDIA H200", and profile_of the profile of this very
+// card, where `napkin calibrate --power` left one. Internal to apps/.
 
 #include <string>
 
@@ -14,6 +15,12 @@ namespace napkin {
 
 /// Returns the built-in profile of that GPU: equal architecture and number of SMs, and a matching name. Throws Error at
 /// --gpu if none matches.
+[[nodiscard]] std::string product_of(const DeviceProperties& device);
+
+/// Returns the file of this card's own profile, whether it is there or not; "" if the card or the user's folder is not
+/// known.
+[[nodiscard]] std::string card_file(const DeviceProperties& device);
+/// Returns the card's own profile if it has one, else its product's.
 [[nodiscard]] std::string profile_of(const DeviceProperties& device);
 /// Returns the profile of the first GPU of this machine. Throws CudaFailure if there is none.
 [[nodiscard]] std::string profile_here();

@@ -141,6 +141,10 @@ Head read_head(Reader& row) {
     if (head.shape.back().second < 1) shape.fail(axis, "is 0", "a whole number from 1");
   }
   head.lengths = read_lengths(row);
+  if (row.json().contains("conditions")) {
+    Reader conditions = row.object("conditions");
+    head.conditions.load = parse_card_load(conditions.text("load"), "conditions.load");
+  }
   Reader tile = row.object("tile");
   for (const auto& [knob, value] : tile.json().items()) {
     if (value.is_string()) {

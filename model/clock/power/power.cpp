@@ -40,8 +40,14 @@ EnergyRates energy_rates(const PlacedDiagram& placed) {
   out.multicast = multicast != nullptr && multicast->value > 0 ? multicast->value : l2;
   out.device = machine.constant_or("energy_device", 0);
   out.known = power_needs_known(placed);
+  const double card = energy_of_card(machine);
+  for (double* rate : {&out.flop_16bit, &out.flop_8bit, &out.flop_synchronous, &out.shared, &out.instruction, &out.l2,
+                       &out.alone, &out.multicast, &out.device})
+    *rate *= card;
   return out;
 }
+
+double energy_of_card(const Machine& machine) { return machine.constant_or("energy_of_card", 1); }
 
 BlockEnergy block_energy(const PlacedDiagram& placed, const EventGraph& graph, const EnergyRates& rates) {
   BlockEnergy out;
@@ -114,7 +120,7 @@ Hertz highest_clock(const Machine& machine) {
 PowerLaw power_law(const Machine& machine) {
   PowerLaw out;
   out.idle = machine.power.idle ? machine.power.idle->value : 0;
-  out.tree = machine.constant_or("clock_tree", 0);
+  out.tree = energy_of_card(machine) * machine.constant_or("clock_tree", 0);
   out.limit = machine.power.limit ? machine.power.limit->value : 0;
   out.highest = highest_clock(machine).value;
   out.gap = launch_overhead(machine).value * out.highest;

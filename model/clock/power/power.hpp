@@ -41,6 +41,9 @@ struct EnergyRates {
 };
 [[nodiscard]] EnergyRates energy_rates(const PlacedDiagram& placed);
 
+/// Returns the card's energies over its product's, as `napkin calibrate --power` measured them; 1 if it did not.
+[[nodiscard]] double energy_of_card(const Machine& machine);
+
 /// The energy of a block at f0: tensor operations, warp instructions and bytes of an iteration and of its ends, with
 /// surcharges for cut chunks and for unshared bytes. It does not depend on the lengths of grouped or streamed axes.
 struct BlockEnergy {

@@ -12,7 +12,8 @@ namespace napkin {
 namespace {
 
 constexpr const char* exponent_name = "energy_exponent";
-constexpr double exponent_of_small_kernels = 1;  // where the base has none (eq. 16.1)
+constexpr const char* energy_of_card_name = "energy_of_card";  // of energies that the card's own replace
+constexpr double exponent_of_small_kernels = 1;                // where the base has none (eq. 16.1)
 
 /// The lookup of a number by its place, such as "units.special.rate"; it makes the number if the profile may have it,
 /// and returns nullptr otherwise.
@@ -178,8 +179,12 @@ Calibration calibrate(const Machine& base, const Readings& readings, const Stamp
   Places places(out.machine);
   const Number* known = base.find_constant(exponent_name);
   const double exponent = known != nullptr ? known->value : exponent_of_small_kernels;
-  for (const MeasuredNumber& measured : measured_numbers(readings, exponent))
+  for (const MeasuredNumber& measured : measured_card(base, readings))
     out.findings.push_back(place(places, measured, stamp));
+  for (const MeasuredNumber& measured : measured_numbers(readings, exponent)) {
+    if (measured.name == "constants.energy_tensor_16bit") out.machine.constants.erase(energy_of_card_name);
+    out.findings.push_back(place(places, measured, stamp));
+  }
   if (known == nullptr && out.machine.constant_or("energy_tensor_16bit", 0) > 0) {
     Number assumed{exponent, "1", {}};
     assumed.from.source = "unverified: what steady loads say on an H200";

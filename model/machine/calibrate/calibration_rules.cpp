@@ -304,30 +304,25 @@ namespace {
 const std::vector<std::string> kinds_of_work = {"flops", "instructions", "l2_bytes", "device_bytes"};
 constexpr const char* flops_8bit = "flops_8bit";
 
-struct Load {
-  PowerPoint point;
-  double nvml_clock = 0;  // hertz
-};
+}  // namespace
 
-/// Returns the loads by name whose power was read.
-std::map<std::string, Load> steady_loads(const Readings& readings, const std::string& experiment,
-                                         const std::vector<std::string>& kinds) {
-  std::map<std::string, Load> out;
+std::map<std::string, SteadyReading> steady_loads(const Readings& readings, const std::string& experiment,
+                                                  const std::vector<std::string>& kinds) {
+  std::map<std::string, SteadyReading> out;
   for (const Reading* reading : matching(readings, experiment, "power")) {
     const std::string name(reading->parameter("load"));
     const auto value = [&](const std::string& quantity) {
       const auto found = pooled(matching(readings, experiment, quantity, {{"load", name}}));
       return found ? found->value : 0;
     };
-    Load load{{value("clock"), value("power"), {}}, value("nvml_clock")};
+    SteadyReading load{{value("clock"), value("power"), {}}, value("nvml_clock")};
     for (const std::string& kind : kinds) load.point.rates.push_back(value(kind));
     if (load.point.power > 0) out.emplace(name, load);
   }
   return out;
 }
 
-/// Measures the SMs' clock under matrix load as a fraction of NVML's clock, times NVML's highest clock.
-std::optional<MeasuredNumber> clock_beside_tensor(const std::map<std::string, Load>& loads) {
+std::optional<MeasuredNumber> clock_beside_tensor(const std::map<std::string, SteadyReading>& loads) {
   std::vector<double> clocks;
   double highest = 0;
   for (const auto& [name, load] : loads) highest = std::max(highest, load.nvml_clock);
@@ -340,14 +335,12 @@ std::optional<MeasuredNumber> clock_beside_tensor(const std::map<std::string, Lo
                         "the highest clock times what the SMs count of NVML's reading under steady loads of products"};
 }
 
-}  // namespace
-
 namespace {
 
 /// Measures the energy of 8-bit products from loads of products alone, each by eq. 16.1, with idle power and clock tree
 /// known.
 std::optional<MeasuredNumber> energy_8bit(const Readings& readings, double exponent, double tree) {
-  const std::map<std::string, Load> named =
+  const std::map<std::string, SteadyReading> named =
       steady_loads(readings, "power_e4m3", {flops_8bit, "instructions", "l2_bytes", "device_bytes"});
   const auto rest = named.find("rest");
   if (rest == named.end()) return std::nullopt;
@@ -366,7 +359,7 @@ std::optional<MeasuredNumber> energy_8bit(const Readings& readings, double expon
 }  // namespace
 
 std::vector<MeasuredNumber> measured_energies(const Readings& readings, double exponent) {
-  std::map<std::string, Load> named = steady_loads(readings, "power", kinds_of_work);
+  std::map<std::string, SteadyReading> named = steady_loads(readings, "power", kinds_of_work);
   const auto rest = named.find("rest");
   if (rest == named.end()) return {};
   const double idle = rest->second.point.power;

@@ -2,6 +2,8 @@
 // measured_numbers() lists which number of a profile follows from which readings: tma_box from the clocks of one box
 // more. Internal to model/machine.
 
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,5 +39,22 @@ struct MeasuredTiming {
 
 /// Measures energies and the clock tree from loads of known rates (eq. 16.1), as constants.
 [[nodiscard]] std::vector<MeasuredNumber> measured_energies(const Readings& readings, double exponent);
+
+/// Measures what tells a card from others of its product: idle power, highest clocks, and its energies over those that
+/// the base has from small kernels (eq. 16.5).
+[[nodiscard]] std::vector<MeasuredNumber> measured_card(const Machine& base, const Readings& readings);
+
+/// A load that ran until clock and power were steady, and the rates of its kinds of work.
+struct SteadyReading {
+  PowerPoint point;
+  double nvml_clock = 0;  ///< hertz
+};
+/// Returns an experiment's loads by name, as far as their power was read.
+[[nodiscard]] std::map<std::string, SteadyReading> steady_loads(const Readings& readings, const std::string& experiment,
+                                                                const std::vector<std::string>& kinds);
+
+/// Measures the SMs' clock under matrix load as a fraction of NVML's clock, times NVML's highest clock. Nothing if no
+/// load has products, the first kind of work.
+[[nodiscard]] std::optional<MeasuredNumber> clock_beside_tensor(const std::map<std::string, SteadyReading>& loads);
 
 }  // namespace napkin

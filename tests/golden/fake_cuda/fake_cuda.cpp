@@ -3,13 +3,16 @@
 // each 16 keys further away. Filling memory with the poison clears it, so that of inputs that are all zero the output
 // is right where each row sees one key (FAKE_CUDA_WRONG: the poison stays). FAKE_CUDA_SPILLS=N: tiles of x = N spill;
 // FAKE_CUDA_SPILLS_VARIANT=NAME: that instantiation.
-// Built as libcuda.so.1 and as libnvrtc.so.13 by the test that uses it.
+// FAKE_GPUS=N: so many. NCCL's calls copy: a group's sends and receives have to pair up, with equal counts.
+// Built as libcuda.so.1, as libnvrtc.so.13 and as libnccl.so.2 by the test that uses it.
 
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -30,6 +33,15 @@ struct Program {
   std::string expression, log, lowered;
 };
 
+struct Rank {
+  int index, count;
+};
+/// A group's sends and receives from one rank to another: addresses and bytes.
+struct Passed {
+  std::vector<std::pair<void*, std::size_t>> sent, received;
+};
+std::map<std::pair<int, int>, Passed> passed;
+
 long knob(const std::string& text, const std::string& name) {
   const auto at = text.find("." + name + " = ");
   return at == std::string::npos ? -1 : std::strtol(text.c_str() + at + name.size() + 4, nullptr, 10);
@@ -43,7 +55,10 @@ int cuInit(unsigned) { return 0; }
 int cuDriverGetVersion(int* version) { return *version = 13000, 0; }
 int cuGetErrorName(int, const char** name) { return *name = "FAKE", 0; }
 int cuGetErrorString(int, const char** text) { return *text = "a failure of the fake driver", 0; }
-int cuDeviceGetCount(int* count) { return *count = 1, 0; }
+int cuDeviceGetCount(int* count) {
+  const char* gpus = std::getenv("FAKE_GPUS");
+  return *count = gpus != nullptr ? std::atoi(gpus) : 1, 0;
+}
 int cuDeviceGet(int* device, int) { return *device = 0, 0; }
 int cuDeviceGetName(char* name, int size, int) {
   return std::strncpy(name, "NVIDIA H200", static_cast<std::size_t>(size)), 0;
@@ -55,6 +70,10 @@ int cuDeviceGetAttribute(int* value, int which, int) {
 int cuDeviceTotalMem_v2(std::size_t* bytes, int) { return *bytes = 141000000000, 0; }
 int cuDeviceGetPCIBusId(char* id, int size, int) {
   return std::strncpy(id, "0000:00:00.0", static_cast<std::size_t>(size)), 0;
+}
+int cuDeviceGetUuid_v2(unsigned char* bytes, int) {
+  for (int i = 0; i < 16; ++i) bytes[i] = static_cast<unsigned char>(i);
+  return 0;
 }
 int cuDevicePrimaryCtxRetain(void** context, int) { return *context = &now, 0; }
 int cuDevicePrimaryCtxRelease_v2(int) { return 0; }
@@ -107,6 +126,10 @@ int cuEventElapsedTime(float* milliseconds, void* from, void* to) {
   return 0;
 }
 int cuStreamSynchronize(void*) { return 0; }
+int cuCtxGetStreamPriorityRange(int* least, int* greatest) { return *least = 0, *greatest = -5, 0; }
+int cuStreamCreateWithPriority(void** stream, unsigned, int) { return *stream = &now, 0; }
+int cuStreamDestroy_v2(void*) { return 0; }
+int cuStreamWaitEvent(void*, void*, unsigned) { return 0; }
 int cuStreamIsCapturing(void*, int* status) { return *status = 0; }  // nobody captures
 int cuThreadExchangeStreamCaptureMode(int*) { return 0; }
 int cuTensorMapEncodeTiled(void*, int, std::uint32_t, void* address, const void*, const void*, const void*, const void*,
@@ -149,5 +172,33 @@ int nvrtcGetCUBINSize(void* program, std::size_t* size) {
 int nvrtcGetCUBIN(void* program, char* image) {
   return std::strcpy(image, static_cast<Program*>(program)->expression.c_str()), 0;
 }
+
+int ncclGetVersion(int* version) { return *version = 22803, 0; }
+const char* ncclGetErrorString(int error) { return error == 5 ? "sends and receives do not pair up" : "no failure"; }
+int ncclCommInitAll(void** ranks, int count, const int*) {
+  for (int i = 0; i < count; ++i) ranks[i] = new Rank{i, count};
+  return 0;
+}
+int ncclCommDestroy(void* rank) { return delete static_cast<Rank*>(rank), 0; }
+int ncclGroupStart() { return passed.clear(), 0; }
+int ncclGroupEnd() {
+  for (auto& [way, one] : passed) {
+    if (one.sent.size() != one.received.size()) return 5;
+    for (std::size_t i = 0; i < one.sent.size(); ++i) {
+      if (one.sent[i].second != one.received[i].second) return 5;
+      std::memcpy(one.received[i].first, one.sent[i].first, one.sent[i].second);
+    }
+  }
+  return 0;
+}
+int ncclSend(const void* from, std::size_t count, int, int to, void* rank, void*) {
+  return passed[{static_cast<Rank*>(rank)->index, to}].sent.emplace_back(const_cast<void*>(from), 2 * count), 0;
+}
+int ncclRecv(void* to, std::size_t count, int, int from, void* rank, void*) {
+  return passed[{from, static_cast<Rank*>(rank)->index}].received.emplace_back(to, 2 * count), 0;
+}
+int ncclAllGather(const void*, void*, std::size_t, int, void*, void*) { return 0; }
+int ncclReduceScatter(const void*, void*, std::size_t, int, int, void*, void*) { return 0; }
+int ncclAllReduce(const void*, void*, std::size_t, int, int, void*, void*) { return 0; }
 
 }  // extern "C"

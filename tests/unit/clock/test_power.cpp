@@ -220,4 +220,18 @@ TEST_CASE("cycles may end within the time that they take at the clock held, and 
   }
 }
 
+TEST_CASE("a card's factor scales every energy and the clock tree, so that power beyond idle is so many times it") {
+  LaidOut own = attention(4096);
+  const LaidOut product = attention(4096);
+  own.machine.constants["energy_of_card"] = {1.1, "1", {}};
+  const PlacedDiagram a = placed(own, "1"), b = placed(product, "1");
+  const EnergyRates more = energy_rates(a), less = energy_rates(b);
+  CHECK(more.flop_16bit == doctest::Approx(1.1 * less.flop_16bit));
+  CHECK(more.device == doctest::Approx(1.1 * less.device));
+  CHECK(more.of_l2({1, 1}) == doctest::Approx(1.1 * less.of_l2({1, 1})));
+  CHECK(power_law(own.machine).tree == doctest::Approx(1.1 * power_law(product.machine).tree));
+  CHECK(power_law(own.machine).idle == power_law(product.machine).idle);
+  CHECK(energy_of_card(product.machine) == 1);
+}
+
 }  // namespace test_power

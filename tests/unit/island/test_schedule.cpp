@@ -90,6 +90,24 @@ TEST_CASE("a ring is hidden where its copy is no longer than a step, and only th
   CHECK(late.bound == "nvlink");
 }
 
+TEST_CASE("a copy that holds nodes slows the steps beside it: by its share, or by all of it where blocks stay") {
+  const double step = 100e-6, copy = 40e-6, held = 0.25;
+  for (const bool stays : {false, true}) {
+    Steps steps = even(2, step, step);
+    for (auto& gpu : steps)
+      for (StepTime& one : gpu) one.stays = stays;
+    const IslandTime plain = time_of({ring_of(copy, 2)}, steps, 0),
+                     slowed = time_of({ring_of(copy, 2)}, steps, 0, held);
+    CHECK(plain.seconds == doctest::Approx(2 * step));
+    CHECK(slowed.seconds == doctest::Approx(2 * step + (stays ? copy : held * copy)));
+    CHECK(slowed.work == plain.work);
+    CHECK(slowed.hidden);  // nobody waits for the copy itself
+    CHECK(slowed.exposed == doctest::Approx(slowed.seconds - slowed.work));
+    // A copy longer than the step: what the step gets done on the other nodes.
+    if (!stays) CHECK(time_of({ring_of(1, 2)}, steps, 0, held).seconds == doctest::Approx(1 + step));
+  }
+}
+
 TEST_CASE("calls of a division: their bytes, their hops and the links that limit them") {
   Island island = load_island("hgx-h100-8", "--gpu");
   Division division;
@@ -118,7 +136,7 @@ TEST_CASE("calls of a division: their bytes, their hops and the links that limit
       resolve_sizes(division.split.diagram, {{"h", 8}, {"q", 65536}, {"x", 65536}, {"d", 128}}, "--shape");
   const auto round = transports_of(division, island);
   CHECK(round[0].calls == Count(15));
-  CHECK(round[0].seconds == doctest::Approx(8.4e-6 + 14e-6 + 2.0 * 8 * 4096 * 128 * 2 / 25e9));
+  CHECK(round[0].seconds == doctest::Approx(8.4e-6 + 2 * 14e-6 + 2.0 * 8 * 4096 * 128 * 2 / 25e9));
   // By heads, of what a GPU gets from 15 others 8 parts come over the network.
   division.split = load_split("all_to_all_heads", "--split");
   division.problem.sizes =
@@ -128,7 +146,7 @@ TEST_CASE("calls of a division: their bytes, their hops and the links that limit
   CHECK_FALSE(exchanged[0].after);
   CHECK(exchanged[1].after);
   const double part = 16.0 * 65536 * 128 * 2 / 256;
-  CHECK(exchanged[0].seconds == doctest::Approx(8.4e-6 + 14e-6 + 3 * part * 8 / 25e9));
+  CHECK(exchanged[0].seconds == doctest::Approx(8.4e-6 + 3 * 14e-6 + 3 * part * 8 / 25e9));
   CHECK(exchanged[1].seconds == doctest::Approx(8.4e-6 + 14e-6 + part * 8 / 25e9));
 }
 

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "model/machine/load.hpp"
 #include "model/machine/write.hpp"
@@ -72,6 +73,42 @@ TEST_CASE("what mma.sync leaves of its scheduler, by one warp and by several; cp
   CHECK(find(found, "constants.cp_async_loaded_latency")->number.value == doctest::Approx(400));
   CHECK(found.findings.size() == 3);
   CHECK(found.machine.constant("mma_sync_ports") == doctest::Approx(6));
+}
+
+TEST_CASE("a card's factor: power beyond idle over what the product's energies say, and new energies take its place") {
+  Machine base = h200();
+  const auto load = [](const char* name, const char* quantity, double value) {
+    return Reading{"power_card", {{"load", name}}, quantity, "1", {value}};
+  };
+  const auto watts = [&](double clock, double flops, double factor) {
+    const double ratio = clock / 1.5e9;
+    return 125 + factor *
+                     (base.constants.at("clock_tree").value * ratio +
+                      base.constants.at("energy_tensor_16bit").value * flops) *
+                     ratio;
+  };
+  Readings readings = {load("rest", "power", 125)};
+  for (const auto& [name, clock, flops] : {std::tuple("a", 1.6e9, 8.8e14), std::tuple("b", 1.7e9, 9e14)}) {
+    for (const Reading& one : {load(name, "clock", clock), load(name, "power", watts(clock, flops, 0.97)),
+                               load(name, "flops", flops), load(name, "nvml_clock", 1.8e9)})
+      readings.push_back(one);
+  }
+  for (const Reading& one : {load("spin", "power", 200), load("spin", "nvml_clock", 1.98e9),
+                             load("spin", "clock", 1.97e9), load("spin", "instructions", 1e11)})
+    readings.push_back(one);
+  const Calibration found = calibrate(base, readings, stamp);
+  CHECK(find(found, "constants.energy_of_card")->number.value == doctest::Approx(0.97));
+  CHECK(find(found, "constants.energy_of_card")->runs == 2);
+  CHECK(find(found, "power.idle")->number.value == 125);
+  CHECK(find(found, "clocks.maximum")->number.value == 1.98e9);
+  // SMs count 1.6 and 1.7 of NVML's 1.8, of 1.98 at most.
+  CHECK(find(found, "constants.clock_beside_tensor")->number.value == doctest::Approx(1.98e9 * 1.65 / 1.8));
+  CHECK(found.findings.size() == 4);
+  const Machine written = parse_machine(profile_text(found.machine), "c.yaml");
+  CHECK(written.constant("energy_of_card") == doctest::Approx(0.97));
+  // The factor is of the product's energies: a card that has one already is not judged by it.
+  CHECK(find(calibrate(found.machine, readings, stamp), "constants.energy_of_card")->number.value ==
+        doctest::Approx(0.97));
 }
 
 TEST_CASE("nothing measured, nothing changed") {

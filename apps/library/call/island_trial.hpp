@@ -1,0 +1,38 @@
+#pragma once
+// An IslandTrial runs a division on the GPUs here: the copies that --emit nccl prints and the bundled kernels, in that
+// order, ring attention over two GPUs for instance. Internal to apps/.
+
+#include <memory>
+
+#include "apps/library/call/island_gpus.hpp"
+#include "kernels/reference/reference.hpp"
+#include "model/island/division.hpp"
+
+namespace napkin {
+
+/// The half of a run: copies with nothing beside them, or launches with nothing to wait for.
+enum class IslandHalf { both, copies, work };
+
+class IslandTrial {
+ public:
+  IslandTrial() = default;
+  virtual ~IslandTrial() = default;
+  IslandTrial(const IslandTrial&) = delete;
+  IslandTrial& operator=(const IslandTrial&) = delete;
+
+  /// Puts a run, or a half of it, into the GPUs' streams.
+  virtual void run(IslandHalf half) = 0;
+  /// Compares the result of the last whole run with float64, at so many rows of the undivided problem.
+  [[nodiscard]] virtual Comparison check(std::int64_t rows) const = 0;
+};
+
+/// Allocates and fills what the division needs, fresh random inputs and poisoned outputs. Throws Error for what no
+/// bundled kernel computes, CudaFailure if memory or a GPU fails.
+[[nodiscard]] std::unique_ptr<IslandTrial> island_trial(Gpus& gpus, const Division& division, std::uint64_t seed);
+
+// One of each algorithm, and of each way.
+[[nodiscard]] std::unique_ptr<IslandTrial> ring_trial(Gpus& gpus, const Division& division, std::uint64_t seed);
+[[nodiscard]] std::unique_ptr<IslandTrial> heads_trial(Gpus& gpus, const Division& division, std::uint64_t seed);
+[[nodiscard]] std::unique_ptr<IslandTrial> product_trial(Gpus& gpus, const Division& division, std::uint64_t seed);
+
+}  // namespace napkin

@@ -1,0 +1,49 @@
+#pragma once
+// Ranks are the GPUs of this process as NCCL knows them, opened at run time: what --emit nccl prints they call, one
+// rank a GPU, send and receive between neighbours of a ring for instance.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/runtime/device.hpp"
+#include "model/base/dtype.hpp"
+
+namespace napkin {
+
+class Ranks {
+ public:
+  /// Makes a communicator of the machine's first GPUs. Throws CudaFailure without NCCL (libnccl.so.2 on the loader's
+  /// path).
+  explicit Ranks(int gpus);
+  ~Ranks();
+  Ranks(Ranks&&) = delete;
+
+  /// Makes all calls of `calls` one: those of all ranks, as one thread has to.
+  void together(const std::function<void()>& calls) const;
+  void send(int rank, std::uint64_t from, std::int64_t count, DType type, int to, Stream stream) const;
+  void receive(int rank, std::uint64_t to, std::int64_t count, DType type, int from, Stream stream) const;
+  /// Gathers `count` elements of each rank.
+  void all_gather(int rank, std::uint64_t from, std::uint64_t to, std::int64_t count, DType type, Stream stream) const;
+  /// Adds the ranks' arrays, and leaves `count` elements of the sum on each rank.
+  void reduce_scatter(int rank, std::uint64_t from, std::uint64_t to, std::int64_t count, DType type,
+                      Stream stream) const;
+  void all_reduce(int rank, std::uint64_t at, std::int64_t count, DType type, Stream stream) const;
+
+  /// Returns bytes that calls have brought to a rank from others; of a sum, twice what a ring brings of the array.
+  [[nodiscard]] std::int64_t received(int rank) const { return received_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] std::string version() const;
+
+ private:
+  struct Library;
+  void check(int result, const char* call) const;
+  void count(int rank, std::int64_t elements, DType type, std::int64_t times) const;
+
+  std::unique_ptr<const Library> library_;
+  std::vector<void*> communicators_;
+  mutable std::vector<std::int64_t> received_;
+};
+
+}  // namespace napkin
