@@ -71,6 +71,7 @@ void check_fp8(const AttentionCall& call, const AttentionFp8Config& config, cons
           "two zeroed i32");
   require(!config.block_scales || (config.merges && 128 % c.x == 0), fp8_kernel, "has no one scale for a chunk",
           "accumulate=chunk, and an x that divides 128");
+  require(!call.halves, fp8_kernel, "multiplies V of e4m3", "napkin_fp8_sm90, for V of f16");
   require(call.dump == 0, fp8_kernel, "dumps nothing", "attention_sm90 with --dtype bf16");
   require(!call.packed() || !config.block_scales, fp8_kernel, "takes no scales of blocks with packed sequences",
           "scales of heads");

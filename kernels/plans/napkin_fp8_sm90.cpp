@@ -61,6 +61,7 @@ void check_napkin(const AttentionCall& call, const NapkinConfig& config, const P
           "needs more barriers than the plan has", "barriers: 0");
   require(call.q_scale.address == 0 && call.k_scale.address == 0 && call.v_scale.address == 0, napkin_kernel,
           "takes no scales of e4m3 numbers", "the softmax's scale, into which those of Q and K go");
+  require(call.halves, napkin_kernel, "multiplies V of f16", "attention_fp8_sm90, for V of e4m3");
   require(call.dump == 0, napkin_kernel, "dumps nothing", "attention_sm90 with --dtype bf16");
   check_call(call, napkin_kernel);
 }

@@ -18,7 +18,11 @@ class NapkinArrays {
   std::vector<std::uint16_t> v;  ///< fp16
 
   /// Returns the call with strides and counts; all addresses are 0.
-  [[nodiscard]] const AttentionCall& call() const { return bytes.call(); }
+  [[nodiscard]] AttentionCall call() const {
+    AttentionCall out = bytes.call();
+    out.halves = true;
+    return out;
+  }
   /// Compares up to that many rows with float64; the plain formula has scores, exponentials and sums in fp16. A step of
   /// the largest result is allowed beside: how tensor cores round sums of fp16, and ex2 its results, is not in it.
   [[nodiscard]] Comparison compare_all(std::int64_t rows) const;

@@ -2,7 +2,16 @@
 #include "kernels/reference/napkin_fp8_device.hpp"
 
 namespace napkin {
+namespace {
 
-BundledKernel napkin_fp8_sm90_bundled() { return bytes_bundled<NapkinDevice, napkin_fp8_sm90_plan>("napkin_fp8_sm90"); }
+/// Plans it for V of f16, as its problems have it.
+LaunchPlan plan_of_halves(const PlacedDiagram& placed, AttentionCall call, const LaunchDevice& device) {
+  call.halves = true;
+  return napkin_fp8_sm90_plan(placed, call, device);
+}
+
+}  // namespace
+
+BundledKernel napkin_fp8_sm90_bundled() { return bytes_bundled<NapkinDevice, plan_of_halves>("napkin_fp8_sm90"); }
 
 }  // namespace napkin

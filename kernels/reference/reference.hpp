@@ -59,7 +59,7 @@ struct HostAttention {
 struct ReferenceRow {
   std::vector<double> o;
   double log_sum_exp = 0;  ///< -infinity where the row sees nothing
-  double rounding = 0;     ///< of the log-sum-exp, where scores are rounded: two of the largest
+  double rounding = 0;     ///< error of the log-sum-exp where scores are rounded: two roundings of the largest
 };
 
 /// Computes a query of a query head (0 to h g - 1), counted within its sequence.

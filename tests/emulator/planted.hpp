@@ -12,6 +12,7 @@
 #include "tests/emulator/planted_bugs.hpp"
 #include "tests/kernel/decode_cases.hpp"
 #include "tests/kernel/fp8_cases.hpp"
+#include "tests/kernel/napkin_cases.hpp"
 
 namespace napkin::test {
 
@@ -36,6 +37,15 @@ inline std::vector<Fp8Case> planted_fp8_cases(const PlantedBug& bug) {
   one.layout.sizes.q = 200;
   one.layout.sizes.x = 1000;
   if (bug.group > 0) one.layout.sizes = {1, 2, bug.group, 20, 130, one.layout.sizes.d, one.layout.sizes.dv};
+  return {one};
+}
+
+/// Of napkin_fp8_sm90's bugs: the paper's tile, with chunks enough for its stages to come round.
+inline std::vector<NapkinCase> planted_napkin_cases(const PlantedBug& bug) {
+  if (bug.kernel != "napkin_fp8_sm90") return {};
+  NapkinCase one = napkin_case(napkin_configurations().front(), 0);
+  one.layout.sizes.q = 200;
+  one.layout.sizes.x = 1000;
   return {one};
 }
 
@@ -100,6 +110,7 @@ inline std::set<std::string> planted_variants(const PlantedBug& bug) {
   std::set<std::string> out;
   for (const CorrectnessCase& one : planted_cases(bug)) out.insert(correctness::variant_of(one).expression);
   for (const Fp8Case& one : planted_fp8_cases(bug)) out.insert(variant_of(one).expression);
+  for (const NapkinCase& one : planted_napkin_cases(bug)) out.insert(variant_of(one).expression);
   for (const DecodeCase& one : planted_decode_cases(bug)) out.insert(variant_of(one).expression);
   for (const BackwardConfiguration& c : planted_backward(bug)) out.merge(expressions_of(c));
   return out;

@@ -22,7 +22,8 @@ struct PlantedBug {
 inline const std::vector<PlantedBug>& planted_bugs() {
   static const std::string sm90 = "attention_sm90", sm80 = "attention_sm80", matmul = "matmul_sm90",
                            fp8 = "attention_fp8_sm90", decode = "attention_decode_sm90",
-                           backward = "attention_backward_sm90", fp8_matmul = "matmul_fp8_sm90";
+                           backward = "attention_backward_sm90", fp8_matmul = "matmul_fp8_sm90",
+                           rows = "napkin_fp8_sm90";
   static const std::vector<PlantedBug> all = {
       {"no_fence_before_store",
        "kernels/attention/sm90/epilogue_sm90.cuh",
@@ -482,7 +483,35 @@ inline const std::vector<PlantedBug>& planted_bugs() {
        backward,
        {},
        "waits for turn"},
-  };
+      {"row_written_unfenced",
+       "kernels/attention/napkin/napkin_fp8_sm90.cuh",
+       "        async_fence();\n",
+       "",
+       rows,
+       {},
+       "fence.proxy.async"},
+      {"rows_multiplied_unmet",
+       "kernels/attention/napkin/napkin_fp8_sm90.cuh",
+       "        warpgroup_sync(wg);\n",
+       "",
+       rows,
+       {},
+       ""},
+      {"q_not_awaited",
+       "kernels/attention/napkin/napkin_fp8_sm90.cuh",
+       "    barrier_wait(barrier(Block::q_full + wg), 0);\n",
+       "",
+       rows,
+       {},
+       ""},
+      {"v_released_unread",
+       "kernels/attention/napkin/napkin_fp8_sm90.cuh",
+       "        join_outputs(o, state, at.stage, loop);\n      }\n      release(Block::v_empty + at.stage);\n",
+       "        if (loop == 0) release(Block::v_empty + at.stage);\n        join_outputs(o, state, at.stage, loop);\n  "
+       "    }\n",
+       rows,
+       {},
+       ""}};
   return all;
 }
 

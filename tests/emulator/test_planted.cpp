@@ -4,6 +4,7 @@
 #include "tests/emulator/backward_problem.hpp"
 #include "tests/emulator/decode_problem.hpp"
 #include "tests/emulator/fp8_problem.hpp"
+#include "tests/emulator/napkin_problem.hpp"
 #include "tests/emulator/planted.hpp"
 #include "tests/emulator/running.hpp"
 
@@ -32,6 +33,10 @@ TEST_CASE("every planted bug is found") {
     }
     for (const test::Fp8Case& one : test::planted_fp8_cases(bug)) {
       test::Fp8Problem problem(one, 2);
+      try_seeds(problem);
+    }
+    for (const test::NapkinCase& one : test::planted_napkin_cases(bug)) {
+      test::NapkinProblem problem(one, 2);
       try_seeds(problem);
     }
     for (const test::DecodeCase& one : test::planted_decode_cases(bug)) {

@@ -42,7 +42,7 @@ TEST_CASE("derive: with a machine each statement has its colour") {
 TEST_CASE("derive: what a kernel holds in part is a sub-loop") {
   const std::string text = shown(
       "derive attention --gpu h100-sxm --kernel napkin_fp8 --dtype e4m3 --shape h=16,q=4096,x=4096,d=128 "
-      "--tile x=64,u_x=32 --show pseudocode");
+      "--tile x=64,u_x=32,d_block=32 --show pseudocode");
   check_has(text, "    for each u_x=32 of s_x:\n");
   check_has(text, "for each d_block=32 of dv:\n");
   // One loop of softmax, rescaling and product: each part has a factor of its own.

@@ -46,6 +46,7 @@ inline LaunchPlan variant_of(const NapkinCase& one, bool counting = false) {
   constexpr std::uint64_t somewhere = 4096;
   AttentionCall call;
   call.q.address = call.k.address = call.v.address = call.o.address = somewhere;
+  call.halves = true;
   if (counting) call.cycles = somewhere;
   if (!one.layout.q_lengths.empty()) {
     call.q_starts = call.x_starts = somewhere;

@@ -35,10 +35,11 @@ double error_of(const Json& row) { return number(row, "predicted") / number(row,
 }  // namespace
 
 TEST_CASE("napkin_fp8: all results are right, by the bench's cases too") {
-  for (const char* file : {"napkin_fp8/turns.jsonl", "napkin_fp8/fresh.jsonl", "napkin_fp8/whole.jsonl"}) {
+  for (const char* file : {"napkin_fp8/turns.jsonl", "napkin_fp8/fresh.jsonl", "napkin_fp8/whole.jsonl",
+                           "napkin_fp8_checks/rejected.jsonl"}) {
     for (const Json& row : measured::rows_of(file)) CHECK(row["good"] == true);
   }
-  const Json checks = measured::rows_of("napkin_fp8/checks.jsonl").front();
+  const Json checks = measured::rows_of("napkin_fp8_checks/checks.jsonl").front();
   CHECK(checks["cases"] == 154);
   CHECK(checks["wrong"] == 0);
 }
