@@ -83,9 +83,8 @@ void dump(const Arguments& arguments, const Streamed& streamed, const PlacedDiag
   const std::string folder = arguments.need("--dump", "a folder for the .npy files");
   RunOptions options;
   options.parts = parts_of(placed);
-  const Tensors inputs = dump_inputs(streamed, *placed.problem);
   std::vector<std::string> names;
-  for (const auto& each : inputs) names.push_back(each.first);
+  for (const ArrayId id : streamed.diagram.inputs) names.push_back(streamed.diagram.arrays[at(id)].name);
   options.observed = observed_at(arguments, streamed, options.parts, names);
   options.backward = std::any_of(placed.mapping->levels.begin(), placed.mapping->levels.end(),
                                  [](const LevelMapping& level) { return level.backward; });
@@ -95,6 +94,7 @@ void dump(const Arguments& arguments, const Streamed& streamed, const PlacedDiag
   options.observer = dump_into(folder);
   Progress progress;
   options.progress = following(progress, "groups run");
+  const Tensors inputs = dump_inputs(streamed, *placed.problem);
   for (const auto& [name, tensor] : inputs) {
     if (options.observed.empty() || options.observed.front() == name) save_npy(folder + "/" + name + ".npy", tensor);
   }

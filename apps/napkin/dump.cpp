@@ -15,12 +15,13 @@ std::vector<std::string> observed_at(const Arguments& arguments, const Streamed&
     throw Error("--at", "has no meaning without --dump", "add --dump DIR, or leave it out");
   const auto at = arguments.find("--at");
   if (!at) return {};
-  std::vector<std::string> known = inputs;
+  std::vector<std::string> known;
   for (const Operation& op : streamed.diagram.operations) {
     for (const ArrayId out : op.outputs) known.push_back(streamed.diagram.arrays[static_cast<std::size_t>(out)].name);
   }
   for (const NamedPart& part : parts) known.push_back(part.name);
   for (const Auxiliary& auxiliary : streamed.auxiliaries) known.push_back(auxiliary.name);
+  known.insert(known.end(), inputs.begin(), inputs.end());
   if (std::find(known.begin(), known.end(), *at) == known.end())
     throw Error("--at", in_quotes(*at) + " is no intermediate of " + streamed.diagram.name, one_of(*at, known));
   return {*at};

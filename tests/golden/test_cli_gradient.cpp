@@ -52,7 +52,7 @@ TEST_CASE("a derived diagram is asked as any other, and what it moves is what th
         "gradient:retention --shape q=64,d=16 --causal", "gradient:matmul --shape a=32,b=48,c=64",
         "gradient:cross_entropy --shape t=32,v=64,d=16"}) {
     CAPTURE(std::string(question));
-    const Json json = answer("query " + std::string(question) + " --memory 4096 --check");
+    const Json json = answer("query " + std::string(question) + " --memory 65536 --check");
     CHECK(json["check"]["equal"] == true);
   }
   const Json gpu = answer("query gradient:swiglu --gpu h200-sxm --shape m=4096,k=4096,h=11008");
@@ -118,7 +118,7 @@ TEST_CASE("a file: its fold streams, its roles are taken, its gradient is found,
 
   // 128 bytes of bf16 are 64 elements: the rows of X and W, beside the depth of an instruction.
   const Json divisors =
-      answer("derive " + (folder / "sum.yaml") + " --gpu h200-sxm --shape t=512,v=4096,d=128")["divisors"];
+      answer("derive " + (folder / "sum.yaml") + " --gpu paper-h100 --shape t=512,v=4096,d=128")["divisors"];
   REQUIRE(divisors.size() == 3);
   CHECK(divisors[2]["axis"] == "d");
   CHECK(divisors[2]["divisor"] == 64);
