@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "apps/library/rank/evaluate.hpp"
-#include "model/resource/plan.hpp"
 
 namespace napkin {
 namespace {
@@ -25,7 +24,7 @@ std::optional<OwnPartsAnswer> own_parts_of(const Layout& layout, const PlacedDia
   if (placed.own_parts == Count(0)) return std::nullopt;
   const KnobId knob = parts_knob(*layout.mapping);
   const KeptPlacer placer = kept_placer_of(layout);
-  const auto time_of = [&](const PlacedDiagram& tile) { return layout.workspace->predicted(tile, plan(tile)).time; };
+  const auto time_of = [&](const PlacedDiagram& tile) { return layout.workspace->predicted(tile).time; };
   const double own = time_of(placed).value;
   OwnPartsAnswer out{layout.mapping->knobs[static_cast<std::size_t>(knob)].name, placed.own_parts.get(),
                      placed.own_parts.get(), own, 0};
