@@ -17,8 +17,7 @@ struct alignas(8) WordPair {
 struct AddedRow {
   long long part, part_lse, running, running_lse;
 
-  __device__ __forceinline__ AddedRow(const AddPartArguments& a, long long index)
-      : part(index * a.d) {
+  __device__ __forceinline__ AddedRow(const AddPartArguments& a, long long index) : part(index * a.d) {
     const long long head = index % a.heads, row = index / a.heads % a.rows, batch = index / a.heads / a.rows;
     part_lse = (batch * a.heads + head) * a.rows + row;
     running_lse = (batch * a.heads + head) * a.all + a.first_row + row;

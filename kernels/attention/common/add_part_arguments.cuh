@@ -10,10 +10,10 @@ struct AddPartConfig {
 };
 
 struct AddPartArguments {
-  unsigned short* part;   // [b, rows, heads, d], of add_part; the result of finish_parts
-  const float* part_lse;  // [b, heads, rows]
-  float* running;         // [b, all, heads, d]
-  float* running_lse;     // [b, heads, all]
+  unsigned short* part;                   // [b, rows, heads, d], of add_part; the result of finish_parts
+  const float* part_lse;                  // [b, heads, rows]
+  float* running;                         // [b, all, heads, d]
+  float* running_lse;                     // [b, heads, all]
   int b, rows, all, first_row, heads, d;  // rows of the part begin at first_row of all
 };
 

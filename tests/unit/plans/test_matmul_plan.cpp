@@ -102,9 +102,9 @@ TEST_CASE("the plan of a product in parts, worked out by hand") {
   const test::Knobs knobs{{"a", "64"},     {"c", "128"},     {"b", "64"},    {"warpgroups", "1"},
                           {"stages", "4"}, {"cluster", "1"}, {"split", "4"}, {"order", "grid"}};
   const PlacedDiagram placed = laid.place(knobs);
-  const MatmulScratch scratch = matmul_scratch(placed);
-  CHECK(scratch.counters == Count(32 * 4));                   // tiles, warps
-  CHECK(scratch.sums.value == Count(32 * 4 * 64 * 128 * 4));  // tiles, parts, f32
+  const LaunchScratch scratch = matmul_scratch(placed);
+  CHECK(scratch.counters == Count(32 * 4));                    // tiles, warps
+  CHECK(scratch.bytes.value == Count(32 * 4 * 64 * 128 * 4));  // tiles, parts, f32
   MatmulCall call = call_of(4000, 4096);
   CHECK_THROWS_WITH_AS(
       (void)matmul_plan(placed, call, h200),
@@ -116,7 +116,7 @@ TEST_CASE("the plan of a product in parts, worked out by hand") {
   const LaunchPlan plan = matmul_plan(placed, call, h200);
   CHECK(plan.grid == 128);
   CHECK(plan.counters == scratch.counters);
-  CHECK(plan.scratch == scratch.sums);
+  CHECK(plan.scratch == scratch.bytes);
   CHECK(
       plan.expression.ends_with(".c_offset = 0, .barriers_offset = 98304, .producer_registers = 56, "
                                 ".consumer_registers = 240, .split = true}>"));
