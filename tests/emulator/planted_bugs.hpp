@@ -388,7 +388,7 @@ inline const std::vector<PlantedBug>& planted_bugs() {
        "query < tile.queries",
        decode,
        {},
-       "workspace",
+       "parts",
        5},
       {"e4m3_lse_of_no_head",
        "kernels/attention/common/tiles.cuh",
