@@ -133,7 +133,9 @@ void given_tile(benchmark::State& state) {
 void tiles_of_one_question(benchmark::State& state) {
   Ask ask = with_selected_tile();
   const Session session;
-  const Request request = session.request(attention(8192));
+  Ask of_kernel = attention(8192);
+  of_kernel.kernel = ask.kernel;
+  const Request request = session.request(of_kernel);
   const Layout& layout = request.layouts.front();
   std::vector<TileValues> tiles;
   for (const Ranked& one : legal_tiles(layout)) tiles.push_back(values_of(*layout.mapping, one.tile));

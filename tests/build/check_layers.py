@@ -40,7 +40,7 @@ STEPS = {
     "model/mapping/": ["", "read", "compile", "place"],
     "model/clock/": ["roofline", "graph", "run", "launch", "power"],
     "kernels/": ["device", "attention", "matmul", "jit", "runtime", "plans", "reference", "sass", "micro"],
-    "kernels/attention/": ["common", "sm90", "sm80", "decode", "fp8", "backward", "mappings"],
+    "kernels/attention/": ["common", "sm90", "sm80", "decode", "fp8", "backward", "napkin", "mappings"],
     "apps/library/": ["include", "ask", "question", "rank", "answer", "judge", "call", "draft"],
     "apps/report/": ["", "json", "diagram", "text", "html", "record"],
 }

@@ -109,7 +109,8 @@ def judge_timeline(name, root, answer):
     bars, texts, legend = [], [], []
     cycle = answer["period"]["critical_cycle"]["nodes"]
     for element in root.iter():
-        if element.tag == space + "rect" and element.find(space + "title") is not None:
+        hatched = (element.get("fill") or "").startswith("url(")  # room beside bars
+        if element.tag == space + "rect" and element.find(space + "title") is not None and not hatched:
             bars.append(element)
             node = re.sub(r"( \d+)?( \[\d+\])?: .*", "", element.find(space + "title").text, flags=re.S)
             if (node, element.get("fill")) not in legend:

@@ -144,7 +144,7 @@ TEST_CASE("the text says what moves, how long it takes and how sure that is") {
     CHECK_MESSAGE(run.out.find(part) != std::string::npos, part << "\n" << run.out);
   const auto list = cli::napkin("list gpus");
   CHECK(list.out.find("gb200-nvl72") != std::string::npos);
-  CHECK(answer("list gpus")["islands"].size() == 6);
+  CHECK(answer("list gpus")["islands"].size() == 7);
 }
 
 TEST_CASE("the calls of NCCL in order") {

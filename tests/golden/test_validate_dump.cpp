@@ -42,7 +42,10 @@ TEST_CASE("the files of validate --dump are those of derive --dump") {
       const auto run = fake().napkin("validate attention" + question + at + "--dump " + (folder / "dumped"));
       REQUIRE_MESSAGE(run.code == 0, run.err);
       const auto files = files_in(folder / "dumped", "f4");
-      CHECK(files == files_in(folder / "derived", "f8"));
+      auto derived = files_in(folder / "derived", "f8");
+      for (const char* input : {"Q.", "K.", "V."})
+        std::erase_if(derived, [&](const std::string& file) { return file.starts_with(input); });
+      CHECK(files == derived);
       CHECK(run.out.starts_with(std::to_string(files.size()) + " files in " + (folder / "dumped") + ": attention_sm"));
     }
   }

@@ -27,9 +27,10 @@ struct Held {
 
 const std::vector<Held> all = {
     {"grouped", "attention_sm90", 59, 4, 0.0305, 0.0225, 0.122, 0.036, 0.0112, 0.025},
-    {"unequal", "attention_sm90", 60, 4, 0.033, 0.0275, 0.116, 0.043, 0.0098, 0.024},
+    {"unequal", "attention_sm90", 60, 4, 0.0350, 0.0295, 0.116, 0.0467, 0.0098, 0.024},
     {"latent", "attention_sm90", 44, 3, 0.0235, 0.020, 0.068, 0.025, 0.0120, 0.036},
     {"packed", "attention_sm90", 43, 3, 0.050, 0.052, 0.107, 0.060, 0.0075, 0.014},
+    // Device memory's ends made the calls of unequal lengths 0.2 points worse than they were, and few rows better.
     // Its power is predicted too high, which iterations that were too short had made up for in part.
     {"decode", "attention_sm90", 62, 4, 0.087, 0.082, 0.247, 0.085, 0.0335, 0.065},
     {"layers", "matmul_sm90", 59, 4, 0.0371, 0.0245, 0.158, 0.0325, 0, 0},

@@ -247,6 +247,7 @@ std::string question_of(const PublishedAnswer& answer) {
   std::string text = ask.algorithm + " --gpu " + answer.gpu + " --kernel " + answer.kernel + " --dtype " + ask.dtype;
   if (ask.mask.kind == Mask::Kind::causal) text += " --causal";
   if (ask.conditions.load.kind == CardLoad::Kind::burst) text += " --load burst";
+  if (ask.conditions.cold) text += " --l2 cold";
   std::string shape, tile;
   for (const auto& [axis, size] : ask.shape) shape += (shape.empty() ? "" : ",") + axis + "=" + std::to_string(size);
   for (const KnobValue& knob : answer.tile)

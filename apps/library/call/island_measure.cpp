@@ -79,6 +79,39 @@ IslandRow IslandInstrument::measure(const Session& session, const Ask& asked, co
   return out;
 }
 
+namespace {
+
+/// A call of one rank: `n` bf16 elements from address a to address b.
+using LinkCall = std::function<void(int rank, std::uint64_t a, std::uint64_t b, std::int64_t n, Stream stream)>;
+
+/// Returns the calls that links() times, by name.
+std::vector<std::pair<std::string, LinkCall>> link_calls(const Ranks& ranks, int count) {
+  constexpr DType type = DType::bf16;
+  return {
+      {"ring",
+       [&ranks, count](int r, std::uint64_t a, std::uint64_t b, std::int64_t n, Stream s) {
+         ranks.send(r, a, n, type, (r + 1) % count, s);
+         ranks.receive(r, b, n, type, (r + count - 1) % count, s);
+       }},
+      {"all_to_all",
+       [&ranks, count](int r, std::uint64_t a, std::uint64_t b, std::int64_t n, Stream s) {
+         for (int other = 0; other < count; ++other) {
+           const auto at = static_cast<std::uint64_t>(2 * (n / count) * other);
+           ranks.send(r, a + at, n / count, type, other, s);
+           ranks.receive(r, b + at, n / count, type, other, s);
+         }
+       }},
+      {"all_gather", [&ranks, count](int r, std::uint64_t a, std::uint64_t b, std::int64_t n,
+                                     Stream s) { ranks.all_gather(r, a, b, n / count, type, s); }},
+      {"reduce_scatter", [&ranks, count](int r, std::uint64_t a, std::uint64_t b, std::int64_t n,
+                                         Stream s) { ranks.reduce_scatter(r, a, b, n / count, type, s); }},
+      {"all_reduce", [&ranks](int r, std::uint64_t, std::uint64_t b, std::int64_t n,
+                              Stream s) { ranks.all_reduce(r, b, n, type, s); }},
+  };
+}
+
+}  // namespace
+
 Readings IslandInstrument::links(int count) {
   Gpus& gpus = gpus_for(count);
   constexpr std::int64_t least = std::int64_t{1} << 10, most = std::int64_t{1} << 28;  // bytes of a GPU's array
@@ -90,29 +123,7 @@ Readings IslandInstrument::links(int count) {
     to.push_back(poisoned_array(gpus.at(rank), most / 2, 2));
   }
   const Ranks& ranks = gpus.ranks();
-  using Call = std::function<void(int rank, std::uint64_t a, std::uint64_t b, std::int64_t elements, Stream stream)>;
-  const DType type = DType::bf16;
-  const std::vector<std::pair<std::string, Call>> calls = {
-      {"ring",
-       [&](int r, std::uint64_t a, std::uint64_t b, std::int64_t n, Stream s) {
-         ranks.send(r, a, n, type, (r + 1) % count, s);
-         ranks.receive(r, b, n, type, (r + count - 1) % count, s);
-       }},
-      {"all_to_all",
-       [&](int r, std::uint64_t a, std::uint64_t b, std::int64_t n, Stream s) {
-         for (int other = 0; other < count; ++other) {
-           const auto at = static_cast<std::uint64_t>(2 * (n / count) * other);
-           ranks.send(r, a + at, n / count, type, other, s);
-           ranks.receive(r, b + at, n / count, type, other, s);
-         }
-       }},
-      {"all_gather", [&](int r, std::uint64_t a, std::uint64_t b, std::int64_t n,
-                         Stream s) { ranks.all_gather(r, a, b, n / count, type, s); }},
-      {"reduce_scatter", [&](int r, std::uint64_t a, std::uint64_t b, std::int64_t n,
-                             Stream s) { ranks.reduce_scatter(r, a, b, n / count, type, s); }},
-      {"all_reduce",
-       [&](int r, std::uint64_t, std::uint64_t b, std::int64_t n, Stream s) { ranks.all_reduce(r, b, n, type, s); }},
-  };
+  const auto calls = link_calls(ranks, count);
   Readings out;
   for (const auto& [name, call] : calls) {
     for (std::int64_t bytes = least; bytes <= most; bytes *= step) {
