@@ -70,11 +70,12 @@ TEST_CASE("no reason without content") {
         CHECK((*at)[1].str() != (*at)[2].str());
     }
   }
-  const Json few = answer("select attention --gpu h200-sxm --bundled --shape h=16,q=1,x=8192,d=128");
+  const Json few = answer("select attention --gpu h200-sxm --kernel attention_sm90 --shape h=16,q=1,x=8192,d=128");
   CHECK(few["because"].get<std::string>().starts_with("16 of 132 SMs have work; l2 binds"));
   CHECK(few["nodes"] == Json({{"busy", 16}, {"all", 132}}));
-  CHECK(has(napkin("query attention --gpu h200-sxm --bundled --shape h=16,q=1,x=8192,d=128 --explain").out,
-            "16 of 132 SMs have work"));
+  CHECK(
+      has(napkin("query attention --gpu h200-sxm --kernel attention_sm90 --shape h=16,q=1,x=8192,d=128 --explain").out,
+          "16 of 132 SMs have work"));
 }
 
 TEST_CASE("the words of the machine's makers") {

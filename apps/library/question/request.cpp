@@ -17,6 +17,7 @@
 #include "model/machine/load.hpp"
 #include "model/mapping/asked.hpp"
 #include "model/mapping/read/load.hpp"
+#include "solver/select/kind.hpp"
 
 namespace napkin {
 namespace {
@@ -245,6 +246,8 @@ std::vector<Layout> kernel_layouts(const Request& request, Catalog& catalog, boo
   if (request.abstract()) return layouts;
   const std::string algorithm = builtin_name(request, catalog);
   std::vector<std::string> names = algorithm.empty() ? std::vector<std::string>() : catalog.kernels(algorithm, bundled);
+  std::stable_partition(names.begin(), names.end(),
+                        [&](const std::string& name) { return !cuts_into_parts(*catalog.mapping(name, "--kernel")); });
   std::stable_partition(names.begin(), names.end(), [&](const std::string& name) {
     return lists(catalog.mapping(name, "--kernel")->runs_on, request.machine->architecture);
   });
