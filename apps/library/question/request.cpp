@@ -17,7 +17,6 @@
 #include "model/machine/load.hpp"
 #include "model/mapping/asked.hpp"
 #include "model/mapping/read/load.hpp"
-#include "solver/select/kind.hpp"
 
 namespace napkin {
 namespace {
@@ -246,8 +245,14 @@ std::vector<Layout> kernel_layouts(const Request& request, Catalog& catalog, boo
   if (request.abstract()) return layouts;
   const std::string algorithm = builtin_name(request, catalog);
   std::vector<std::string> names = algorithm.empty() ? std::vector<std::string>() : catalog.kernels(algorithm, bundled);
-  std::stable_partition(names.begin(), names.end(),
-                        [&](const std::string& name) { return !cuts_into_parts(*catalog.mapping(name, "--kernel")); });
+  // A kernel that deals a row's keys out to blocks answers behind the others for a tile without a kernel's name.
+  std::stable_partition(names.begin(), names.end(), [&](const std::string& name) {
+    const auto& levels = catalog.mapping(name, "--kernel")->levels;
+    return std::none_of(levels.begin(), levels.end(), [](const LevelMapping& level) {
+      return std::any_of(level.stream.begin(), level.stream.end(),
+                         [&](const std::string& axis) { return lists(level.group, axis); });
+    });
+  });
   std::stable_partition(names.begin(), names.end(), [&](const std::string& name) {
     return lists(catalog.mapping(name, "--kernel")->runs_on, request.machine->architecture);
   });

@@ -22,7 +22,8 @@ TEST_CASE("each part fetches A by itself, and takes the clocks of its few column
   constexpr double rows = 384 / 64, steps = 64 / 16, columns = 128;
   const std::map<int, double> clocks{{16, 20}, {32, 24}, {64, 32}, {128, 64}};  // of an instruction, A in shared memory
   for (const auto& [part, own] : clocks) {
-    CAPTURE(part);
+    const int columns_of_part = part;
+    CAPTURE(columns_of_part);
     const PlacedDiagram placed = question.place({{"warpgroups", "3"},
                                                  {"q", "384"},
                                                  {"x", "64"},

@@ -144,7 +144,8 @@ TEST_CASE("of every diagram, gradients equal central differences") {
       const Question q = question_of(diagram, mask);
       const Run run = run_unfused(q.gradient.backward, q.backward, q.taken);
       for (const auto& [name, found] : run.outputs) {
-        CAPTURE(name);
+        const std::string gradient = name;
+        CAPTURE(gradient);
         const auto of = std::find_if(diagram.inputs.begin(), diagram.inputs.end(), [&, &name = name](ArrayId id) {
           return gradient_name(diagram, diagram.arrays[at(id)].name) == name;
         });

@@ -73,9 +73,10 @@ TEST_CASE("dies that read a piece, as a walk of the blocks finds them") {
     REQUIRE(l2 != nullptr);
     for (const Crossing& crossing : placed.crossings) {
       if (crossing.into != l2->level || crossing.store) continue;
-      CAPTURE(h);
-      CAPTURE(g);
-      CAPTURE(q);
+      const std::array sizes{h, g, q};
+      CAPTURE(sizes[0]);
+      CAPTURE(sizes[1]);
+      CAPTURE(sizes[2]);
       CHECK(real(caches_that_read(placed, *l2, crossing)) == by_walking(placed, crossing, 8));
     }
   }
