@@ -207,7 +207,7 @@ std::string dot_arrow(const std::string& from, const std::string& to, bool carri
          (carried ? ", color=\"#b03030\", fontcolor=\"#b03030\", constraint=false" : "") + "];\n";
 }
 
-constexpr std::size_t widest = 44;  // statement with its indices in a box, in characters
+constexpr std::size_t widest = 24;  // statement with its indices in a box, in characters
 
 /// Writes a box's label: "S10(b,h,g,q,x)" above its operation and arrays. The indices of a long one are left to the
 /// tooltip, which keeps boxes narrow.
