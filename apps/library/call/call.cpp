@@ -9,19 +9,14 @@
 #include "apps/library/call/known_plans.hpp"
 #include "apps/library/call/selected.hpp"
 #include "apps/library/question/here.hpp"
-#include "apps/library/rank/evaluate.hpp"
 #include "apps/library/rank/select_kernel.hpp"
 #include "kernels/runtime/run.hpp"
 #include "model/diagram/packing.hpp"
-#include "model/mapping/read/load.hpp"
-#include "model/mapping/tile.hpp"
 #include "napkin/napkin.hpp"
-#include "solver/space/enumerate.hpp"
 
 namespace napkin {
 namespace {
 
-constexpr int tiles_tried = 8;               // of the ranking, until the compiler has nothing against one
 constexpr std::size_t calls_kept = 64;       // that come again without planning anew
 constexpr std::size_t selections_kept = 64;  // of questions without a known plan
 

@@ -120,6 +120,10 @@ const PlacedDiagram* Selected::at(const NamedSizes& shape) {
   return ranked || violations(placed_, plan(placed_)).empty() ? &placed_ : nullptr;
 }
 
-bool Selected::advance() { return ++at_ < ranking_.selection().ranked.size(); }
+bool Selected::advance() {
+  if (at_ + 1 == ranking_.selection().ranked.size()) return false;
+  ++at_;
+  return true;
+}
 
 }  // namespace napkin

@@ -32,7 +32,7 @@ class Selected {
   /// Places the tile at these sizes, the ranked ones or others that they serve (ranked_for()). Returns nullptr if it is
   /// not legal there.
   [[nodiscard]] const PlacedDiagram* at(const NamedSizes& shape);
-  /// Advances to the next best tile. Returns false if there is none.
+  /// Advances to the next best tile. Returns false, and stays, if there is none.
   [[nodiscard]] bool advance();
 
  private:
@@ -41,7 +41,7 @@ class Selected {
   Problem problem_;  ///< problem of at()
   std::optional<Placer> placer_;
   PlacedDiagram placed_;
-  std::size_t at_ = 0;
+  std::size_t at_ = 0;  ///< index of the tile in the ranking
 };
 
 }  // namespace napkin

@@ -1,8 +1,8 @@
 // A CUDA driver and run-time compiler that compute nothing: what napkin validate does around a GPU, tested without one.
 // Device memory is the host's. A launch takes a time that depends on its tile alone: 100 us at x = 64, 10 us more for
 // each 16 keys further away. Filling memory with the poison clears it, so that of inputs that are all zero the output
-// is right where each row sees one key (FAKE_CUDA_WRONG: the poison stays). FAKE_CUDA_SPILLS=N: tiles of x = N spill;
-// FAKE_CUDA_SPILLS_VARIANT=NAME: that instantiation.
+// is right where each row sees one key (FAKE_CUDA_WRONG: the poison stays). FAKE_CUDA_SPILLS=N: tiles of x = N spill,
+// FAKE_CUDA_SPILLS=all: each one; FAKE_CUDA_SPILLS_VARIANT=NAME: that instantiation.
 // FAKE_GPUS=N: so many. NCCL's calls copy: a group's sends and receives have to pair up, with equal counts.
 // Built as libcuda.so.1, as libnvrtc.so.13 and as libnccl.so.2 by the test that uses it.
 
@@ -150,7 +150,8 @@ int nvrtcCompileProgram(void* program, int, const char* const*) {
   auto& p = *static_cast<Program*>(program);
   const char* spills = std::getenv("FAKE_CUDA_SPILLS");
   const char* variant = std::getenv("FAKE_CUDA_SPILLS_VARIANT");
-  const bool spill = (spills != nullptr && knob(p.expression, "x") == std::strtol(spills, nullptr, 10)) ||
+  const bool all = spills != nullptr && std::strcmp(spills, "all") == 0;
+  const bool spill = all || (spills != nullptr && knob(p.expression, "x") == std::strtol(spills, nullptr, 10)) ||
                      (variant != nullptr && p.expression == variant);
   p.log = std::string("0 bytes stack frame, ") + (spill ? "8" : "0") +
           " bytes spill stores, 0 bytes spill loads\nUsed 168 registers\n";

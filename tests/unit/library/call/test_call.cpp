@@ -295,6 +295,18 @@ TEST_CASE("a tile that the compiler objects to gives way to the next best") {
   CHECK(fake_driver().last() != first);
 }
 
+TEST_CASE("where the compiler objects to each tile, every call says so, and other sizes are launched as before") {
+  AttentionArgs args = attention_args();
+  args.sizes.q = args.sizes.x = 1152;  // not asked before
+  const long before = fake_driver().launches();
+  ::setenv("FAKE_CUDA_SPILLS", "all", 1);  // NOLINT(concurrency-mt-unsafe)
+  for (int i = 0; i < 3; ++i) CHECK_THROWS_AS(attention(args), CompilerObjection);
+  ::unsetenv("FAKE_CUDA_SPILLS");  // NOLINT(concurrency-mt-unsafe)
+  CHECK(fake_driver().launches() == before);
+  attention(attention_args());
+  CHECK(fake_driver().launches() == before + 1);
+}
+
 TEST_CASE("what is wrong with a call is said before anything is launched") {
   const AttentionArgs good = attention_args();
   attention(good);
