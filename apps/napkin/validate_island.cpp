@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
+#include <optional>
 
 #include "apps/library/call/island_measure.hpp"
 #include "apps/napkin/progress.hpp"
 #include "apps/report/json/json.hpp"
-#include "apps/report/record/record_text.hpp"
+#include "apps/report/record/record.hpp"
 #include "apps/report/text/text.hpp"
 #include "apps/report/units.hpp"
 #include "kernels/jit/failure.hpp"
@@ -92,6 +92,8 @@ void check_options(const ValidateOptions& options) {
 
 Reply validate_island(const ValidateOptions& options, const report::Style& style) {
   check_options(options);
+  std::optional<report::RowFile> file;
+  if (options.out) file.emplace(*options.out, "--out");
   std::vector<IslandRow> rows;
   IslandInstrument instrument;
   Progress progress;
@@ -106,8 +108,9 @@ Reply validate_island(const ValidateOptions& options, const report::Style& style
       progress.clear();
       return {"", std::string(failure.what()) + "\n", 1};
     }
-    lines += report::line_of(json_of(rows.back()));
-    if (options.out) std::ofstream(*options.out, std::ios::app) << report::line_of(json_of(rows.back()));
+    const report::Json json = json_of(rows.back());
+    lines += report::line_of(json);
+    if (file) file->append(json);
     progress.step("");
   }
   progress.clear();

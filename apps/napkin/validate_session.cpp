@@ -137,7 +137,7 @@ void MeasurementRun::count_bytes(Workbench& bench, Candidate& candidate) {
 void MeasurementRun::write(const ValidationRow& row) {
   findings_.rows.push_back(row);
   findings_.rows.back().from.date = now_utc();
-  if (file_ != nullptr) file_->append(findings_.rows.back());
+  if (file_ != nullptr) file_->append(report::json_of(findings_.rows.back()));
 }
 
 /// Waits until the card's clock settles: after idling it swings about its power limit by 2 % before it holds it.

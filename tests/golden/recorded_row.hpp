@@ -5,19 +5,22 @@
 
 namespace cli {
 
-/// As `napkin validate` writes it, for a tile with that x; measured: `time` seconds.
-inline Json recorded_row(std::int64_t x, double time, const std::string& question = "h=16,q=2048,x=2048,d=128") {
+/// As `napkin validate` writes it, for a tile with that x; measured: `time` seconds. `under`: options such as --l2
+/// cold.
+inline Json recorded_row(std::int64_t x, double time, const std::string& question = "h=16,q=2048,x=2048,d=128",
+                         const std::string& under = "") {
   const Run run = napkin(
       "query attention --gpu h200-sxm --kernel attention_sm90 --json --shape " + question +
       " --tile "
       "warpgroups=2,q=128,stages=2,q_stages=1,overlap=on,pingpong=on,p_in=registers,cluster=1,order=persistent,x=" +
-      std::to_string(x));
+      std::to_string(x) + " " + under);
   REQUIRE_MESSAGE(run.code == 0, run.err);
   const Json answer = run.json();
   Json row;
   row["command"] = "validate";
   for (const char* key : {"algorithm", "gpu", "kernel", "dtype", "mask", "shape", "tile", "levels", "predicted"})
     row[key] = answer[key];
+  if (answer.contains("conditions")) row["conditions"] = answer["conditions"];
   row["split"] = "held-out";
   row["sweep"] = nullptr;
   row["selected"] = false;

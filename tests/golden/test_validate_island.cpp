@@ -48,6 +48,22 @@ TEST_CASE("every split makes NCCL's calls in pairs, and what arrives is what was
   }
 }
 
+TEST_CASE("rows go to a file as they go to stdout, behind those that are there") {
+  const cli::Folder folder;
+  const std::string file = folder / "rows.jsonl";
+  const std::string line =
+      "validate attention --gpu hgx-h200-8 --split all_to_all_heads,gpus=2 --shape h=2,q=64,x=64,d=64 --rows 8 "
+      "--settle 0 --pace 0.01 --json --out ";
+  std::string printed;
+  for (int i = 0; i < 2; ++i) {
+    const auto run = fake().napkin(line + file, two);
+    REQUIRE_MESSAGE(run.code == 0, run.err);
+    printed += run.out;
+  }
+  CHECK(cli::contents(file) == printed);
+  cli::check_refused(fake().napkin(line + (folder / "none/rows.jsonl"), two), "cannot be written");
+}
+
 TEST_CASE("fewer GPUs than the split has: exit 1, and how to ask for fewer") {
   const auto run =
       fake().napkin("validate attention --gpu hgx-h200-8 --split ring_attention --shape h=8,q=1024,x=1024,d=64", two);

@@ -88,6 +88,22 @@ TEST_CASE("without cycles the clock is held to NVML's reading") {
   CHECK(json["kernels"]["attention_sm90"]["held-out"]["clock_error"]["worst"].get<double>() == doctest::Approx(0.5));
 }
 
+TEST_CASE("a row is predicted under the conditions that it was recorded under") {
+  const std::string question = "h=16,q=128,x=1024,d=128";
+  const double time = predicted(recorded_row(128, 1, question));
+  const Folder folder;
+  for (const std::string under : {"--load burst", "--clock 1.2", "--l2 cold", "--load 0.5 --clock 1.2 --l2 cold"}) {
+    CAPTURE(under);
+    Json row = recorded_row(128, 1, question, under);
+    if (under != "--load burst") CHECK(predicted(row) > 1.01 * time);
+    row["measured"]["time"] = predicted(row);
+    row["measured"]["power"] = row["predicted"]["power"];
+    const Json split = replayed({folder.file("a.jsonl", lines_of({row}))})["kernels"]["attention_sm90"]["held-out"];
+    CHECK(split["time_error"]["worst"].get<double>() == doctest::Approx(0).epsilon(1e-9));
+    CHECK(split["power_error"]["worst"].get<double>() == doctest::Approx(0).epsilon(1e-9));
+  }
+}
+
 TEST_CASE("a sweep: rank correlation and regret by hand") {
   std::vector<Json> rows = sweep();
   // By prediction; measured: the best predicted takes 1.3, the worst predicted 1.
@@ -133,6 +149,10 @@ TEST_CASE("a row that is none is told by file and line") {
   refuse([](Json& row) { row["measured"]["time"] = -1; }, "measured.time");
   refuse([](Json& row) { row["measured"]["time"] = nullptr; }, "measured.time is no number");
   refuse([](Json& row) { row["measured"]["l2"] = "tepid"; }, "cold or warm");
+  refuse([](Json& row) { row["conditions"] = {{"load", "heavy"}}; }, "conditions.load");
+  refuse([](Json& row) { row["conditions"] = {{"load", "burst"}, {"l2", "tepid"}}; }, "conditions.l2");
+  refuse([](Json& row) { row["conditions"] = {{"load", "burst"}, {"clock", 0}}; }, "conditions.clock is 0");
+  refuse([](Json& row) { row["conditions"] = {{"load", "burst"}, {"fan", 1}}; }, "conditions.fan is unknown");
   refuse([](Json& row) { row["split"] = "calibration"; }, "held-out, by the rule fixed beforehand");
   refuse([](Json& row) { row["command"] = "query"; }, "command");
   refuse([](Json& row) { row["kernel"] = nullptr; }, "kernel");

@@ -82,6 +82,14 @@ Json json_of(const std::vector<SequenceLengths>& lengths) {
   return list;
 }
 
+Json json_of(const CardConditions& conditions) {
+  Json json = {{"load", text_of(conditions.load)}};
+  if (conditions.clock) json["clock"] = json_of(*conditions.clock);
+  if (conditions.limit) json["limit"] = json_of(*conditions.limit);
+  if (conditions.cold) json["l2"] = "cold";
+  return json;
+}
+
 Json json_of(const Head& head, std::string_view command) {
   Json json = {{"command", command},
                {"algorithm", head.algorithm},
@@ -91,11 +99,7 @@ Json json_of(const Head& head, std::string_view command) {
                {"mask", json_of(head.mask)},
                {"shape", json_of(head.shape)}};
   if (!head.lengths.empty()) json["lengths"] = json_of(head.lengths);
-  if (head.conditions != CardConditions{}) {
-    json["conditions"] = {{"load", text_of(head.conditions.load)}};
-    if (head.conditions.clock) json["conditions"]["clock"] = json_of(*head.conditions.clock);
-    if (head.conditions.cold) json["conditions"]["l2"] = "cold";
-  }
+  if (head.conditions != CardConditions{}) json["conditions"] = json_of(head.conditions);
   json["tile"] = json_of(head.tile);
   return json;
 }

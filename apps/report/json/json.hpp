@@ -21,6 +21,8 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] Json json_of(const std::vector<SequenceLengths>& lengths);
 [[nodiscard]] Json json_of(const TileValues& tile);
 [[nodiscard]] Json json_of(const Mask& mask);
+/// Converts conditions to {"load", "clock", "limit", "l2"}, those that are stated.
+[[nodiscard]] Json json_of(const CardConditions& conditions);
 [[nodiscard]] Json json_of(const PredictedAnswer& predicted);
 [[nodiscard]] Json json_of(const std::vector<LevelAnswer>& levels);
 [[nodiscard]] Json json_of(const CombineAnswer& combine);

@@ -32,7 +32,7 @@ class RowFile {
   ~RowFile();
   RowFile(const RowFile&) = delete;
   RowFile& operator=(const RowFile&) = delete;
-  void append(const ValidationRow& row);
+  void append(const Json& row);
 
  private:
   std::string path_, where_;

@@ -48,8 +48,8 @@ RowFile::RowFile(std::string path, std::string where) : path_(std::move(path)), 
 
 RowFile::~RowFile() { ::close(file_); }
 
-void RowFile::append(const ValidationRow& row) {
-  if (!write_all(file_, line_of(json_of(row)))) fail(path_, where_);
+void RowFile::append(const Json& row) {
+  if (!write_all(file_, line_of(row))) fail(path_, where_);
   if (::fsync(file_) != 0 && errno != EINVAL && errno != ENOTSUP && errno != EROFS) fail(path_, where_);
 }
 

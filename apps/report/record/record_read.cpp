@@ -127,6 +127,18 @@ std::vector<SequenceLengths> read_lengths(Reader& row) {
   return out;
 }
 
+CardConditions read_conditions(Reader conditions) {
+  const auto has = [&](const char* key) { return conditions.json().contains(key); };
+  const auto place = [&](const char* key) { return conditions.where() + ": " + conditions.name(key); };
+  CardConditions out;
+  out.load = parse_card_load(conditions.text("load"), place("load"));
+  if (has("clock")) out.clock = conditions.positive("clock");
+  if (has("limit")) out.limit = conditions.positive("limit");
+  if (has("l2")) out.cold = parse_l2(conditions.text("l2"), place("l2"));
+  conditions.finish();
+  return out;
+}
+
 Head read_head(Reader& row) {
   Head head;
   if (row.text("command") != "validate") row.fail("command", "is not 'validate'", "a row as napkin validate writes it");
@@ -141,10 +153,7 @@ Head read_head(Reader& row) {
     if (head.shape.back().second < 1) shape.fail(axis, "is 0", "a whole number from 1");
   }
   head.lengths = read_lengths(row);
-  if (row.json().contains("conditions")) {
-    Reader conditions = row.object("conditions");
-    head.conditions.load = parse_card_load(conditions.text("load"), "conditions.load");
-  }
+  if (row.json().contains("conditions")) head.conditions = read_conditions(row.object("conditions"));
   Reader tile = row.object("tile");
   for (const auto& [knob, value] : tile.json().items()) {
     if (value.is_string()) {

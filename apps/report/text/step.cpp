@@ -135,12 +135,7 @@ Json json_of(const StepAnswer& answer) {
                {"dtype", answer.dtype},
                {"shape", json_of(answer.shape)},
                {"issue", name_of(answer.issue)}};
-  if (answer.conditions != CardConditions{}) {
-    json["conditions"] = {{"load", napkin::text_of(answer.conditions.load)}};
-    if (answer.conditions.clock) json["conditions"]["clock"] = json_of(*answer.conditions.clock);
-    if (answer.conditions.cold) json["conditions"]["l2"] = "cold";
-    if (answer.conditions.limit) json["conditions"]["limit"] = json_of(*answer.conditions.limit);
-  }
+  if (answer.conditions != CardConditions{}) json["conditions"] = json_of(answer.conditions);
   json["found"] = answer.found;
   json["because"] = answer.because;
   json["tokens"] = answer.tokens;
