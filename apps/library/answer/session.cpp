@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "apps/library/answer/answering.hpp"
+#include "apps/library/question/layouts.hpp"
 #include "apps/library/question/on_all_cores.hpp"
 #include "model/island/island.hpp"
 

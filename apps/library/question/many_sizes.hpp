@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "apps/library/question/request.hpp"
+#include "apps/library/question/layouts.hpp"
 
 namespace napkin {
 

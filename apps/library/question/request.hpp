@@ -69,20 +69,6 @@ struct Request {
 /// Resolves the question without its layouts, for a machine that cannot have the kernel or the type.
 [[nodiscard]] Request resolve_problem(const Ask& ask, Catalog& catalog);
 
-/// Lays every array at the lowest level that holds it, with the user's knobs.
-[[nodiscard]] Layout ideal_layout(const Request& request);
-
-/// Lays out all kernels of the question, bundled or peers', those made for the machine's architecture first. Leaves out
-/// kernels that lack a knob of the user's; if that leaves none, throws the first one's Error.
-[[nodiscard]] std::vector<Layout> kernel_layouts(const Request& request, Catalog& catalog, bool bundled);
-
-/// Lays out bundled kernels, then peers'. If the user's knobs keep all out, throws the first one's Error.
-[[nodiscard]] std::vector<Layout> all_layouts(const Request& request, Catalog& catalog);
-
-/// Returns true if the kernel multiplies by the machine's fastest instruction of each type, under some of its knobs:
-/// mma.sync is that on an A100, not on an H100.
-[[nodiscard]] bool by_fastest_instruction(const Request& request, const Layout& layout);
-
 /// Makes the common head of an answer; `tile` may be nullptr.
 [[nodiscard]] Head head_of(const Request& request, const Layout& layout, const Tile* tile);
 [[nodiscard]] TileValues values_of(const Mapping& mapping, const Tile& tile);

@@ -13,9 +13,8 @@ std::size_t LeastTransferKey::Hash::operator()(const LeastTransferKey& key) cons
   return hash;
 }
 
-std::shared_ptr<Workspace> make_workspace() { return std::make_shared<Workspace>(); }
 std::shared_ptr<Workspace> make_workspace(std::shared_ptr<TableMemory> memory) {
-  return std::make_shared<Workspace>(std::move(memory));
+  return std::make_shared<Workspace>(memory != nullptr ? std::move(memory) : make_table_memory());
 }
 
 Prediction Workspace::predicted(const PlacedDiagram& placed) {

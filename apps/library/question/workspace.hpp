@@ -43,7 +43,7 @@ struct BoundPlacer {
 /// Safe from several threads.
 class Workspace {
  public:
-  explicit Workspace(std::shared_ptr<TableMemory> memory = make_table_memory()) : tables(std::move(memory)) {}
+  explicit Workspace(std::shared_ptr<TableMemory> memory) : tables(std::move(memory)) {}
   Tables tables;  ///< locked by itself
 
   /// Returns the prediction of a run of the tile's graph. Uses the periods of graphs met before.
@@ -70,8 +70,8 @@ class Workspace {
   std::vector<std::unique_ptr<Periods>> periods_;    // a set for each caller at a time
   std::list<std::unique_ptr<BoundPlacer>> placers_;  // latest first
 };
-[[nodiscard]] std::shared_ptr<Workspace> make_workspace();
-[[nodiscard]] std::shared_ptr<Workspace> make_workspace(std::shared_ptr<TableMemory> memory);
+/// Makes a workspace whose tables share that memory; nullptr: they have their own.
+[[nodiscard]] std::shared_ptr<Workspace> make_workspace(std::shared_ptr<TableMemory> memory = nullptr);
 
 /// A placer bound to a problem, of which it has a copy; given back at its end: what it placed must not outlive it.
 class KeptPlacer {

@@ -4,6 +4,7 @@
 #include <limits>
 #include <optional>
 
+#include "apps/library/question/layouts.hpp"
 #include "apps/library/question/workspace.hpp"
 #include "apps/library/rank/evaluate.hpp"
 #include "apps/library/rank/select_kernel.hpp"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "apps/library/question/layouts.hpp"
 #include "apps/library/rank/evaluate.hpp"
 #include "apps/library/rank/kind.hpp"
 #include "napkin/bands.hpp"
