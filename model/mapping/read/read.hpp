@@ -2,6 +2,7 @@
 // A Reader reads the sections of a mapping file, one by one, into a Mapping. (YAML form and every key:
 // docs/own-kernel.md, "Sections")
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -17,6 +18,8 @@ struct TableFile {
   bool bundled = false;
 };
 using FindTable = std::function<TableFile(const std::string& name)>;
+
+inline constexpr std::int64_t most_count = 1 << 20;  // instructions or blocks that a count may name
 
 /// The reader of a mapping's document. Knobs come first, since everything else may name them.
 class Reader {
