@@ -1,4 +1,4 @@
-#include "kernels/reference/attention_fp8_device.hpp"
+#include "kernels/reference/bytes_device.hpp"
 #include "kernels/reference/bytes_trial.hpp"
 
 namespace napkin {

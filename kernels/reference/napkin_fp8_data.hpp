@@ -32,4 +32,8 @@ class NapkinArrays {
   std::int64_t summed_keys_;
 };
 
+/// Returns the arrays of a problem whose Q and K are bytes, V perhaps among them.
+[[nodiscard]] inline Fp8Arrays& bytes_of(Fp8Arrays& arrays) { return arrays; }
+[[nodiscard]] inline Fp8Arrays& bytes_of(NapkinArrays& arrays) { return arrays.bytes; }
+
 }  // namespace napkin

@@ -1,5 +1,5 @@
+#include "kernels/reference/bytes_device.hpp"
 #include "kernels/reference/bytes_trial.hpp"
-#include "kernels/reference/napkin_fp8_device.hpp"
 
 namespace napkin {
 namespace {

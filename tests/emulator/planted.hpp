@@ -31,8 +31,8 @@ inline bool has_knobs(const Knobs& tile, const Knobs& wanted) {
 /// a few rows in groups of heads.
 inline std::vector<Fp8Case> planted_fp8_cases(const PlantedBug& bug) {
   if (bug.kernel != "attention_fp8_sm90") return {};
-  std::vector<Fp8Configuration> all = fp8_configurations();
-  std::erase_if(all, [&](const Fp8Configuration& c) { return c.packed || !has_knobs(c.tile, bug.fixed); });
+  std::vector<BytesConfiguration> all = fp8_configurations();
+  std::erase_if(all, [&](const BytesConfiguration& c) { return c.packed || !has_knobs(c.tile, bug.fixed); });
   Fp8Case one = fp8_case(all.front(), 0);
   one.layout.sizes.q = 200;
   one.layout.sizes.x = 1000;
@@ -40,7 +40,8 @@ inline std::vector<Fp8Case> planted_fp8_cases(const PlantedBug& bug) {
   return {one};
 }
 
-/// Of napkin_fp8_sm90's bugs: the paper's tile, with chunks enough for its stages to come round.
+/// Returns the cases that show napkin_fp8_sm90's bugs: the paper's tile, with chunks enough for its stages to come
+/// round.
 inline std::vector<NapkinCase> planted_napkin_cases(const PlantedBug& bug) {
   if (bug.kernel != "napkin_fp8_sm90") return {};
   NapkinCase one = napkin_case(napkin_configurations().front(), 0);

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "tests/emulator/backward_problem.hpp"
+#include "tests/emulator/bytes_problem.hpp"
 #include "tests/emulator/decode_problem.hpp"
-#include "tests/emulator/fp8_problem.hpp"
 #include "tests/emulator/problem.hpp"
 #include "tests/kernel/correctness_run.hpp"
 
@@ -130,10 +130,14 @@ inline std::vector<Question> all_questions(std::int64_t most) {
   }
   std::vector<Fp8Case> fp8 = fp8_cases(21);
   for (Fp8Case& one : fp8_cases_of_undivided_groups()) fp8.push_back(std::move(one));
+  const auto sms = [&] { return 1 + static_cast<int>(out.size() % 4); };
   for (const Fp8Case& one : fp8) {
-    const int sms = 1 + static_cast<int>(out.size() % 4);
     if (products_of(one.layout) <= most)
-      out.push_back(emulated<Fp8Problem>("attention_fp8_sm90", describe(one), one, sms));
+      out.push_back(emulated<Fp8Problem>("attention_fp8_sm90", describe(one), one, sms()));
+  }
+  for (const NapkinCase& one : napkin_cases(14)) {
+    if (products_of(one.layout) <= most)
+      out.push_back(emulated<NapkinProblem>("napkin_fp8_sm90", describe(one), one, sms()));
   }
   return out;
 }

@@ -1,7 +1,7 @@
 // attention_fp8_sm90 on the emulator: its own source, compiled as C++.
 #include <doctest/doctest.h>
 
-#include "tests/emulator/fp8_problem.hpp"
+#include "tests/emulator/bytes_problem.hpp"
 #include "tests/emulator/running.hpp"
 
 namespace test_attention_fp8_sm90 {

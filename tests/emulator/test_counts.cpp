@@ -6,8 +6,8 @@
 
 #include "model/resource/resources.hpp"
 #include "tests/emulator/backward_problem.hpp"
+#include "tests/emulator/bytes_problem.hpp"
 #include "tests/emulator/decode_problem.hpp"
-#include "tests/emulator/fp8_problem.hpp"
 #include "tests/emulator/running.hpp"
 
 namespace test_counts {
@@ -149,6 +149,26 @@ TEST_CASE("attention_fp8_sm90: bytes, products and exponentials are those of the
     ++cases;
   }
   CHECK(cases >= 80);
+}
+
+TEST_CASE("napkin_fp8_sm90: bytes, products and exponentials are those of the model") {
+  int cases = 0;
+  for (test::NapkinCase one : test::napkin_cases(8)) {
+    if (!one.layout.q_lengths.empty()) continue;
+    one.layout.gap = 0;
+    CAPTURE(test::describe(one));
+    test::NapkinProblem problem(one);
+    const test::EmulatedRun run = problem.run(1, 1);
+    REQUIRE(run.outcome.error == "");
+    const emulator::Counters& counted = run.outcome.counters;
+    const AttentionSizes& s = one.layout.sizes;
+    check_work(problem.placed(), counted, one.layout.mask.kind == Mask::Kind::none || s.q <= s.x);
+    // Beside a score's one exponential a row and subloop, of the one thread that has the row.
+    const auto scores = static_cast<std::int64_t>(counted.products) / (s.d + s.dv);
+    CHECK(static_cast<std::int64_t>(counted.exponentials) == scores + scores / number(one.tile, "u_x"));
+    ++cases;
+  }
+  CHECK(cases >= 70);
 }
 
 TEST_CASE("attention_backward_sm90: bytes, products and exponentials are those of the model") {

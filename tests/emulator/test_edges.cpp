@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "tests/emulator/backward_problem.hpp"
+#include "tests/emulator/bytes_problem.hpp"
 #include "tests/emulator/decode_problem.hpp"
-#include "tests/emulator/fp8_problem.hpp"
 #include "tests/emulator/running.hpp"
 #include "tests/emulator/waits.hpp"
 
@@ -175,7 +175,7 @@ TEST_CASE("edges of attention_decode_sm90's mapping are its waits") {
 
 TEST_CASE("edges of attention_fp8_sm90's mapping are its waits") {
   Found found;
-  for (const test::Fp8Configuration& c : test::fp8_configurations()) {
+  for (const test::BytesConfiguration& c : test::fp8_configurations()) {
     if (c.mask.kind != Mask::Kind::none || c.packed) continue;
     test::Fp8Case one = test::fp8_case(c, 0);
     AttentionSizes& s = one.layout.sizes;

@@ -2,9 +2,8 @@
 #include <doctest/doctest.h>
 
 #include "tests/emulator/backward_problem.hpp"
+#include "tests/emulator/bytes_problem.hpp"
 #include "tests/emulator/decode_problem.hpp"
-#include "tests/emulator/fp8_problem.hpp"
-#include "tests/emulator/napkin_problem.hpp"
 #include "tests/emulator/planted.hpp"
 #include "tests/emulator/running.hpp"
 

@@ -10,8 +10,8 @@
 //   run_fp8 --compile                  the variants of --check and --time into the cache, without a GPU
 //
 // Exit 1 where a result is wrong.
-#include "kernels/reference/attention_fp8_device.hpp"
-#include "tests/kernel/bench.hpp"
+#include "kernels/reference/bytes_device.hpp"
+#include "tests/kernel/attention_question.hpp"
 #include "tests/kernel/fp8_cases.hpp"
 
 namespace {
@@ -20,11 +20,7 @@ using namespace napkin;
 using test::Fp8Case;
 using test::Pick;
 using test::Row;
-
-struct Question {
-  AttentionSizes sizes;
-  bool causal = false;
-};
+using Question = test::AttentionQuestion;
 
 struct Options {
   test::BenchOptions bench;
@@ -47,8 +43,7 @@ std::vector<Question> timed_questions(std::int64_t only) {
 
 std::vector<Question> questions_of(const Options& r) {
   if (r.bench.shape.empty()) return timed_questions(r.d);
-  const std::vector<std::int64_t>& n = shape_as(r.bench, "b,h,g,q,x,d");
-  return {{{n[0], n[1], n[2], n[3], n[4], n[5], n[5]}, r.causal}};
+  return {test::question_of_shape(r.bench, r.causal)};
 }
 
 ReadyLaunch ready(Runtime& runtime, const Fp8Case& one, const AttentionCall& call) {
@@ -66,17 +61,9 @@ bool check(Runtime& runtime, std::size_t shapes) {
   });
 }
 
-Mask mask_of(const Question& question) { return question.causal ? Mask{Mask::Kind::causal, 0, 0} : Mask{}; }
-
 std::vector<Pick> picks_of(const Question& question, const std::string& gpu, const std::string& kernel, int count) {
-  Ask ask;
-  ask.algorithm = "attention";
-  ask.gpu = gpu;
-  ask.kernel = kernel;
-  ask.shape = test::shape_of(question.sizes);
-  ask.mask = mask_of(question);
   const bool fp8 = kernel == "attention_fp8_sm90";
-  ask.dtype = fp8 ? "e4m3" : "bf16";
+  Ask ask = test::ask_of(question, gpu, kernel, fp8 ? DType::e4m3 : DType::bf16);
   // A running sum is asked for, not searched, and of so many columns there is no other.
   if (fp8 && question.sizes.dv > 128) ask.tile = parse_tile("accumulate=running");
   return test::ranked(ask, count);
@@ -84,24 +71,6 @@ std::vector<Pick> picks_of(const Question& question, const std::string& gpu, con
 
 std::vector<Pick> picks_of(const Question& question, const Options& r) {
   return r.bench.given.empty() ? picks_of(question, r.bench.gpu, "attention_fp8_sm90", r.bench.tiles) : r.bench.given;
-}
-
-/// By the field's convention: of a square causal problem half.
-double flops_of(const Question& question) {
-  AttentionLayout layout;
-  layout.sizes = question.sizes;
-  layout.mask = mask_of(question);
-  return attention_flops(layout);
-}
-
-Row described(const std::string& kernel, const Question& question, const Pick& pick) {
-  Row out{{"kernel", kernel}, {"causal", question.causal}};
-  test::report(test::shape_of(question.sizes), pick.tile, out);
-  if (pick.predicted) {
-    out["predicted"] = *pick.predicted;
-    out["predicted_tflops"] = flops_of(question) / *pick.predicted / 1e12;
-  }
-  return out;
 }
 
 void time_launches(const Runtime& runtime, const ReadyLaunch& launch, const Question& question, Row& out) {
@@ -112,16 +81,6 @@ void time_launches(const Runtime& runtime, const ReadyLaunch& launch, const Ques
                    runtime.device(), [&] { launch(); }, options),
                flops_of(question), out);
   test::report(launch.kernel().compiled.report, out);
-}
-
-/// Without a log-sum-exp, which inference does not ask for.
-AttentionLayout layout_of(const Question& question, DType type, bool log_sum_exp = false) {
-  AttentionLayout layout;
-  layout.log_sum_exp = log_sum_exp;
-  layout.sizes = question.sizes;
-  layout.mask = mask_of(question);
-  layout.type = type;
-  return layout;
 }
 
 void count_cycles(Runtime& runtime, const Fp8Case& one, const Fp8Device& data, const ReadyLaunch& plain, Row& out) {
@@ -136,7 +95,7 @@ void count_cycles(Runtime& runtime, const Fp8Case& one, const Fp8Device& data, c
 
 bool time_one(Runtime& runtime, const Fp8Device& data, const Question& question, const Pick& pick) {
   return test::print_filled(described("attention_fp8_sm90", question, pick), [&](Row& out) {
-    const Fp8Case one{layout_of(question, DType::e4m3), Fp8Scales::head, pick.tile};
+    const Fp8Case one{{layout_of(question, DType::e4m3), pick.tile}, Fp8Scales::head};
     const ReadyLaunch launch = ready(runtime, one, data.call());
     data.poison();
     launch();
@@ -167,7 +126,7 @@ void compile_all(const Options& r) {
   for (const Question& question : questions_of(r)) {
     for (const Pick& pick : picks_of(question, r)) {
       for (const bool counting : {false, true})
-        compile_one({layout_of(question, DType::e4m3), Fp8Scales::head, pick.tile}, counting);
+        compile_one({{layout_of(question, DType::e4m3), pick.tile}, Fp8Scales::head}, counting);
     }
   }
 }

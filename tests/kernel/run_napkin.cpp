@@ -13,9 +13,8 @@
 #include <chrono>
 #include <thread>
 
-#include "kernels/reference/attention_fp8_device.hpp"
-#include "kernels/reference/napkin_fp8_device.hpp"
-#include "tests/kernel/bench.hpp"
+#include "kernels/reference/bytes_device.hpp"
+#include "tests/kernel/attention_question.hpp"
 #include "tests/kernel/fp8_cases.hpp"
 #include "tests/kernel/napkin_cases.hpp"
 
@@ -25,11 +24,7 @@ using namespace napkin;
 using test::NapkinCase;
 using test::Pick;
 using test::Row;
-
-struct Question {
-  AttentionSizes sizes;
-  bool causal = false;
-};
+using Question = test::AttentionQuestion;
 
 struct Options {
   test::BenchOptions bench;
@@ -40,35 +35,18 @@ struct Options {
 
 /// 16k tokens of 16 heads, and tables 1 to 3's tile.
 std::vector<Question> questions_of(const Options& r) {
+  if (!r.bench.shape.empty()) return {test::question_of_shape(r.bench, r.causal)};
   std::vector<Question> out;
-  if (!r.bench.shape.empty()) {
-    const std::vector<std::int64_t>& n = shape_as(r.bench, "b,h,g,q,x,d");
-    return {{{n[0], n[1], n[2], n[3], n[4], n[5], n[5]}, r.causal}};
-  }
   for (const std::int64_t s : {4096, 8192, 16384}) {
     for (const bool causal : {false, true}) out.push_back({{16384 / s, 16, 1, s, s, 128, 128}, causal});
   }
   return out;
 }
 
-AttentionLayout layout_of(const Question& question) {
-  AttentionLayout layout;
-  layout.log_sum_exp = false;
-  layout.sizes = question.sizes;
-  layout.mask = question.causal ? Mask{Mask::Kind::causal, 0, 0} : Mask{};
-  layout.type = DType::e4m3;
-  return layout;
-}
+AttentionLayout layout_of(const Question& question) { return test::layout_of(question, DType::e4m3); }
 
 Ask ask_of(const Question& question, const std::string& gpu, const std::string& kernel) {
-  Ask ask;
-  ask.algorithm = "attention";
-  ask.gpu = gpu;
-  ask.kernel = kernel;
-  ask.shape = test::shape_of(question.sizes);
-  ask.mask = layout_of(question).mask;
-  ask.dtype = "e4m3";
-  return ask;
+  return test::ask_of(question, gpu, kernel, DType::e4m3);
 }
 
 /// A tile with what is predicted of it.
@@ -88,16 +66,6 @@ std::vector<Pick> picks_of(const Question& question, const Options& r) {
       out.push_back(std::move(pick));
   }
   for (const Pick& pick : r.bench.given) out.push_back(predicted(question, r.bench.gpu, pick.tile));
-  return out;
-}
-
-Row described(const std::string& kernel, const Question& question, const Pick& pick) {
-  Row out{{"kernel", kernel}, {"causal", question.causal}};
-  test::report(test::shape_of(question.sizes), pick.tile, out);
-  if (pick.predicted) {
-    out["predicted"] = *pick.predicted;
-    out["predicted_tflops"] = attention_flops(layout_of(question)) / *pick.predicted / 1e12;
-  }
   return out;
 }
 
@@ -143,7 +111,7 @@ void time_once(const Runtime& runtime, const Contestant& one, const Question& qu
   row["load"] = burst ? "burst" : "sustained";
   test::report(time_launch(
                    runtime.device(), [&] { one.launch(); }, options),
-               attention_flops(layout_of(question)), row);
+               flops_of(question), row);
   test::print(row);
 }
 
@@ -154,7 +122,7 @@ bool time_question(Runtime& runtime, const Question& question, const Options& r)
   for (const Pick& pick : picks_of(question, r)) {
     const Row row = described("napkin_fp8_sm90", question, pick);
     try {
-      all.push_back(contestant(runtime, NapkinCase{layout_of(question), pick.tile}, data, row, napkin_fp8_sm90_plan));
+      all.push_back(contestant(runtime, NapkinCase{{layout_of(question), pick.tile}}, data, row, napkin_fp8_sm90_plan));
     } catch (const std::exception& error) {
       Row failed = row;
       failed["error"] = error.what();
@@ -162,7 +130,7 @@ bool time_question(Runtime& runtime, const Question& question, const Options& r)
     }
   }
   for (const Pick& pick : test::ranked(ask_of(question, r.bench.gpu, "attention_fp8_sm90"), 1))
-    all.push_back(contestant(runtime, test::Fp8Case{layout_of(question), Fp8Scales::none, pick.tile}, beside,
+    all.push_back(contestant(runtime, test::Fp8Case{{layout_of(question), pick.tile}, Fp8Scales::none}, beside,
                              described("attention_fp8_sm90", question, pick), attention_fp8_sm90_plan));
   for (int round = 0; round < r.rounds; ++round) {
     for (const bool burst : {true, false}) {
@@ -193,9 +161,9 @@ void compile_all(const Options& r) {
       test::compile_variant(test::describe(one), test::variant_of(one));
   }
   for (const Question& question : questions_of(r)) {
-    for (const Pick& pick : picks_of(question, r)) both(NapkinCase{layout_of(question), pick.tile});
+    for (const Pick& pick : picks_of(question, r)) both(NapkinCase{{layout_of(question), pick.tile}});
     for (const Pick& pick : test::ranked(ask_of(question, r.bench.gpu, "attention_fp8_sm90"), 1))
-      both(test::Fp8Case{layout_of(question), Fp8Scales::none, pick.tile});
+      both(test::Fp8Case{{layout_of(question), pick.tile}, Fp8Scales::none});
   }
 }
 

@@ -87,8 +87,8 @@ TEST_CASE("napkin_fp8: predicted before the first run within a twelfth, half as 
   CHECK(most.at("16384") == doctest::Approx(520).epsilon(0.01));
 }
 
-// Of a warpgroup alone nothing hides the control code that the mapping leaves out; at d = 64 less than is predicted
-// takes the port.
+// Nothing hides the control code that the mapping leaves out where a warpgroup is alone; at d = 64 less than is
+// predicted takes the port.
 TEST_CASE("napkin_fp8: tiles that had not run, by how many warpgroups hide each other's waits") {
   std::map<std::string, std::vector<double>> errors;
   for (const Json& row : measured::rows_of("napkin_fp8/fresh.jsonl")) {

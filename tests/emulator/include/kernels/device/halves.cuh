@@ -22,7 +22,7 @@
 
 namespace napkin {
 
-/// Of each half by itself: its operands as doubles, the result rounded.
+/// Computes each half by itself: operands as doubles, the result rounded.
 template <class Compute, class... Pairs>
 u32 of_halves(const Compute& compute, Pairs... pairs) {
   const auto half = [&](bool high) {
