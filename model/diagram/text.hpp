@@ -20,9 +20,8 @@
 //   input     := NAME "[" [dimension {"," dimension}] "]" ["type" TYPE]
 //   dimension := axis | axis ":" row | axis ":" TABLE "[" axis {"," axis} "]"      # "X[x: 2*i + k - 1, c]"
 //   row       := [N "*"] axis {"+" [N "*"] axis} [("+" | "-") N]
-//   kind      := contract | softmax ["normalised"] | map FUNCTION | sum | max | add | subtract | multiply | divide |
-//   copy
-//              | fold NAME | scan NAME
+//   kind      := contract | softmax ["normalised"] | map FUNCTION | sum | max | add | subtract | multiply | divide
+//              | copy | fold NAME | scan NAME
 //   attribute := "scale" (NUMBER | AXIS "^" POWER | NUMBER "*" AXIS "^" POWER) | "mask" "(" axis "," axis ")"
 //              | "type" TYPE
 

@@ -160,7 +160,7 @@ class Differentiator {
     contribute(f, 0, {gradient, largest}, {});
   }
 
-  // By the function's own value where that saves a second one: (e^u)' = e^u, (u^p)' = p u^p / u.
+  // Uses the function's own value where that saves a second one: (e^u)' = e^u, (u^p)' = p u^p / u.
   void map(const Operation& f, ArrayId gradient) {
     static const std::map<std::string, double> powers = {{"sqrt", 0.5}, {"rsqrt", -0.5}, {"reciprocal", -1.0}};
     const ArrayId in = f.inputs[0], out = f.outputs[0];

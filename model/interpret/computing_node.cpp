@@ -287,7 +287,7 @@ class ComputingNode final : public Node<T> {
     observe(this->array(out).name, Phase::loop, out);
   }
 
-  // What the tail makes of a state: a statistic of a softmax, the result of a fold.
+  // Computes what the tail makes of a state: a statistic of a softmax, the result of a fold.
   void compute_of_state(OpId id, ArrayId out) {
     const Operation& op = context_.question.operation(id);
     const auto place =

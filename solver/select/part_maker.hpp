@@ -12,9 +12,9 @@
 
 namespace napkin {
 
-/// The facts, beside the table's kind, that graphs of a size depend on: whether other blocks read what a block copies
-/// (by crossing), into how many parts the streamed axis is cut, whether arrays come from device memory, whether blocks
-/// wait for it, and the number of nodes if not all work.
+/// A maker of a table's parts. A part is found by the facts of a question that graphs of a size depend on beside the
+/// table's kind: whether other blocks read what a block copies (by crossing), into how many parts the streamed axis is
+/// cut, whether arrays come from device memory, whether blocks wait for it, and the number of nodes if not all work.
 class PartMaker {
  public:
   /// Prepares the maker; table and question must outlive it.

@@ -128,7 +128,7 @@ class Scan {
   std::shared_ptr<Table> table_;
   const Question& question_;
   double launch_;                   ///< seconds that every launch takes beside its kernel
-  std::optional<Allowed> allowed_;  ///< allowed tiles, once parts_ are found
+  std::optional<Allowed> allowed_;  ///< allowed tiles, once sizes are found
   std::vector<bool> fits_;          ///< flags by sizes: false if lengths rule the size out
   std::unique_ptr<PartMaker> maker_;
   std::unordered_map<const TablePart*, Shape> shapes_;

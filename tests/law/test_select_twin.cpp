@@ -63,8 +63,8 @@ struct Draw {
   }
 };
 
-/// What a question says with all knobs fixed to a legal tile, larger than the axis or not, is what a run of its graph
-/// says. How many of some drawn tiles are legal.
+/// Checks that a question with all knobs fixed to a legal tile, larger than the axis or not, says what a run of its
+/// graph says. Returns how many of some drawn tiles are legal.
 int check_given(Draw& draw, const Question& question, Tables& tables, Periods& periods) {
   const Space space = space_of_kind(question);
   const Rules rules(*question.streamed, *question.mapping, *question.machine, question.problem);

@@ -30,7 +30,7 @@ class IslandTrial {
 /// bundled kernel computes, CudaFailure if memory or a GPU fails.
 [[nodiscard]] std::unique_ptr<IslandTrial> island_trial(Gpus& gpus, const Division& division, std::uint64_t seed);
 
-// One of each algorithm, and of each way.
+// Make a trial of a split: of attention by a ring or by heads, of a product.
 [[nodiscard]] std::unique_ptr<IslandTrial> ring_trial(Gpus& gpus, const Division& division, std::uint64_t seed);
 [[nodiscard]] std::unique_ptr<IslandTrial> heads_trial(Gpus& gpus, const Division& division, std::uint64_t seed);
 [[nodiscard]] std::unique_ptr<IslandTrial> product_trial(Gpus& gpus, const Division& division, std::uint64_t seed);

@@ -70,7 +70,7 @@ CopyTime copy_time(const PlacedDiagram& placed, const Crossing& crossing, bool o
       adds(crossing.engine) ? std::min(placed.machine->constant_or("l2_add_bandwidth", INFINITY), passed) : passed;
   const double rate = far ? std::min(near, device_rate(placed)) : near, moved = passing_bytes(placed, crossing) / parts;
   CopyTime out;
-  // Of a chunk that no other block reads every byte comes from there.
+  // Every byte of a chunk that no other block reads comes from there.
   const bool alone = !once && crossing.engine != CopyEngine::tma && !read_by_others(placed, crossing) &&
                      comes_from_device(*placed.machine, *placed.streamed, *placed.problem);
   const double known = crossing.store ? 0 : load_latency(placed, crossing, far || alone, once);
