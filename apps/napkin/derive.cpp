@@ -121,33 +121,33 @@ std::string product_text(const std::vector<Value>& factors, const Mapping& mappi
 
 /// Derives with the roles that the kernel gives the axes, for the tile that would run.
 Derivation derive_for_machine(const Arguments& arguments) {
-  const Request request = default_session().request(ask_of(arguments));
+  const Question question = default_session().question(ask_of(arguments));
   return at_shape([&] {
-    const SelectedTile selected = select_tile(request);
-    const Placer placer = placer_of(*selected.layout);
+    const SelectedTile selected = select_tile(question);
+    const Placer placer = placer_of(*selected.setup);
     const PlacedDiagram placed = placer.place(selected.tile);
     static_cast<void>(transfers(placed));  // sizes that no command can count are refused here too
-    if (arguments.has("--dump")) dump(arguments, *selected.layout->streamed, placed);
-    const Layout& layout = *selected.layout;
-    Derivation out{head_of(request, layout, &selected.tile),
-                   *layout.streamed,
+    if (arguments.has("--dump")) dump(arguments, *selected.setup->streamed, placed);
+    const Setup& setup = *selected.setup;
+    Derivation out{head_of(question, setup, &selected.tile),
+                   *setup.streamed,
                    report::configuration_of(placed),
                    {},
                    {},
                    coloured_program(placed)};
-    out.columns = columns_of(request, layout, placed);
+    out.columns = columns_of(question, setup, placed);
     if (draws(arguments)) out.picture = picture_of(picture_asked(arguments), out.columns, &placed);
-    if (request.abstract()) return out;
-    out.divisors = granularities(*layout.streamed, *layout.mapping, *request.machine, request.problem);
-    if (layout.ideal) {
+    if (question.abstract()) return out;
+    out.divisors = granularities(*setup.streamed, *setup.mapping, *question.machine, question.problem);
+    if (setup.ideal) {
       out.divisors =
-          joined(std::move(out.divisors), coalescing(layout.streamed->diagram, *request.machine, request.problem));
+          joined(std::move(out.divisors), coalescing(setup.streamed->diagram, *question.machine, question.problem));
     }
-    for (const Relation& relation : layout.mapping->relations) {
+    for (const Relation& relation : setup.mapping->relations) {
       const bool equal = relation.kind == Relation::Kind::equal;
       if ((relation.kind != Relation::Kind::multiple && !equal) || !holds(relation.when, selected.tile)) continue;
       const auto text = [&](const std::vector<Value>& factors) {
-        return product_text(factors, *layout.mapping, layout.streamed->diagram, layout.problem, selected.tile);
+        return product_text(factors, *setup.mapping, setup.streamed->diagram, setup.problem, selected.tile);
       };
       out.parts.push_back({relation.name, text(relation.left), text(relation.right), equal});
     }

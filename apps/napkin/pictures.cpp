@@ -27,21 +27,21 @@ std::string title_of(const Head& head) {
 
 }  // namespace
 
-report::ColumnDiagram columns_of(const Request& request, const Layout& layout, const PlacedDiagram& placed) {
+report::ColumnDiagram columns_of(const Question& question, const Setup& setup, const PlacedDiagram& placed) {
   std::vector<Granularity> divisors;
-  if (!request.abstract())
-    divisors = granularities(*layout.streamed, *layout.mapping, *request.machine, request.problem);
+  if (!question.abstract())
+    divisors = granularities(*setup.streamed, *setup.mapping, *question.machine, question.problem);
   report::ColumnDiagram out = report::columns_of(placed, divisors);
-  out.title = title_of(head_of(request, layout, &placed.tile));
+  out.title = title_of(head_of(question, setup, &placed.tile));
   return out;
 }
 
 report::ColumnDiagram columns_of(const Ask& ask) {
-  const Request request = default_session().request(ask);
+  const Question question = default_session().question(ask);
   return at_shape([&] {
-    const SelectedTile selected = select_tile(request);
-    const Placer placer = placer_of(*selected.layout);
-    return columns_of(request, *selected.layout, placer.place(selected.tile));
+    const SelectedTile selected = select_tile(question);
+    const Placer placer = placer_of(*selected.setup);
+    return columns_of(question, *selected.setup, placer.place(selected.tile));
   });
 }
 

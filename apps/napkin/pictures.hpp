@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "apps/library/question/request.hpp"
+#include "apps/library/question/question.hpp"
 #include "apps/napkin/command.hpp"
 #include "apps/report/diagram/columns.hpp"
 #include "apps/report/diagram/drawing.hpp"
@@ -13,7 +13,7 @@
 namespace napkin::cli {
 
 /// Makes the columns of a placed question, with the divisors of its sizes.
-[[nodiscard]] report::ColumnDiagram columns_of(const Request& request, const Layout& layout,
+[[nodiscard]] report::ColumnDiagram columns_of(const Question& question, const Setup& setup,
                                                const PlacedDiagram& placed);
 /// Makes the columns of the tile that the question names, or that select selects.
 [[nodiscard]] report::ColumnDiagram columns_of(const Ask& ask);

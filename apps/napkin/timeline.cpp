@@ -25,12 +25,12 @@ int iterations_of(const Arguments& arguments) {
 
 TimelineAnswer timeline_of(const Arguments& arguments) {
   static_cast<void>(arguments.need("--gpu", "a profile (napkin list gpus)"));
-  const Request request = default_session().request(ask_of(arguments));
+  const Question question = default_session().question(ask_of(arguments));
   return at_shape([&] {
-    const SelectedTile selected = select_tile(request);
+    const SelectedTile selected = select_tile(question);
     const auto overhead = arguments.find("--overhead");
     return timeline_answer(
-        request, *selected.layout, selected.tile, iterations_of(arguments),
+        question, *selected.setup, selected.tile, iterations_of(arguments),
         overhead ? parse_fractions(*overhead, "--overhead") : std::vector<std::pair<std::string, double>>());
   });
 }

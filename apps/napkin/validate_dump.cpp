@@ -46,7 +46,7 @@ Reply dump_here(const ValidateOptions& options) {
   try {
     Watchdog watchdog(std::chrono::seconds(40), "", "given up");
     watchdog.watch("", name);
-    question.kernel->dump(*runtime, m.placer->place(tile), dump_inputs(*m.layout->streamed, m.request.problem), dump);
+    question.kernel->dump(*runtime, m.placer->place(tile), dump_inputs(*m.setup->streamed, m.question.problem), dump);
     watchdog.rest();
   } catch (const CudaFailure& failure) {
     return {"", std::string(failure.what()) + "\n", 1};

@@ -56,30 +56,30 @@ std::vector<std::string> measured_names() {
 std::unique_ptr<Measurable> measurable_for(Ask ask, std::string& nothing) {
   if (ask.kernel.empty()) {
     ask.bundled = true;
-    Request request = default_session().request(ask);
-    std::erase_if(request.layouts,
-                  [](const Layout& layout) { return layout.ideal || find_measured(layout.mapping->name) == nullptr; });
-    if (request.layouts.empty()) {
-      nothing = "no bundled kernel runs " + request.diagram->name + " on " + request.machine->name +
+    Question question = default_session().question(ask);
+    std::erase_if(question.setups,
+                  [](const Setup& setup) { return setup.ideal || find_measured(setup.mapping->name) == nullptr; });
+    if (question.setups.empty()) {
+      nothing = "no bundled kernel runs " + question.diagram->name + " on " + question.machine->name +
                 ", in that type and with those sizes";
       return nullptr;
     }
-    ask.kernel = select_kernel(request, 1).layout().mapping->name;
+    ask.kernel = select_kernel(question, 1).setup().mapping->name;
   }
   return measurable_of(ask);
 }
 
 /// Returns the tile that select selects, whatever knobs the user fixed; nothing if nothing fits.
 std::optional<Tile> pick_of(const Measurable& measurable) {
-  Layout layout = *measurable.layout;
-  layout.fixed.clear();
-  return best_tile(layout);
+  Setup setup = *measurable.setup;
+  setup.fixed.clear();
+  return best_tile(setup);
 }
 
 std::vector<SweepTile> single_tile(const PlannedQuestion& question) {
   const Measurable& m = *question.measurable;
-  const bool free = m.layout->fixed.empty();  // then select's own pick is the tile
-  const auto tile = free ? std::optional(question.pick) : best_tile(*m.layout);
+  const bool free = m.setup->fixed.empty();  // then select's own pick is the tile
+  const auto tile = free ? std::optional(question.pick) : best_tile(*m.setup);
   if (!tile) return {};
   return {{*tile, *tile == question.pick ? TileRole::selected : TileRole::near_best, ""}};
 }
@@ -111,7 +111,7 @@ void add_tiles(const ValidateOptions& options, const std::string& date, const Re
     begin_sweep(options, date, recorded, question);
     SweepOptions chosen = options.tiles;
     chosen.seed = question.seed;
-    tiles = sweep_tiles(m.request, *m.layout, legal_tiles(*m.layout), chosen);
+    tiles = sweep_tiles(m.question, *m.setup, legal_tiles(*m.setup), chosen);
     lead_with(question.pick, tiles);
   } else {
     tiles = single_tile(question);
@@ -136,7 +136,7 @@ PlannedQuestion plan_question(const Ask& ask, const ValidateOptions& options, co
   PlannedQuestion question;
   question.measurable = measurable_for(ask, question.nothing);
   if (question.measurable == nullptr) return question;
-  const std::string& name = question.measurable->layout->mapping->name;
+  const std::string& name = question.measurable->setup->mapping->name;
   question.kernel = find_measured(name);
   if (question.kernel == nullptr) {
     throw Error("--kernel", name + " has no kernel that is one launch here", "one of " + joined(measured_names()));
@@ -146,7 +146,7 @@ PlannedQuestion plan_question(const Ask& ask, const ValidateOptions& options, co
   if (!pick) {
     question.nothing =
         "nothing fits " +
-        report::text_of(head_of(question.measurable->request, *question.measurable->layout, nullptr).shape);
+        report::text_of(head_of(question.measurable->question, *question.measurable->setup, nullptr).shape);
   } else {
     add_tiles(options, date, recorded, question);
   }
@@ -155,7 +155,7 @@ PlannedQuestion plan_question(const Ask& ask, const ValidateOptions& options, co
 
 }  // namespace
 
-Head PlannedQuestion::head(const Tile& tile) const { return head_of(measurable->request, *measurable->layout, &tile); }
+Head PlannedQuestion::head(const Tile& tile) const { return head_of(measurable->question, *measurable->setup, &tile); }
 
 std::vector<PlannedQuestion> plan_questions(const ValidateOptions& options, const std::string& gpu,
                                             const std::string& date, const std::vector<ValidationRow>& recorded) {

@@ -193,7 +193,7 @@ Reply compile_here(const ValidateOptions& options) {
   std::map<std::string, LaunchPlan> variants;
   for (const PlannedQuestion& question : questions) {
     if (question.measurable == nullptr) continue;
-    for (LaunchPlan& plan : variants_of(std::span(&question, 1), launch_device(*question.measurable->request.machine)))
+    for (LaunchPlan& plan : variants_of(std::span(&question, 1), launch_device(*question.measurable->question.machine)))
       variants.emplace(plan.expression, plan);
   }
   std::vector<LaunchPlan> plans;

@@ -4,22 +4,22 @@
 #include <tuple>
 
 #include "apps/library/question/on_all_cores.hpp"
-#include "apps/library/question/request.hpp"
+#include "apps/library/question/question.hpp"
 #include "apps/library/question/words.hpp"
-#include "apps/library/question/workspace.hpp"
 #include "apps/library/rank/evaluate.hpp"
 #include "apps/library/rank/select_tile.hpp"
 #include "solver/emit/emit.hpp"
+#include "solver/select/workspace.hpp"
 
 namespace napkin::python {
 namespace {
 
 /// Returns the knobs among a configuration's names, added to those that the question fixes.
-TileText knobs_of(const Request& request, const TileText& config) {
-  TileText tile = request.ask.tile;
+TileText knobs_of(const Question& question, const TileText& config) {
+  TileText tile = question.ask.tile;
   for (const auto& [name, value] : config) {
-    for (const Layout& layout : request.layouts) {
-      const std::string knob = knob_of_triton(*layout.mapping, name);
+    for (const Setup& setup : question.setups) {
+      const std::string knob = knob_of_triton(*setup.mapping, name);
       if (knob.empty()) continue;
       tile.emplace_back(knob, value);
       break;
@@ -28,30 +28,30 @@ TileText knobs_of(const Request& request, const TileText& config) {
   return tile;
 }
 
-RankedConfig judged(const Request& request) {
+RankedConfig judged(const Question& question) {
   RankedConfig out;
-  const SelectedTile selected = select_tile(request);
-  const KeptPlacer placer = kept_placer_of(*selected.layout);
+  const SelectedTile selected = select_tile(question);
+  const KeptPlacer placer = kept_placer_of(*selected.setup);
   const Placement placement = place(placer, selected.tile);
   for (const Violation& violation : placement.violations)
     out.why += (out.why.empty() ? "" : ", ") + violation.constraint;
   out.legal = placement.violations.empty();
-  out.outside = !notes_of(*selected.layout).empty();
-  if (out.legal) out.time = selected.layout->workspace->predicted(placement.placed).time.value;
+  out.outside = !notes_of(*selected.setup).empty();
+  if (out.legal) out.time = selected.setup->workspace->predicted(placement.placed).time.value;
   return out;
 }
 
 }  // namespace
 
 std::vector<RankedConfig> rank(const Session& session, const Ask& ask, const std::vector<TileText>& configs) {
-  const Request whole = session.request(ask);  // what is wrong with the question itself is an error
+  const Question whole = session.question(ask);  // what is wrong with the question itself is an error
   std::vector<RankedConfig> ranked(configs.size());
   on_all_cores(configs.size(), [&](std::size_t i) {
     try {
       Ask one = ask;
       one.tile = knobs_of(whole, configs[i]);
-      const Request request = session.request(one);
-      ranked[i] = at_shape([&] { return judged(request); });
+      const Question question = session.question(one);
+      ranked[i] = at_shape([&] { return judged(question); });
     } catch (const Error& error) {
       const std::string why = error.what();
       ranked[i].why = why.substr(why.starts_with("--") ? 2 : 0);  // an option of the command line is an argument here

@@ -74,13 +74,13 @@ KnobSet knobs_of_rules(const Rules& rules) {
 }
 
 /// Returns the knobs that size an axis divided by blocks or chunks; lengths cut their domains.
-KnobSet knobs_of_divided_axes(const Question& question) {
-  const LevelMapping* block = block_level_of(*question.mapping);
+KnobSet knobs_of_divided_axes(const Setup& setup) {
+  const LevelMapping* block = block_level_of(*setup.mapping);
   KnobSet set = 0;
   if (block == nullptr) return set;
   for (const auto* axes : {&block->group, &block->stream}) {
     for (const std::string& axis : *axes) {
-      const auto size = size_of_axis(*question.mapping, *block, axis);
+      const auto size = size_of_axis(*setup.mapping, *block, axis);
       if (size) set |= knobs_of(*size);
     }
   }
@@ -96,14 +96,14 @@ KnobSet knobs_of_whole_grids(const Mapping& mapping) {
 
 }  // namespace
 
-KnobSet size_knobs(const Question& question) {
+KnobSet size_knobs(const Setup& setup) {
   KnobSet set = 0;
-  for (const KnobSet axis : knobs_by_axis(question.streamed->diagram, *question.mapping)) set |= axis;
-  for (const Agent& agent : question.mapping->agents) set |= knobs_of(agent.count) | knobs_of(agent.threads);
+  for (const KnobSet axis : knobs_by_axis(setup.streamed->diagram, *setup.mapping)) set |= axis;
+  for (const Agent& agent : setup.mapping->agents) set |= knobs_of(agent.count) | knobs_of(agent.threads);
   return set;
 }
 
-Candidates::Candidates(const Question& like, const Placer& placer) : space_(space_of_kind(like)) {
+Candidates::Candidates(const Setup& like, const Placer& placer) : space_(space_of_kind(like)) {
   if (space_.candidates > Count(most_tiles))
     throw Error(like.mapping->name, "a space of " + std::to_string(space_.candidates.get()) + " tiles is too large",
                 "at most 2^26: fix some knobs");
@@ -164,10 +164,10 @@ Rejections named(const Rules& rules, std::vector<std::int64_t> sums) {
 
 }  // namespace
 
-Rejections count_each(const Question& question, const Placer& placer) {
-  const Rules rules(*question.streamed, *question.mapping, *question.machine, question.problem);
+Rejections count_each(const Setup& setup, const Placer& placer) {
+  const Rules rules(*setup.streamed, *setup.mapping, *setup.machine, setup.problem);
   std::vector<std::int64_t> sums(rules.tile.size() + rules.plan.size() + 1, 0);
-  each_verdict(space_of(question), rules, true, placer,
+  each_verdict(space_of(setup), rules, true, placer,
                [&](std::int64_t, const auto&, std::size_t verdict, const auto&) { ++sums[verdict]; });
   return named(rules, std::move(sums));
 }
@@ -219,10 +219,8 @@ void Candidates::keep(const std::vector<std::uint32_t>& counts, std::size_t verd
   }
 }
 
-Allowed::Allowed(const Question& question, const Candidates& candidates)
-    : all_(candidates),
-      rules_(*question.streamed, *question.mapping, *question.machine, question.problem),
-      own_(space_of(question)) {
+Allowed::Allowed(const Setup& setup, const Candidates& candidates)
+    : all_(candidates), rules_(*setup.streamed, *setup.mapping, *setup.machine, setup.problem), own_(space_of(setup)) {
   for (std::size_t r = 0; r < rules_.tile.size(); ++r) {
     if (rules_.tile[r].lengths) length_rules_.push_back(r);
   }

@@ -22,17 +22,17 @@ struct Rejections {
 };
 
 /// Returns the knobs that size an axis or count an agent's instances. Tiles that agree in them are of one size.
-[[nodiscard]] KnobSet size_knobs(const Question& question);
+[[nodiscard]] KnobSet size_knobs(const Setup& setup);
 
 /// Counts by visiting every tile of the question's space, for questions that the kind's Candidates cannot count.
-[[nodiscard]] Rejections count_each(const Question& question, const Placer& placer);
+[[nodiscard]] Rejections count_each(const Setup& setup, const Placer& placer);
 
 class Allowed;
 
 class Candidates {
  public:
   /// Finds the candidates of every question of `like`'s kind. Throws Error for a space of more than 2^26 tiles.
-  Candidates(const Question& like, const Placer& placer);
+  Candidates(const Setup& like, const Placer& placer);
 
   [[nodiscard]] const Space& space() const { return space_; }
   /// Returns the ranks of the tiles that no rule of the kind rejects, ascending.
@@ -81,7 +81,7 @@ class Candidates {
 /// The candidates that a question's lengths and fixed knobs allow.
 class Allowed {
  public:
-  Allowed(const Question& question, const Candidates& candidates);
+  Allowed(const Setup& setup, const Candidates& candidates);
 
   /// Returns true if the tile's length knobs are in the question's domains and its rules of lengths hold.
   [[nodiscard]] bool lengths_hold(const Tile& tile) const;

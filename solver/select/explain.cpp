@@ -111,9 +111,9 @@ std::string setting(const Mapping& mapping, KnobId id, std::int64_t value) {
 }
 
 /// Returns the knobs that size axes and leave a choice, most values first: these grow in the finest steps.
-std::vector<KnobId> axis_sizes(const Question& question, const Space& space) {
+std::vector<KnobId> axis_sizes(const Setup& setup, const Space& space) {
   KnobSet all = 0;
-  for (const KnobSet set : knobs_by_axis(question.streamed->diagram, *question.mapping)) all |= set;
+  for (const KnobSet set : knobs_by_axis(setup.streamed->diagram, *setup.mapping)) all |= set;
   std::vector<KnobId> sizes;
   for (KnobId k = 0; k < static_cast<KnobId>(space.domains.size()); ++k) {
     if ((all & knob_bit(k)) != 0) sizes.push_back(k);
@@ -146,7 +146,7 @@ std::string slower_text(double ratio) {
 /// Words a larger size: "x=144 does not fit: 250 registers of 240", "q=192 with warpgroups=3 fits and is 2.1 %
 /// slower". The percentage belongs to the tile just named, with all its differences from the best.
 std::string text_of(const Scan::Larger& larger, const Ranked& best, Scan& scan) {
-  const Mapping& mapping = *scan.question().mapping;
+  const Mapping& mapping = *scan.setup().mapping;
   const std::string size = setting(mapping, larger.knob, larger.value);
   const auto other = larger.fits ? scan.best_with(larger.knob, larger.value) : std::nullopt;
   if (other) {
@@ -169,7 +169,7 @@ std::string text_of(const Scan::Larger& larger, const Ranked& best, Scan& scan) 
 /// Words what stops the next larger sizes, for the two knobs with the finest steps.
 std::vector<std::string> what_stops(Scan& scan, const Ranked& best) {
   std::vector<std::string> clauses;
-  for (const KnobId knob : axis_sizes(scan.question(), scan.space())) {
+  for (const KnobId knob : axis_sizes(scan.setup(), scan.space())) {
     const auto larger = scan.next_larger(best.tile, knob);
     if (!larger) continue;
     clauses.push_back(text_of(*larger, best, scan));
@@ -223,11 +223,11 @@ std::string what_it_loses_on(const Pair& pair, const Named& named) {
   return times.empty() ? "" : "waits and the ends of its blocks, " + times + " beside " + named(b.bound);
 }
 
-std::string about_runner_up(const Question& question, const Pair& pair, const Named& named) {
+std::string about_runner_up(const Setup& setup, const Pair& pair, const Named& named) {
   const std::string slower = slower_text(pair.next.prediction.time.value / pair.best.prediction.time.value);
   const std::string why = what_it_loses_on(pair, named);
   const bool equal = slower == "takes as long";
-  return fmt::format("the runner-up ({}) {}{}", difference(*question.mapping, pair.best.tile, pair.next.tile), slower,
+  return fmt::format("the runner-up ({}) {}{}", difference(*setup.mapping, pair.best.tile, pair.next.tile), slower,
                      equal || why.empty() ? "" : ": it loses on " + why);
 }
 
@@ -235,14 +235,14 @@ std::string about_runner_up(const Question& question, const Pair& pair, const Na
 
 Explanation Selector::explain(const Selection& selection) const {
   if (selection.ranked.empty()) return {};
-  const Question& question = scan_->question();
+  const Setup& setup = scan_->setup();
   const Ranked& best = selection.ranked.front();
-  const Problem launch = launch_problem(question.problem);  // whose waves count
-  const Placer placer(*question.streamed, *question.mapping, *question.machine, launch);
+  const Problem launch = launch_problem(setup.problem);  // whose waves count
+  const Placer placer(*setup.streamed, *setup.mapping, *setup.machine, launch);
   const Wave wave = wave_of(placer.place(best.tile));
-  const Vocabulary terms = vocabulary_of(*question.machine);
+  const Vocabulary terms = vocabulary_of(*setup.machine);
   Explanation out;
-  const Waste cause = next_cause(best.prediction, wave, *question.machine);
+  const Waste cause = next_cause(best.prediction, wave, *setup.machine);
   if (!cause.words.empty()) out.reasons.push_back(cause.words);
   std::vector<std::string> clauses = out.reasons;
   clauses.push_back(what_binds(best.prediction));
@@ -253,8 +253,8 @@ Explanation Selector::explain(const Selection& selection) const {
   if (selection.runner_up) {
     const Ranked& next = *selection.runner_up;
     const Pair pair{best, next, wave, wave_of(placer.place(next.tile))};
-    clauses.push_back(about_runner_up(question, pair, [](const std::string& name) { return name; }));
-    out.reasons.push_back(about_runner_up(question, pair, [&](const std::string& name) {
+    clauses.push_back(about_runner_up(setup, pair, [](const std::string& name) { return name; }));
+    out.reasons.push_back(about_runner_up(setup, pair, [&](const std::string& name) {
       const std::string words = terms.pipe(name);
       return words == terms.matrix ? "the " + words : name == "critical cycle" ? "the longest chain of waits" : words;
     }));

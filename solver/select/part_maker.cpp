@@ -10,14 +10,14 @@
 
 namespace napkin {
 
-PartMaker::PartMaker(Table& table, const Question& question)
+PartMaker::PartMaker(Table& table, const Setup& setup)
     : table_(table),
-      question_(question),
-      problem_(as_graphs_need(question.problem)),
-      placer_(*question.streamed, *question.mapping, *question.machine, problem_),
-      device_((comes_from_device(*question.machine, *question.streamed, question.problem) ? 1U : 0U) |
-              (waits_for_device(*question.machine, *question.streamed, question.problem) ? 2U : 0U)),
-      parts_(cuts_into_parts(*question.mapping)) {}
+      setup_(setup),
+      problem_(as_graphs_need(setup.problem)),
+      placer_(*setup.streamed, *setup.mapping, *setup.machine, problem_),
+      device_((comes_from_device(*setup.machine, *setup.streamed, setup.problem) ? 1U : 0U) |
+              (waits_for_device(*setup.machine, *setup.streamed, setup.problem) ? 2U : 0U)),
+      parts_(cuts_into_parts(*setup.mapping)) {}
 
 TablePart& PartMaker::part_of(std::uint32_t sizes) {
   TileSizes& own = table_.sizes_[sizes];
@@ -38,16 +38,16 @@ TablePart& PartMaker::part_of(std::uint32_t sizes) {
 std::uint64_t PartMaker::facts_of(const TileSizes& sizes) {
   std::uint64_t facts = 0;
   if (parts_)
-    facts = static_cast<std::uint64_t>(placed_at(sizes).block().groups_of[at(*question_.streamed->stream)].get());
+    facts = static_cast<std::uint64_t>(placed_at(sizes).block().groups_of[at(*setup_.streamed->stream)].get());
   const std::vector<Count>& extent = parts_ ? at_question_.block().extent : sizes.extent;
   for (const std::vector<AxisId>& axes : table_.shared_along_) {
     const bool shared = std::any_of(axes.begin(), axes.end(),
-                                    [&](AxisId axis) { return question_.problem.sizes[at(axis)] > extent[at(axis)]; });
+                                    [&](AxisId axis) { return setup_.problem.sizes[at(axis)] > extent[at(axis)]; });
     facts = facts << 1U | (shared ? 1U : 0U);
   }
   facts = facts << 2U | device_;
   const Count blocks = parts_ ? at_question_.blocks : blocks_of(sizes);
-  return facts << 16U | static_cast<std::uint64_t>(nodes_at_work(*question_.machine, blocks).get());
+  return facts << 16U | static_cast<std::uint64_t>(nodes_at_work(*setup_.machine, blocks).get());
 }
 
 /// Returns the number of blocks for these sizes. Places a tile, to count parts, only if uncut rows leave nodes idle.
@@ -55,14 +55,14 @@ Count PartMaker::blocks_of(const TileSizes& sizes) {
   Count least = 1;
   for (std::size_t a = 0; a < sizes.extent.size(); ++a) {
     const auto axis = static_cast<AxisId>(a);
-    if (question_.streamed->grouped(axis) && question_.streamed->stream != axis)
-      least *= ceil_div(question_.problem.sizes[a], std::max(sizes.extent[a], Count(1)));
+    if (setup_.streamed->grouped(axis) && setup_.streamed->stream != axis)
+      least *= ceil_div(setup_.problem.sizes[a], std::max(sizes.extent[a], Count(1)));
   }
-  return least >= question_.machine->compute_nodes() ? least : placed_at(sizes).blocks;
+  return least >= setup_.machine->compute_nodes() ? least : placed_at(sizes).blocks;
 }
 
 const PlacedDiagram& PartMaker::placed_at(const TileSizes& sizes) {
-  if (!whole_) whole_.emplace(*question_.streamed, *question_.mapping, *question_.machine, question_.problem);
+  if (!whole_) whole_.emplace(*setup_.streamed, *setup_.mapping, *setup_.machine, setup_.problem);
   whole_->place(table_.candidates_.space().tile(sizes.rank), at_question_);
   return at_question_;
 }

@@ -18,7 +18,7 @@ namespace napkin {
 class PartMaker {
  public:
   /// Prepares the maker; table and question must outlive it.
-  PartMaker(Table& table, const Question& question);
+  PartMaker(Table& table, const Setup& setup);
   /// Finds or makes the part of tiles of one size. The table's mutex must be held.
   [[nodiscard]] TablePart& part_of(std::uint32_t sizes);
 
@@ -30,7 +30,7 @@ class PartMaker {
   bool add_graph(TileRow& row, TablePart& part);
 
   Table& table_;
-  const Question& question_;
+  const Setup& setup_;
   Problem problem_;  // result of as_graphs_need()
   Placer placer_;
   std::optional<Placer> whole_;  // placer of the question's own problem

@@ -19,10 +19,10 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Returns the number of unmasked points of the axes that blocks and chunks divide, the question's cells. Divided by
 /// an iteration's cells they bound the number of iterations from below. 0 for packed sequences, without such a bound.
-double cells_of(const Question& question) {
-  const Problem& problem = question.problem;
+double cells_of(const Setup& setup) {
+  const Problem& problem = setup.problem;
   if (!problem.packing.sequences.empty()) return 0;
-  const Streamed& streamed = *question.streamed;
+  const Streamed& streamed = *setup.streamed;
   double cells = 1;
   for (std::size_t a = 0; a < problem.sizes.size(); ++a) {
     if (streamed.grouped(static_cast<AxisId>(a)) || streamed.stream == static_cast<AxisId>(a))
@@ -36,10 +36,10 @@ double cells_of(const Question& question) {
 
 /// Returns a lower bound of the busiest node's cycles over tiles of a size, by their tensor operations. A node runs
 /// whole blocks if they are equal.
-double cycles_of_sizes(const Question& question, const TileSizes& sizes, double iterations) {
-  const Problem& problem = question.problem;
-  const Streamed& streamed = *question.streamed;
-  const double nodes = std::max(real(question.machine->compute_nodes()), 1.0), share = iterations / nodes;
+double cycles_of_sizes(const Setup& setup, const TileSizes& sizes, double iterations) {
+  const Problem& problem = setup.problem;
+  const Streamed& streamed = *setup.streamed;
+  const double nodes = std::max(real(setup.machine->compute_nodes()), 1.0), share = iterations / nodes;
   const bool equal = problem.packing.sequences.empty() && problem.mask.kind == Mask::Kind::none;  // and none is cut
   if (!equal || (streamed.stream && streamed.grouped(*streamed.stream))) return share * sizes.tensor;
   Count blocks = 1;
@@ -65,21 +65,18 @@ std::uint64_t next_number() {
 
 }  // namespace
 
-Scan::Scan(std::shared_ptr<Table> table, const Question& question)
-    : number_(next_number()),
-      table_(std::move(table)),
-      question_(question),
-      launch_(launch_overhead(*question.machine).value) {}
+Scan::Scan(std::shared_ptr<Table> table, const Setup& setup)
+    : number_(next_number()), table_(std::move(table)), setup_(setup), launch_(launch_overhead(*setup.machine).value) {}
 
 void Scan::find_sizes() {
   if (allowed_) return;
-  Allowed allowed(question_, table_->candidates_);
+  Allowed allowed(setup_, table_->candidates_);
   Tile tile;
   for (const TileSizes& sizes : table_->sizes_) {
     space().tile(sizes.rank, tile);
     fits_.push_back(allowed.lengths_hold(tile));
   }
-  maker_ = std::make_unique<PartMaker>(*table_, question_);
+  maker_ = std::make_unique<PartMaker>(*table_, setup_);
   allowed_.emplace(std::move(allowed));
 }
 
@@ -91,7 +88,7 @@ Selection Scan::rank(int top) {
   find_sizes();
   const std::lock_guard lock(table_->mutex_);
   return selection_of(
-      run(Best(static_cast<std::size_t>(std::max(top, 1)), bytes_of(), is_ranked_by_time(*question_.mapping))), top);
+      run(Best(static_cast<std::size_t>(std::max(top, 1)), bytes_of(), is_ranked_by_time(*setup_.mapping))), top);
 }
 
 Selection Scan::best(double limit) {
@@ -142,7 +139,7 @@ Best Scan::run(Best best, Only only) {
 /// Returns every size that the question allows, with the bound of its tiles.
 std::vector<Scan::Walk> Scan::walks(Only only) {
   const KnobSet lengths = table_->candidates_.length_knobs();  // which all tiles of a size have in common
-  const double cells = cells_of(question_);
+  const double cells = cells_of(setup_);
   std::vector<Walk> out;
   for (std::uint32_t s = 0; s < fits_.size(); ++s) {
     const TileSizes& sizes = table_->sizes_[s];
@@ -152,7 +149,7 @@ std::vector<Scan::Walk> Scan::walks(Only only) {
       const TileRow any{sizes.legal.front()};
       if (model_ == nullptr) model_ = &model_of(any, place(any));
       const double iterations = cells / sizes.cells;
-      const double cycles = rounding * cycles_of_sizes(question_, sizes, iterations);
+      const double cycles = rounding * cycles_of_sizes(setup_, sizes, iterations);
       walk.seconds = seconds_at_least({sizes.energy * iterations, 0}, cycles);
     }
     out.push_back(std::move(walk));
@@ -213,10 +210,10 @@ void Scan::time_first(Walk& walk, Best& best) {
   Timed& known = timed(*walk.part, row);
   const auto found = [&] {
     const double time = time_of(row, known);
-    return Best::Found{ranking_time(*question_.mapping, Seconds(time)), size, walk.part, &row, time};
+    return Best::Found{ranking_time(*setup_.mapping, Seconds(time)), size, walk.part, &row, time};
   };
   if (!best.may_take(found())) return;  // device memory makes no tile faster
-  const bool noticed = !is_ranked_by_time(*question_.mapping) || notice(*walk.part, row, known, rereads_);
+  const bool noticed = !is_ranked_by_time(*setup_.mapping) || notice(*walk.part, row, known, rereads_);
   if (noticed) best.take(found());
 }
 
@@ -315,8 +312,8 @@ Rejections Scan::count() {
     const std::lock_guard lock(table_->mutex_);
     return table_->candidates_.count(*allowed_);
   }
-  const Problem launch = launch_problem(question_.problem);
-  return count_each(question_, Placer(*question_.streamed, *question_.mapping, *question_.machine, launch));
+  const Problem launch = launch_problem(setup_.problem);
+  return count_each(setup_, Placer(*setup_.streamed, *setup_.mapping, *setup_.machine, launch));
 }
 
 }  // namespace napkin

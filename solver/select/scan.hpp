@@ -23,11 +23,11 @@ namespace napkin {
 class Scan {
  public:
   /// Prepares a search. The question must outlive the Scan.
-  Scan(std::shared_ptr<Table> table, const Question& question);
+  Scan(std::shared_ptr<Table> table, const Setup& setup);
 
   /// Finds the sizes of the table that lengths allow, once; every other function calls it first.
   void find_sizes();
-  [[nodiscard]] const Question& question() const { return question_; }
+  [[nodiscard]] const Setup& setup() const { return setup_; }
   [[nodiscard]] Table& table() const { return *table_; }
   [[nodiscard]] std::uint64_t number() const { return number_; }  ///< returns a number of its own among all scans
   [[nodiscard]] const Space& space() const { return table_->candidates().space(); }
@@ -126,7 +126,7 @@ class Scan {
 
   std::uint64_t number_;
   std::shared_ptr<Table> table_;
-  const Question& question_;
+  const Setup& setup_;
   double launch_;                   ///< seconds that every launch takes beside its kernel
   std::optional<Allowed> allowed_;  ///< allowed tiles, once sizes are found
   std::vector<bool> fits_;          ///< flags by sizes: false if lengths rule the size out

@@ -12,7 +12,7 @@
 
 #include "model/clock/prediction.hpp"
 #include "solver/select/candidates.hpp"
-#include "solver/space/question.hpp"
+#include "solver/space/setup.hpp"
 
 namespace napkin {
 
@@ -45,9 +45,9 @@ class Tables {
   Tables(const Tables&) = delete;
   Tables& operator=(const Tables&) = delete;
 
-  [[nodiscard]] std::shared_ptr<Table> of(const Question& question);
+  [[nodiscard]] std::shared_ptr<Table> of(const Setup& setup);
   /// Returns the table of the question's kind; nullptr where none was met before.
-  [[nodiscard]] std::shared_ptr<Table> find(const Question& question);
+  [[nodiscard]] std::shared_ptr<Table> find(const Setup& setup);
   /// Drops a table whose making ended in an error, so that the next question of its kind makes it anew.
   void forget(const Table& table);
   /// Counts the table's bytes after its use, and drops tables used longest ago, never this one, if all take too many.
@@ -67,14 +67,14 @@ struct Explanation {
 };
 
 /// Returns true if any tile of the question is legal.
-[[nodiscard]] bool any_legal(const Question& question, Tables& tables);
+[[nodiscard]] bool any_legal(const Setup& setup, Tables& tables);
 
 /// A Selector ranks, explains and counts one question, and shares what was found between these. Not thread-safe.
 class Selector {
  public:
-  /// Prepares the question. Question and tables must outlive it. Throws Error if the mapping does not fit the diagram
+  /// Prepares the question. Setup and tables must outlive it. Throws Error if the mapping does not fit the diagram
   /// or the machine.
-  Selector(const Question& question, Tables& tables);
+  Selector(const Setup& setup, Tables& tables);
   ~Selector();
 
   [[nodiscard]] Selection rank(int top) const;
@@ -106,8 +106,8 @@ struct Exhausted {
   Rejections rejections;
 };
 /// Times every legal tile. Takes periods of known graphs from `periods`, if it is given.
-[[nodiscard]] Exhausted select_exhaustively(const Question& question, Periods* periods = nullptr);
+[[nodiscard]] Exhausted select_exhaustively(const Setup& setup, Periods* periods = nullptr);
 /// Makes the Selection that Selector::rank() gives, from all tiles.
-[[nodiscard]] Selection selection_of(const Question& question, const Exhausted& exhausted, int top);
+[[nodiscard]] Selection selection_of(const Setup& setup, const Exhausted& exhausted, int top);
 
 }  // namespace napkin

@@ -57,14 +57,14 @@ TensorWork tensor_work(const PlacedDiagram& placed, const EnergyRates& rates) {
 
 }  // namespace
 
-Table::Table(const Question& like)
+Table::Table(const Setup& like)
     : judged_(launch_problem(like.problem)),
       candidates_(like, Placer(*like.streamed, *like.mapping, *like.machine, judged_)) {
   find_sizes(like);
   one_by_one_ = is_timed_one_by_one(like);
 }
 
-bool Table::is_timed_one_by_one(const Question& like) const {
+bool Table::is_timed_one_by_one(const Setup& like) const {
   return !by_graph_ || std::any_of(like.mapping->knobs.begin(), like.mapping->knobs.end(), [](const Knob& knob) {
     return std::any_of(knob.orders.begin(), knob.orders.end(),
                        [](const OrderWord& word) { return word.tiles == OrderWord::Tiles::even; });
@@ -72,7 +72,7 @@ bool Table::is_timed_one_by_one(const Question& like) const {
 }
 
 /// Keeps a tile of each combination of length knobs, and its facts that do not depend on lengths.
-void Table::find_sizes(const Question& like) {
+void Table::find_sizes(const Setup& like) {
   const Problem problem = as_graphs_need(like.problem);
   const Placer judging(*like.streamed, *like.mapping, *like.machine, judged_),
       timing(*like.streamed, *like.mapping, *like.machine, problem);
@@ -112,7 +112,7 @@ void Table::find_sizes(const Question& like) {
   }
 }
 
-void Table::find_shared(const Question& like, const PlacedDiagram& placed) {
+void Table::find_shared(const Setup& like, const PlacedDiagram& placed) {
   for (const Crossing& c : placed.crossings) {
     if (c.into != placed.block().level) continue;
     const std::vector<AxisId>& axes = placed.axes_of(c);
@@ -197,15 +197,14 @@ std::size_t Table::bytes() {
 }
 
 const PlacedDiagram& Table::place(const Scan& scan, std::uint32_t legal) {
-  const Question& question = scan.question();
+  const Setup& setup = scan.setup();
   auto placing = std::find_if(placings_.begin(), placings_.end(),
-                              [&](const Placing& one) { return one.problem.dtype == question.problem.dtype; });
+                              [&](const Placing& one) { return one.problem.dtype == setup.problem.dtype; });
   if (placing == placings_.end()) placing = placings_.emplace(placings_.end());
   if (placing->scan != scan.number()) {
-    placing->problem = question.problem;
+    placing->problem = setup.problem;
     if (placing->placer == nullptr)
-      placing->placer =
-          std::make_unique<Placer>(*question.streamed, *question.mapping, *question.machine, placing->problem);
+      placing->placer = std::make_unique<Placer>(*setup.streamed, *setup.mapping, *setup.machine, placing->problem);
     else
       placing->placer->rebind(placing->problem);
     placing->scan = scan.number();

@@ -105,7 +105,7 @@ class Scan;
 
 class Table {
  public:
-  explicit Table(const Question& like);
+  explicit Table(const Setup& like);
 
   [[nodiscard]] const Candidates& candidates() const { return candidates_; }
   [[nodiscard]] std::size_t bytes();  ///< returns the memory that it takes, within a tenth
@@ -115,9 +115,9 @@ class Table {
  private:
   friend class Scan;
   friend class PartMaker;
-  [[nodiscard]] bool is_timed_one_by_one(const Question& like) const;
-  void find_sizes(const Question& like);
-  void find_shared(const Question& like, const PlacedDiagram& placed);
+  [[nodiscard]] bool is_timed_one_by_one(const Setup& like) const;
+  void find_sizes(const Setup& like);
+  void find_shared(const Setup& like, const PlacedDiagram& placed);
   [[nodiscard]] std::int64_t rank_of(std::uint32_t legal) const { return candidates_.legal()[legal]; }
   /// Places a legal tile at the scan's question. The mutex must be held.
   [[nodiscard]] const PlacedDiagram& place(const Scan& scan, std::uint32_t legal);

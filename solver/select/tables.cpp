@@ -75,32 +75,32 @@ std::shared_ptr<TableMemory> make_table_memory(std::size_t most_bytes) {
 Tables::Tables(std::shared_ptr<TableMemory> memory) : memory_(std::move(memory)) {}
 Tables::~Tables() { memory_->drop(*this); }
 
-std::shared_ptr<Table> Tables::of(const Question& question) {
-  std::string kind = kind_of(question);
+std::shared_ptr<Table> Tables::of(const Setup& setup) {
+  std::string kind = kind_of(setup);
   const std::lock_guard lock(making_);
   if (auto known = memory_->find(*this, kind)) return known;
-  auto table = std::make_shared<Table>(question);
+  auto table = std::make_shared<Table>(setup);
   memory_->put(*this, std::move(kind), table);
   return table;
 }
 
-std::shared_ptr<Table> Tables::find(const Question& question) { return memory_->find(*this, kind_of(question)); }
+std::shared_ptr<Table> Tables::find(const Setup& setup) { return memory_->find(*this, kind_of(setup)); }
 void Tables::forget(const Table& table) { memory_->drop(table); }
 void Tables::count_bytes(Table& table) { memory_->count(table, table.bytes()); }
 
-bool any_legal(const Question& question, Tables& tables) {
-  const std::shared_ptr<Table> table = tables.of(question);
-  const Allowed allowed(question, table->candidates());
+bool any_legal(const Setup& setup, Tables& tables) {
+  const std::shared_ptr<Table> table = tables.of(setup);
+  const Allowed allowed(setup, table->candidates());
   const std::vector<std::uint32_t>& legal = table->candidates().legal();
   const bool any = std::any_of(legal.begin(), legal.end(), [&](std::int64_t rank) { return allowed(rank); });
   tables.count_bytes(*table);
   return any;
 }
 
-Selector::Selector(const Question& question, Tables& tables) : tables_(tables) {
-  const std::shared_ptr<Table> table = tables.of(question);
+Selector::Selector(const Setup& setup, Tables& tables) : tables_(tables) {
+  const std::shared_ptr<Table> table = tables.of(setup);
   try {
-    scan_ = std::make_unique<Scan>(table, question);
+    scan_ = std::make_unique<Scan>(table, setup);
     scan_->find_sizes();
   } catch (...) {
     tables.forget(*table);

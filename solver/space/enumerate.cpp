@@ -35,39 +35,37 @@ int place_in_rows(const Mapping& mapping, const std::string& axis) {
 }
 
 /// Returns the axis's size, rounded up to whole instructions and transfers if the mapping's sizes may be any numbers.
-std::int64_t padded(const Question& question, AxisId axis) {
-  const Count size = question.problem.sizes[static_cast<std::size_t>(axis)];
-  if (!question.mapping->exact_groups) return size.get();
-  for (const Granularity& one :
-       granularities(*question.streamed, *question.mapping, *question.machine, question.problem)) {
+std::int64_t padded(const Setup& setup, AxisId axis) {
+  const Count size = setup.problem.sizes[static_cast<std::size_t>(axis)];
+  if (!setup.mapping->exact_groups) return size.get();
+  for (const Granularity& one : granularities(*setup.streamed, *setup.mapping, *setup.machine, setup.problem)) {
     if (one.axis == axis) return round_up(std::min(size, Count(std::int64_t{1} << 40)), one.divisor).get();
   }
   return size.get();
 }
 
 /// Returns true if a relation leaves the knob one value at this problem: the kernel has no tile of another size.
-bool is_pinned(const Question& question, KnobId knob) {
-  const auto& all = question.mapping->relations;
+bool is_pinned(const Setup& setup, KnobId knob) {
+  const auto& all = setup.mapping->relations;
   return std::any_of(all.begin(), all.end(), [&](const Relation& one) {
     return one.kind == Relation::Kind::equal && one.when.all.empty() && one.left.size() == 1 && one.right.size() == 1 &&
            one.left.front().knob == knob && one.right.front().kind == Value::Kind::literal &&
-           is_meant(one.when, *question.mapping, question.streamed->diagram, question.problem);
+           is_meant(one.when, *setup.mapping, setup.streamed->diagram, setup.problem);
   });
 }
 
 /// Cuts the axis's domain to useful sizes. `of_kind` cuts none by length, since packed axes alone count.
-void cut_axis(const Question& question, const LevelMapping& block, const std::string& axis, bool of_kind,
-              Space& space) {
-  const auto value = size_of_axis(*question.mapping, block, axis);
-  const auto id = question.streamed->diagram.find_axis(axis);
+void cut_axis(const Setup& setup, const LevelMapping& block, const std::string& axis, bool of_kind, Space& space) {
+  const auto value = size_of_axis(*setup.mapping, block, axis);
+  const auto id = setup.streamed->diagram.find_axis(axis);
   if (!value || value->kind != Value::Kind::knob || !id) return;
-  const std::int64_t size = question.problem.sizes[static_cast<std::size_t>(*id)].get();
+  const std::int64_t size = setup.problem.sizes[static_cast<std::size_t>(*id)].get();
   std::vector<std::int64_t>& domain = space.domains[static_cast<std::size_t>(value->knob)];
-  switch (place_in_rows(*question.mapping, axis)) {
+  switch (place_in_rows(*setup.mapping, axis)) {
     case 0: break;
     case 1: cut(domain, size); break;
     default:
-      if (!of_kind && !is_pinned(question, value->knob)) cut(domain, covering(domain, padded(question, *id)));
+      if (!of_kind && !is_pinned(setup, value->knob)) cut(domain, covering(domain, padded(setup, *id)));
   }
 }
 
@@ -97,19 +95,19 @@ std::int64_t Space::rank(const Tile& tile) const {
 
 namespace {
 
-Space make_space(const Question& question, bool of_kind) {
+Space make_space(const Setup& setup, bool of_kind) {
   Space space;
-  for (const Knob& knob : question.mapping->knobs) {
-    if (knob.domain.empty()) throw Error(question.mapping->name, "knob '" + knob.name + "' has no values");
+  for (const Knob& knob : setup.mapping->knobs) {
+    if (knob.domain.empty()) throw Error(setup.mapping->name, "knob '" + knob.name + "' has no values");
     space.domains.push_back(knob.searched ? knob.domain : std::vector{knob.domain.front()});
   }
-  if (const LevelMapping* block = block_level_of(*question.mapping)) {
-    for (const std::string& axis : block->group) cut_axis(question, *block, axis, of_kind, space);
-    for (const std::string& axis : block->stream) cut_axis(question, *block, axis, of_kind, space);
+  if (const LevelMapping* block = block_level_of(*setup.mapping)) {
+    for (const std::string& axis : block->group) cut_axis(setup, *block, axis, of_kind, space);
+    for (const std::string& axis : block->stream) cut_axis(setup, *block, axis, of_kind, space);
   }
-  for (const auto& [knob, value] : question.fixed) {
+  for (const auto& [knob, value] : setup.fixed) {
     if (knob < 0 || static_cast<std::size_t>(knob) >= space.domains.size()) {
-      throw Error(question.mapping->name, "no knob number " + std::to_string(knob));
+      throw Error(setup.mapping->name, "no knob number " + std::to_string(knob));
     }
     std::vector<std::int64_t>& domain = space.domains[static_cast<std::size_t>(knob)];
     if (!of_kind || std::find(domain.begin(), domain.end(), value) == domain.end()) domain = {value};
@@ -127,7 +125,7 @@ Space make_space(const Question& question, bool of_kind) {
 
 // Sizes only waste, and are cut, above the least that covers a streamed or grouped axis whole, and above the axis for
 // an axis packed into an agent's rows after the first (Agent::splits); the first split axis pads an instruction's rows.
-Space space_of(const Question& question) { return make_space(question, false); }
-Space space_of_kind(const Question& question) { return make_space(question, true); }
+Space space_of(const Setup& setup) { return make_space(setup, false); }
+Space space_of_kind(const Setup& setup) { return make_space(setup, true); }
 
 }  // namespace napkin

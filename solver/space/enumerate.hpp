@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "solver/space/question.hpp"
+#include "solver/space/setup.hpp"
 
 namespace napkin {
 
@@ -33,10 +33,10 @@ struct Space {
 /// Makes the space of a question: the mapping's domains, with fixed knobs at their values and without sizes that only
 /// waste. At least the smallest value of a knob stays. Throws Overflow for more than 2^63 tiles, Error for an unknown
 /// fixed knob.
-[[nodiscard]] Space space_of(const Question& question);
+[[nodiscard]] Space space_of(const Setup& setup);
 
 /// Makes the domains that all lengths of grouped and streamed axes share: sizes above the axis stay, and a fixed knob
 /// keeps its domain if that contains the value.
-[[nodiscard]] Space space_of_kind(const Question& question);
+[[nodiscard]] Space space_of_kind(const Setup& setup);
 
 }  // namespace napkin

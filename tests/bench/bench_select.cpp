@@ -43,10 +43,10 @@ void period_of_graph(benchmark::State& state) {
 
 void making_of_a_table(benchmark::State& state) {
   const Case c = attention(state.range(0), state.range(1));
-  const Question question = c.question();
+  const Setup setup = c.setup();
   std::size_t rows = 0;
   for (auto _ : state) {
-    Table table(question);
+    Table table(setup);
     rows += table.candidates().legal().size();
   }
   state.counters["rows"] = static_cast<double>(rows);
@@ -55,8 +55,8 @@ void making_of_a_table(benchmark::State& state) {
 /// Answers a question of a new kind: the table, and the runs of its graphs that the answer needs.
 void first_answer(benchmark::State& state) {
   const Case c = attention(state.range(0), state.range(1));
-  const Question question = c.question();
-  for (auto _ : state) benchmark::DoNotOptimize(Scan(std::make_shared<Table>(question), question).rank(5));
+  const Setup setup = c.setup();
+  for (auto _ : state) benchmark::DoNotOptimize(Scan(std::make_shared<Table>(setup), setup).rank(5));
 }
 
 /// Lengths of 4096 to 13504 in steps of 64, each once before: their runs are in the table.
@@ -64,13 +64,13 @@ template <class Ask>
 void further_lengths(benchmark::State& state, const Ask& ask) {
   const Case c = attention(state.range(0), state.range(1));
   Tables tables;
-  Question question = c.question();
+  Setup setup = c.setup();
   std::int64_t turn = 0;
   const auto next = [&] {
     for (const char* axis : {"q", "x"})
-      question.problem.sizes[static_cast<std::size_t>(c.streamed.diagram.axis(axis))] = Count(4096 + 64 * (turn % 148));
+      setup.problem.sizes[static_cast<std::size_t>(c.streamed.diagram.axis(axis))] = Count(4096 + 64 * (turn % 148));
     turn += 61;
-    ask(Selector(question, tables));
+    ask(Selector(setup, tables));
   };
   for (int i = 0; i < 148; ++i) next();
   for (auto _ : state) next();
@@ -91,7 +91,7 @@ void whole_answer(benchmark::State& state) {
 
 void exhaustive(benchmark::State& state) {
   const Case c = attention(state.range(0));
-  for (auto _ : state) benchmark::DoNotOptimize(select_exhaustively(c.question()));
+  for (auto _ : state) benchmark::DoNotOptimize(select_exhaustively(c.setup()));
 }
 
 void budget(benchmark::internal::Benchmark* b) {

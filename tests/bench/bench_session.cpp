@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include "apps/library/question/request.hpp"
+#include "apps/library/question/question.hpp"
 #include "apps/library/rank/select_kernel.hpp"
 #include "napkin/napkin.hpp"
 
@@ -33,7 +33,7 @@ std::int64_t next_length(std::int64_t& turn) { return 4096 + 64 * (turn++ % 4096
 void first_request(benchmark::State& state) {
   for (auto _ : state) {
     const Session session;
-    benchmark::DoNotOptimize(session.request(attention(8192)));
+    benchmark::DoNotOptimize(session.question(attention(8192)));
   }
 }
 
@@ -41,7 +41,7 @@ void first_request(benchmark::State& state) {
 void further_request(benchmark::State& state) {
   const Session session;
   std::int64_t turn = 0;
-  for (auto _ : state) benchmark::DoNotOptimize(session.request(attention(next_length(turn))));
+  for (auto _ : state) benchmark::DoNotOptimize(session.question(attention(next_length(turn))));
 }
 
 /// The first select() of a process that has loaded its libraries and asked nothing: a child that has never touched the
@@ -135,10 +135,10 @@ void tiles_of_one_question(benchmark::State& state) {
   const Session session;
   Ask of_kernel = attention(8192);
   of_kernel.kernel = ask.kernel;
-  const Request request = session.request(of_kernel);
-  const Layout& layout = request.layouts.front();
+  const Question question = session.question(of_kernel);
+  const Setup& setup = question.setups.front();
   std::vector<TileValues> tiles;
-  for (const Ranked& one : legal_tiles(layout)) tiles.push_back(values_of(*layout.mapping, one.tile));
+  for (const Ranked& one : legal_tiles(setup)) tiles.push_back(values_of(*setup.mapping, one.tile));
   const auto query = [&](std::size_t turn) {
     ask.shape = attention(8192).shape;
     ask.shape.front().second += static_cast<std::int64_t>(turn / tiles.size());

@@ -17,6 +17,7 @@
 #include "solver/select/select.hpp"
 #include "solver/space/constraints.hpp"
 #include "tests/support/layout.hpp"
+#include "tests/support/setup.hpp"
 
 namespace test_experts {
 
@@ -144,8 +145,8 @@ std::string text_of(const std::vector<Violation>& found) {
 }
 
 void check_row(const Expert& e, const test::Shape& shape) {
-  const test::LaidOut question(e.kernel, e.gpu, shape, e.dtype);
-  const PlacedDiagram placed = question.place(e.knobs);
+  const test::LaidOut setup(e.kernel, e.gpu, shape, e.dtype);
+  const PlacedDiagram placed = setup.place(e.knobs);
   const Plan p = plan(placed);
   const std::vector<Violation> found = violations(placed, p);
   CAPTURE(e.source);
@@ -181,15 +182,15 @@ Mask mask_of(const Expert& e) {
 void rank_row(const Expert& e, const test::Shape& shape) {
   const Mask mask = mask_of(e);
   const test::LaidOut laid(e.kernel, e.gpu, shape, e.dtype, mask);
-  const Question question{&laid.streamed, &laid.mapping, &laid.machine, laid.problem, {}};
-  const Exhausted found = select_exhaustively(question);
+  const Setup setup = test::setup_of(laid);
+  const Exhausted found = select_exhaustively(setup);
   const Placer placer(laid.streamed, laid.mapping, laid.machine, laid.problem);
   const PlacedDiagram placed = placer.place(laid.tile(e.knobs));
   const double own = predict(placed).time.value, least = found.all.front().prediction.time.value;
   const auto faster = std::count_if(found.all.begin(), found.all.end(),
                                     [&](const Ranked& one) { return one.prediction.time.value < own; });
   Tables tables;
-  const Selector selector(question, tables);
+  const Selector selector(setup, tables);
   const Selection best = selector.rank(1);
   CAPTURE(e.source);
   REQUIRE(!best.ranked.empty());

@@ -41,13 +41,13 @@ std::size_t count(const std::vector<SweepTile>& tiles, TileRole role) {
 
 TEST_CASE("the pick first, each tile once, as many as asked for") {
   const auto m = question(256);
-  const auto all = legal_tiles(*m->layout);
+  const auto all = legal_tiles(*m->setup);
   REQUIRE(all.size() > 200);
   SweepOptions options;
   options.most = 40;
   options.random = 15;
-  const auto tiles = sweep_tiles(m->request, *m->layout, all, options);
-  CHECK(tiles.front().tile == best_tile(*m->layout));
+  const auto tiles = sweep_tiles(m->question, *m->setup, all, options);
+  CHECK(tiles.front().tile == best_tile(*m->setup));
   CHECK(tiles.front().role == TileRole::selected);
   CHECK(values(tiles).size() == tiles.size());
   CHECK(count(tiles, TileRole::near_best) == 40);
@@ -66,11 +66,11 @@ TEST_CASE("the pick first, each tile once, as many as asked for") {
 
 TEST_CASE("without a cap: every legal tile within 1.5x") {
   const auto m = question(256);
-  const auto all = legal_tiles(*m->layout);
+  const auto all = legal_tiles(*m->setup);
   SweepOptions options;
   options.most = 1000000;
   options.random = 0;
-  const auto tiles = sweep_tiles(m->request, *m->layout, all, options);
+  const auto tiles = sweep_tiles(m->question, *m->setup, all, options);
   const auto taken = values(tiles);
   for (const Ranked& one : all) {
     if (one.prediction.time.value <= 1.5 * all.front().prediction.time.value) CHECK(taken.count(one.tile.values) == 1);
@@ -79,14 +79,14 @@ TEST_CASE("without a cap: every legal tile within 1.5x") {
 
 TEST_CASE("the seed decides") {
   const auto m = question(128);
-  const auto all = legal_tiles(*m->layout);
+  const auto all = legal_tiles(*m->setup);
   SweepOptions options;
   options.most = options.random = 20;
-  const auto first = sweep_tiles(m->request, *m->layout, all, options),
-             again = sweep_tiles(m->request, *m->layout, all, options);
+  const auto first = sweep_tiles(m->question, *m->setup, all, options),
+             again = sweep_tiles(m->question, *m->setup, all, options);
   CHECK(values(first) == values(again));
   options.seed = 2;
-  CHECK(values(first) != values(sweep_tiles(m->request, *m->layout, all, options)));
+  CHECK(values(first) != values(sweep_tiles(m->question, *m->setup, all, options)));
   CHECK(shuffled(50, 1) == shuffled(50, 1));
   CHECK(shuffled(50, 1) != shuffled(50, 2));
   auto order = shuffled(50, 3);
@@ -105,11 +105,11 @@ TEST_CASE("experts' tiles are legal and theirs") {
   for (const auto& [d, causal, warpgroups, x] :
        {std::tuple{64, true, 3, 128}, {128, false, 2, 176}, {128, true, 2, 128}, {256, false, 2, 80}}) {
     const auto m = question(d, 2048, causal);
-    const auto tiles = expert_tiles(m->request, *m->layout);
+    const auto tiles = expert_tiles(m->question, *m->setup);
     const std::int64_t head_size = d;
     CAPTURE(head_size);
-    CHECK(has(tiles, *m->layout->mapping, warpgroups, x));
-    const Rules rules(*m->layout->streamed, *m->layout->mapping, *m->request.machine, m->request.problem);
+    CHECK(has(tiles, *m->setup->mapping, warpgroups, x));
+    const Rules rules(*m->setup->streamed, *m->setup->mapping, *m->question.machine, m->question.problem);
     for (const SweepTile& tile : tiles) {
       const PlacedDiagram placed = m->placer->place(tile.tile);
       CHECK(violations(rules, placed, plan(placed)).empty());

@@ -15,6 +15,7 @@
 #include "solver/space/enumerate.hpp"
 #include "tests/kernel/attention_problem.hpp"
 #include "tests/kernel/undivided.hpp"
+#include "tests/support/setup.hpp"
 
 namespace napkin::test {
 
@@ -48,12 +49,12 @@ inline std::unique_ptr<LaidOut> lay_out(const CorrectnessCase& one) {
 inline Knobs legal_tile(const CorrectnessCase& one, const Knobs& fixed, Draws& draws) {
   const auto laid_out = lay_out(one);
   const Mapping& mapping = laid_out->mapping;
-  Question question{&laid_out->streamed, &mapping, &laid_out->machine, laid_out->problem, {}};
+  Setup setup = setup_of(*laid_out);
   for (const auto& [name, value] : fixed) {
     const KnobId id = *mapping.find_knob(name);
-    question.fixed.emplace_back(id, parse_knob(mapping.knobs[static_cast<std::size_t>(id)], value, name));
+    setup.fixed.emplace_back(id, parse_knob(mapping.knobs[static_cast<std::size_t>(id)], value, name));
   }
-  const Space space = space_of(question);
+  const Space space = space_of(setup);
   const Rules rules(laid_out->streamed, mapping, laid_out->machine, laid_out->problem);
   for (int attempt = 0; attempt < 200000; ++attempt) {
     const Tile tile = space.tile(draws.below(space.candidates.get()));

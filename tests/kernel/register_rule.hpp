@@ -23,9 +23,9 @@ struct RuledTile {
 /// Every tile that `select` searches for this question and that is legal, or that the register rule alone rejects, by
 /// at most `near` registers.
 inline void for_each_ruled(const Measurable& m, std::int64_t near, const std::function<void(const RuledTile&)>& visit) {
-  const Question question = m.layout->question();
-  const Space space = space_of(question);
-  const Rules rules(*question.streamed, *question.mapping, *question.machine, question.problem);
+  const Setup& setup = *m.setup;
+  const Space space = space_of(setup);
+  const Rules rules(*setup.streamed, *setup.mapping, *setup.machine, setup.problem);
   Tile tile;
   for (std::int64_t rank = 0; rank < space.candidates.get(); ++rank) {
     space.tile(rank, tile);

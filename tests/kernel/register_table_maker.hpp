@@ -262,7 +262,7 @@ inline std::string register_table(const std::string& kernel, const std::string& 
   for (const Verdicts& verdicts : read_verdicts(path)) {
     const std::unique_ptr<Measurable> m = measurable_of(verdicts.ask);
     for_each_ruled(*m, 32, [&](const RuledTile& one) {
-      maker.count(one, verdicts.ask.mask.kind, verdict_of(verdicts, *m->layout->mapping, one));
+      maker.count(one, verdicts.ask.mask.kind, verdict_of(verdicts, *m->setup->mapping, one));
     });
     compilers.insert(verdicts.compiler);
     dates.insert(verdicts.date);

@@ -125,7 +125,7 @@ struct Variant {
 
 /// By instantiation; legal ones and near ones.
 std::map<std::string, Variant> variants_of(const Options& r, const Measurable& m, const BundledKernel& kernel) {
-  const LaunchDevice device = launch_device(*m.request.machine);
+  const LaunchDevice device = launch_device(*m.question.machine);
   const std::map<std::string, bool> known = known_tiles(r.known);
   std::map<std::string, Variant> out;
   test::for_each_ruled(m, r.near, [&](const test::RuledTile& one) {
@@ -141,8 +141,8 @@ std::map<std::string, Variant> variants_of(const Options& r, const Measurable& m
                     one.plan.registers_launch.get()};
     const std::string expression = variant.launch.expression;
     Variant& made = out.emplace(expression, std::move(variant)).first->second;  // another order may be this kernel too
-    made.tiles.push_back(test::words_of(*m.layout->mapping, one.tile));
-    const auto found = known.find(written(*m.layout->mapping, one.tile));
+    made.tiles.push_back(test::words_of(*m.setup->mapping, one.tile));
+    const auto found = known.find(written(*m.setup->mapping, one.tile));
     if (found != known.end()) made.objected = found->second;
   });
   return out;
@@ -251,10 +251,10 @@ int run(Options& r) {
     return 0;
   }
   const std::unique_ptr<Measurable> m = measurable_of(r.ask);
-  const BundledKernel* kernel = find_bundled(m->layout->mapping->name);
+  const BundledKernel* kernel = find_bundled(m->setup->mapping->name);
   if (kernel == nullptr) throw Error("KERNEL", "is none that is bundled", "one of " + joined(bundled_names()));
   std::map<std::string, Variant> all = variants_of(r, *m, *kernel);
-  Compiling compiling(r, *m->layout->mapping);
+  Compiling compiling(r, *m->setup->mapping);
   if (!r.count) compiling(sampled(all, r));
   for (const bool accepted : {true, false}) {
     const auto there =
@@ -263,7 +263,7 @@ int run(Options& r) {
     std::fprintf(stderr, "%s: %td variants, %d compiled, %d objected to\n",
                  accepted ? "legal" : "rejected by few registers", there, tally.compiled, tally.objected);
   }
-  if (!r.record.empty()) record(r, *m->layout->mapping, m->request.problem.dtype, all);
+  if (!r.record.empty()) record(r, *m->setup->mapping, m->question.problem.dtype, all);
   return compiling.tally(true).objected == 0 ? 0 : 1;
 }
 

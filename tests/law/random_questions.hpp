@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "apps/library/question/request.hpp"
+#include "apps/library/question/question.hpp"
 #include "model/diagram/library.hpp"
 #include "model/diagram/packing.hpp"
 #include "model/machine/load.hpp"
@@ -203,8 +203,8 @@ inline TileText text_of(const TileValues& tile) {
 
 /// The ideal mapping with all sizes 1: a tile that costs no search.
 inline std::shared_ptr<const QueryAnswer> smallest_tile(const Session& session, Ask ask) {
-  const Request request = session.request(ask);
-  for (const Knob& knob : request.layouts.front().mapping->knobs) ask.tile.emplace_back(knob.name, "1");
+  const Question question = session.question(ask);
+  for (const Knob& knob : question.setups.front().mapping->knobs) ask.tile.emplace_back(knob.name, "1");
   return session.query(ask);
 }
 

@@ -10,6 +10,7 @@
 #include "solver/select/select.hpp"
 #include "tests/support/case_count.hpp"
 #include "tests/support/packed_layout.hpp"
+#include "tests/support/setup.hpp"
 
 namespace test_packed {
 
@@ -166,10 +167,10 @@ TEST_CASE("a Selector's answer for packed batches is that of timing every tile, 
         auto& domain = thin.knobs[static_cast<std::size_t>(*thin.find_knob(knob))].domain;
         domain.resize(std::min<std::size_t>(domain.size(), 9));
       }
-      const Question question{&laid->streamed, &thin, &laid->machine, laid->problem, {}};
+      const Setup setup{test::lent(laid->streamed), test::lent(thin), test::lent(laid->machine), laid->problem, {}};
       Tables tables;
-      const Selection fast = Selector(question, tables).rank(3);
-      const Selection full = selection_of(question, select_exhaustively(question), 3);
+      const Selection fast = Selector(setup, tables).rank(3);
+      const Selection full = selection_of(setup, select_exhaustively(setup), 3);
       REQUIRE(fast.ranked.size() == full.ranked.size());
       for (std::size_t i = 0; i < full.ranked.size(); ++i) {
         CHECK(fast.ranked[i].tile == full.ranked[i].tile);

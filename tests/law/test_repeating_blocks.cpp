@@ -25,7 +25,7 @@ template <class Take>
 void each_graph(const std::string& kernel, std::int64_t d, int graphs, const Take& take) {
   const Case c(kernel, "h200-sxm", {{"h", 16}, {"q", 4096}, {"x", 4096}, {"d", d}}, {Mask::Kind::causal, 0, 0});
   const Placer placer(c.streamed, c.mapping, c.machine, c.problem);
-  const Space space = space_of(c.question());
+  const Space space = space_of(c.setup());
   std::mt19937_64 random(static_cast<std::uint64_t>(d));
   while (graphs > 0) {
     const PlacedDiagram placed = placer.place(

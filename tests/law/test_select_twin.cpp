@@ -41,10 +41,10 @@ void check_equal(const Selection& fast, const Selection& full) {
   if (fast.runner_up) CHECK(fast.runner_up->tile.values == full.runner_up->tile.values);
 }
 
-void check_twin(const Question& question, Tables& tables, Periods& periods) {
-  const Selector selector(question, tables);
-  const Exhausted all = select_exhaustively(question, &periods);
-  check_equal(selector.rank(5), selection_of(question, all, 5));
+void check_twin(const Setup& setup, Tables& tables, Periods& periods) {
+  const Selector selector(setup, tables);
+  const Exhausted all = select_exhaustively(setup, &periods);
+  check_equal(selector.rank(5), selection_of(setup, all, 5));
   const Rejections counted = selector.count_rejections();
   CHECK(counted.legal == all.rejections.legal);
   CHECK(counted.legal == Count(static_cast<std::int64_t>(all.all.size())));
@@ -65,10 +65,10 @@ struct Draw {
 
 /// Checks that a question with all knobs fixed to a legal tile, larger than the axis or not, says what a run of its
 /// graph says. Returns how many of some drawn tiles are legal.
-int check_given(Draw& draw, const Question& question, Tables& tables, Periods& periods) {
-  const Space space = space_of_kind(question);
-  const Rules rules(*question.streamed, *question.mapping, *question.machine, question.problem);
-  const Placer placer(*question.streamed, *question.mapping, *question.machine, question.problem);
+int check_given(Draw& draw, const Setup& setup, Tables& tables, Periods& periods) {
+  const Space space = space_of_kind(setup);
+  const Rules rules(*setup.streamed, *setup.mapping, *setup.machine, setup.problem);
+  const Placer placer(*setup.streamed, *setup.mapping, *setup.machine, setup.problem);
   int found = 0;
   for (int i = 0; i < 20; ++i) {
     const Tile tile =
@@ -78,7 +78,7 @@ int check_given(Draw& draw, const Question& question, Tables& tables, Periods& p
     const PlacedDiagram placed = placer.place(tile);
     const Plan needs = plan(placed);
     if (!violations(placed, needs).empty()) continue;
-    Question given = question;
+    Setup given = setup;
     given.fixed.clear();
     for (std::size_t k = 0; k < tile.values.size(); ++k)
       given.fixed.emplace_back(static_cast<KnobId>(k), tile.values[k]);
@@ -130,17 +130,17 @@ struct Kernel {
   Periods periods;
 };
 
-Question any_question(Draw& draw, const Case& c) {
-  Question question = c.question();
+Setup any_question(Draw& draw, const Case& c) {
+  Setup setup = c.setup();
   const auto set = [&](const char* axis, std::int64_t size) {
     const auto id = c.streamed.diagram.find_axis(axis);
-    if (id) question.problem.sizes[static_cast<std::size_t>(*id)] = Count(size);
+    if (id) setup.problem.sizes[static_cast<std::size_t>(*id)] = Count(size);
   };
   if (c.mapping.algorithm == "matmul") {
     for (const char* axis : {"a", "b", "c"}) set(axis, draw.length(1 << 14));
-    return question;
+    return setup;
   }
-  question.problem.mask = any_mask(draw);
+  setup.problem.mask = any_mask(draw);
   const std::int64_t keys = draw.length(1'000'000), queries = draw.of({0, 1}) == 1 ? keys : draw.length(1'000'000);
   set("b", draw.of({1, 2, 7}));
   set("h", draw.of({1, 5, 16}));
@@ -148,8 +148,8 @@ Question any_question(Draw& draw, const Case& c) {
   set("q", queries);
   set("x", keys);
   if (draw.of({0, 0, 0, 1}) == 1) {
-    question.problem.packing = packing_axes(c.streamed.diagram, "test");
-    auto& sequences = question.problem.packing.sequences;
+    setup.problem.packing = packing_axes(c.streamed.diagram, "test");
+    auto& sequences = setup.problem.packing.sequences;
     for (std::int64_t n = draw.of({1, 3, 8}); n > 0; --n) {
       const std::int64_t length = draw.length(3000);
       sequences.push_back({draw.of({0, 1}) == 1 ? length : draw.length(300), length});
@@ -159,7 +159,7 @@ Question any_question(Draw& draw, const Case& c) {
     set("q", longest.q);
     set("x", longest.x);
   }
-  return question;
+  return setup;
 }
 
 }  // namespace
@@ -196,9 +196,9 @@ void check_random_questions(int rounds, unsigned seed) {
       kernel.reset(new Kernel{Case(name, machine_of(name), shape, {}, dtype), Tables(), {}});
       thin(kernel->c);
     }
-    const Question question = any_question(draw, kernel->c);
-    check_twin(question, kernel->tables, kernel->periods);
-    found += check_given(draw, question, kernel->tables, kernel->periods);
+    const Setup setup = any_question(draw, kernel->c);
+    check_twin(setup, kernel->tables, kernel->periods);
+    found += check_given(draw, setup, kernel->tables, kernel->periods);
   }
   CHECK(found > rounds);
 }
@@ -222,7 +222,7 @@ TEST_CASE("attention_sm80 under a window: the tile whose two blocks have half of
   thin(c);
   Tables tables;
   Periods periods;
-  check_twin(c.question(), tables, periods);
+  check_twin(c.setup(), tables, periods);
 }
 
 TEST_CASE("the whole space of attention_sm90") {
@@ -234,7 +234,7 @@ TEST_CASE("the whole space of attention_sm90") {
                  {d == 128 ? Mask::Kind::none : Mask::Kind::causal, 0, 0});
     Tables tables;
     Periods periods;
-    check_twin(c.question(), tables, periods);
+    check_twin(c.setup(), tables, periods);
   }
 }
 
@@ -276,36 +276,36 @@ TEST_CASE("fixed knobs: the best tile that has them, and the count of what is le
   const std::vector<std::vector<std::pair<const char*, std::int64_t>>> fixes{
       {{"x", 64}}, {{"stages", 1}}, {{"x", 128}, {"overlap", 1}}, {{"x", 80}}, {{"warpgroups", 3}, {"order", 1}}};
   for (const auto& fix : fixes) {
-    Question question = c.question();
-    for (const auto& [knob, value] : fix) question.fixed.emplace_back(*c.mapping.find_knob(knob), value);
+    Setup setup = c.setup();
+    for (const auto& [knob, value] : fix) setup.fixed.emplace_back(*c.mapping.find_knob(knob), value);
     CAPTURE(fix.front().first);
     CAPTURE(fix.front().second);
-    check_twin(question, tables, periods);
+    check_twin(setup, tables, periods);
   }
 }
 
 TEST_CASE("a length answers as itself, whatever lengths the table met before") {
   Case c("attention_sm90", "h200-sxm", {{"h", 16}, {"q", 1500}, {"x", 1500}, {"d", 128}}, {Mask::Kind::causal, 0, 0});
   thin(c);
-  Question question = c.question();
+  Setup setup = c.setup();
   const auto ask = [&](const std::shared_ptr<Table>& table, std::int64_t length) {
     for (const char* axis : {"q", "x"})
-      question.problem.sizes[static_cast<std::size_t>(*c.streamed.diagram.find_axis(axis))] = Count(length);
-    return Scan(table, question).rank(5);
+      setup.problem.sizes[static_cast<std::size_t>(*c.streamed.diagram.find_axis(axis))] = Count(length);
+    return Scan(table, setup).rank(5);
   };
-  const auto met = std::make_shared<Table>(question);
+  const auto met = std::make_shared<Table>(setup);
   for (int turn = 0; turn < 2; ++turn) {
     for (std::int64_t length = 64; length < 6400; length += 576)
-      check_equal(ask(met, length), ask(std::make_shared<Table>(question), length));
+      check_equal(ask(met, length), ask(std::make_shared<Table>(setup), length));
   }
 }
 
 TEST_CASE("a wrong number in a table is caught by the twin") {
   Case c("attention_sm90", "h200-sxm", {{"h", 16}, {"q", 4096}, {"x", 4096}, {"d", 128}});
   thin(c);
-  const Question question = c.question();
-  const auto table = std::make_shared<Table>(question);
-  const Ranked best = Scan(table, question).rank(1).ranked.front();
+  const Setup setup = c.setup();
+  const auto table = std::make_shared<Table>(setup);
+  const Ranked best = Scan(table, setup).rank(1).ranked.front();
   std::size_t found = 0;
   for (TablePart* part : table->parts()) {
     for (TileRow& row : part->rows) {
@@ -317,14 +317,14 @@ TEST_CASE("a wrong number in a table is caught by the twin") {
     part->finish();
   }
   REQUIRE(found > 0);
-  CHECK(Scan(table, question).rank(1).ranked.front().tile != best.tile);
+  CHECK(Scan(table, setup).rank(1).ranked.front().tile != best.tile);
 }
 
 TEST_CASE("the plan's numbers depend on no knob outside what its rules say") {
   const Case c("attention_sm90", "h200-sxm", {{"b", 1}, {"h", 16}, {"q", 1024}, {"x", 1024}, {"d", 128}});
   const Rules rules(c.streamed, c.mapping, c.machine, c.problem);
   const Placer placer(c.streamed, c.mapping, c.machine, c.problem);
-  const Space space = space_of(c.question());
+  const Space space = space_of(c.setup());
   std::mt19937_64 random(3);
   const auto numbers = [](const Plan& p) {
     return std::vector<std::int64_t>{p.shared_total.value.get(), p.registers_per_thread.get(), p.registers_limit.get(),

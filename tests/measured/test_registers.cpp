@@ -44,11 +44,11 @@ Held hold(const std::string& kernel, double rightly = 0.8) {
   for (const Verdicts& verdicts : test::read_verdicts(verdicts_path(kernel))) {
     const std::unique_ptr<Measurable> m = measurable_of(verdicts.ask);
     test::for_each_ruled(*m, 32, [&](const RuledTile& one) {
-      const Verdict verdict = test::verdict_of(verdicts, *m->layout->mapping, one);
+      const Verdict verdict = test::verdict_of(verdicts, *m->setup->mapping, one);
       if (one.legal) ++sum.legal[verdict];
       if (!one.legal && verdicts.near_complete) ++sum.near[verdict];
       CHECK_MESSAGE((!one.legal || verdict != Verdict::spilled),
-                    kernel << " " << test::words_of(*m->layout->mapping, one.tile));
+                    kernel << " " << test::words_of(*m->setup->mapping, one.tile));
     });
   }
   const int near = sum.near[Verdict::kept] + sum.near[Verdict::spilled];
@@ -84,7 +84,7 @@ Raised raise(const std::string& kernel, Mask::Kind mask, int which) {
   ask.mask.kind = mask;
   if (mask == Mask::Kind::window) ask.mask = parse_window("512,0");
   const std::unique_ptr<Measurable> m = measurable_of(ask);
-  test::RegisterTableMaker maker(*m->layout->mapping, {});
+  test::RegisterTableMaker maker(*m->setup->mapping, {});
   Raised out;
   Tile tile;
   test::for_each_ruled(*m, 0, [&](const RuledTile& one) {
@@ -97,7 +97,7 @@ Raised raise(const std::string& kernel, Mask::Kind mask, int which) {
   });
   out.combinations = static_cast<std::size_t>(maker.raise());
   const std::string facts = "# compiler: C\n# date: D\n# revision: R\n# command: M\n";
-  out.after = RegisterTable(facts + maker.rows(), "table", m->layout->mapping->knobs).of(tile, mask);
+  out.after = RegisterTable(facts + maker.rows(), "table", m->setup->mapping->knobs).of(tile, mask);
   return out;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
-// These functions turn a request into an answer: select_answer ranks the tiles and evaluates the best one, query_answer
-// evaluates the tile that is asked about. A Session keeps what they return. Internal to apps/.
+// These functions turn a question into an answer: select_answer ranks the tiles and evaluates the best one,
+// query_answer evaluates the tile that is asked about. A Session keeps what they return. Internal to apps/.
 
-#include "apps/library/question/request.hpp"
+#include "apps/library/question/question.hpp"
 #include "napkin/answers.hpp"
 #include "napkin/need.hpp"
 #include "napkin/sensitivity.hpp"
@@ -10,10 +10,10 @@
 
 namespace napkin {
 
-[[nodiscard]] QueryAnswer query_answer(const Request& request);
-[[nodiscard]] SelectAnswer select_answer(Request request, int top);
-[[nodiscard]] SensitivityAnswer sensitivity_answer(const Request& request);
-[[nodiscard]] NeedAnswer need_answer(const Request& request, const NeedAsk& ask);
+[[nodiscard]] QueryAnswer query_answer(const Question& question);
+[[nodiscard]] SelectAnswer select_answer(Question question, int top);
+[[nodiscard]] SensitivityAnswer sensitivity_answer(const Question& question);
+[[nodiscard]] NeedAnswer need_answer(const Question& question, const NeedAsk& ask);
 
 class Session;
 struct Island;

@@ -52,22 +52,22 @@ Partition partition_of(const PlacedDiagram& placed) {
   return partition;
 }
 
-CheckAnswer check_of(const Request& request, const Layout& layout, const PlacedDiagram& placed) {
-  const Diagram& diagram = layout.streamed->diagram;
+CheckAnswer check_of(const Question& question, const Setup& setup, const PlacedDiagram& placed) {
+  const Diagram& diagram = setup.streamed->diagram;
   CheckLimits limits;
-  limits.progress = request.ask.progress;
-  const CheckResult result = check(*layout.streamed, layout.problem, partition_of(placed), limits, parts_of(placed));
+  limits.progress = question.ask.progress;
+  const CheckResult result = check(*setup.streamed, setup.problem, partition_of(placed), limits, parts_of(placed));
   CheckAnswer answer;
   for (std::size_t a = 0; a < diagram.axes.size(); ++a) {
     answer.shape.emplace_back(diagram.axes[a].name, result.problem.sizes[a].get());
     const std::string& name = diagram.axes[a].name;
-    const bool chunk = layout.streamed->stream == static_cast<AxisId>(a);
-    const bool grouped = layout.streamed->grouped(static_cast<AxisId>(a));
+    const bool chunk = setup.streamed->stream == static_cast<AxisId>(a);
+    const bool grouped = setup.streamed->grouped(static_cast<AxisId>(a));
     if (grouped) answer.tile.emplace_back(chunk ? name + ".part" : name, result.partition.group[a].get());
     if (chunk) answer.tile.emplace_back(name, result.partition.chunk.get());
   }
   answer.counted = counted(result.counts);
-  answer.predicted = predicted(*layout.streamed, result.problem, result.partition);
+  answer.predicted = predicted(*setup.streamed, result.problem, result.partition);
   answer.output_error = result.output_error;
   answer.equal = answer.counted == answer.predicted && result.outputs_agree;
   return answer;

@@ -17,7 +17,7 @@ std::vector<std::string> named(const Session& session, const Ask& ask, const std
 
 /// Returns the selection, or why this machine cannot have one; names and sizes that are wrong anywhere are still
 /// thrown.
-ComparedMachine compared(const Session& session, const Request& problem) {
+ComparedMachine compared(const Session& session, const Question& problem) {
   try {
     return {*session.select(problem.ask, 1), std::nullopt, ""};
   } catch (const Error& error) {
@@ -42,7 +42,7 @@ CompareAnswer Session::compare(const Ask& ask, const std::vector<std::string>& g
       Ask one = ask;
       one.gpu = gpu;
       one.dtype = dtype;
-      Request problem = state_->problem(one);
+      Question problem = state_->problem(one);
       std::optional<LawSetting> setting = law_setting(problem);
       bool any = false;
       for (const std::string& kernel : kernels.empty() ? std::vector{ask.kernel} : named(*this, one, kernels)) {

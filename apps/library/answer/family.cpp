@@ -29,7 +29,7 @@ struct Candidate {
 /// A size of the family: its question and the best answer there.
 struct Point {
   std::int64_t size = 0;
-  std::unique_ptr<Request> request;  // rankings and candidates point into it
+  std::unique_ptr<Question> question;  // rankings and candidates point into it
   std::unique_ptr<Ranking> ranking;
   std::optional<Candidate> best;
   double time = infinity;
@@ -37,12 +37,12 @@ struct Point {
 
 class Grid {
  public:
-  void add(std::int64_t size, Request request) {
-    Point point{size, std::make_unique<Request>(std::move(request)), nullptr, std::nullopt, infinity};
-    point.ranking = std::make_unique<Ranking>(select_kernel(*point.request, candidates_of_a_size));
+  void add(std::int64_t size, Question question) {
+    Point point{size, std::make_unique<Question>(std::move(question)), nullptr, std::nullopt, infinity};
+    point.ranking = std::make_unique<Ranking>(select_kernel(*point.question, candidates_of_a_size));
     const Ranking& ranking = *point.ranking;
     for (const Ranked& ranked : ranking.selection().ranked) {
-      Candidate one{ranking.layout().mapping->name, ranked.tile};
+      Candidate one{ranking.setup().mapping->name, ranked.tile};
       if (!point.best) point.best = one;
       if (std::find(candidates_.begin(), candidates_.end(), one) == candidates_.end())
         candidates_.push_back(std::move(one));
@@ -89,19 +89,19 @@ class Grid {
   }
 
  private:
-  [[nodiscard]] const Layout* layout_of(std::size_t i, const Candidate& candidate) const {
-    for (const Layout& layout : points_[i].request->layouts) {
-      if (layout.mapping->name == candidate.mapping) return &layout;
+  [[nodiscard]] const Setup* layout_of(std::size_t i, const Candidate& candidate) const {
+    for (const Setup& setup : points_[i].question->setups) {
+      if (setup.mapping->name == candidate.mapping) return &setup;
     }
     return nullptr;
   }
   [[nodiscard]] std::optional<PredictedAnswer> predicted(std::size_t i, const Candidate& candidate) {
-    const Layout* layout = layout_of(i, candidate);
-    if (layout == nullptr) return std::nullopt;
-    const Placement placement = place(placer_of(*layout), candidate.tile);
+    const Setup* setup = layout_of(i, candidate);
+    if (setup == nullptr) return std::nullopt;
+    const Placement placement = place(placer_of(*setup), candidate.tile);
     if (!placement.violations.empty()) return std::nullopt;
-    if (layout->ideal) return bound_of(placement.placed);
-    return answer_of(layout->workspace->predicted(placement.placed));
+    if (setup->ideal) return bound_of(placement.placed);
+    return answer_of(setup->workspace->predicted(placement.placed));
   }
   /// Returns seconds; infinite where the tile does not fit.
   [[nodiscard]] double time_of(std::size_t i, const Candidate& candidate) {
@@ -117,9 +117,9 @@ class Grid {
   }
   [[nodiscard]] bool is_of(const Candidate& candidate, const FamilyPick& pick) const {
     for (std::size_t i = 0; i < points_.size(); ++i) {
-      const Layout* layout = layout_of(i, candidate);
-      if (layout != nullptr && pick.kernel.value_or("ideal") == candidate.mapping)
-        return values_of(*layout->mapping, candidate.tile) == pick.tile;
+      const Setup* setup = layout_of(i, candidate);
+      if (setup != nullptr && pick.kernel.value_or("ideal") == candidate.mapping)
+        return values_of(*setup->mapping, candidate.tile) == pick.tile;
     }
     return false;
   }
@@ -128,14 +128,14 @@ class Grid {
     out.from = points_[first].size;
     out.to = points_[last].size;
     if (candidate == nullptr) return out;
-    const Layout* layout = nullptr;
+    const Setup* setup = nullptr;
     for (std::size_t i = first; i <= last; ++i) {
-      if (layout == nullptr) layout = layout_of(i, *candidate);
+      if (setup == nullptr) setup = layout_of(i, *candidate);
       out.loss = std::max(out.loss, loss(i, *candidate));
     }
-    out.found = !layout->ideal;
-    if (!layout->ideal) out.kernel = layout->mapping->name;
-    out.tile = values_of(*layout->mapping, candidate->tile);
+    out.found = !setup->ideal;
+    if (!setup->ideal) out.kernel = setup->mapping->name;
+    out.tile = values_of(*setup->mapping, candidate->tile);
     out.predicted_from = predicted(first, *candidate);
     out.predicted_to = predicted(last, *candidate);
     return out;
@@ -155,10 +155,10 @@ FamilyAnswer Session::select_family(const Ask& ask, const ShapeFamily& family) c
   const auto request_at = [&](const NamedSizes& shape) {
     asked.shape = shape;
     asked.bundled = ask.bundled;
-    Request request = this->request(asked);
-    if (asked.bundled || !keeps_to_bundled(request)) return request;
+    Question question = this->question(asked);
+    if (asked.bundled || !keeps_to_bundled(question)) return question;
     asked.bundled = true;
-    return this->request(asked);
+    return this->question(asked);
   };
   (void)request_at(family.at(family.range.to));
   (void)select(asked, 1);  // a size that cannot be is said before any work
@@ -168,9 +168,9 @@ FamilyAnswer Session::select_family(const Ask& ask, const ShapeFamily& family) c
   at_shape([&] {
     std::int64_t done = 0;
     for (const std::int64_t size : sizes) {
-      Request request = request_at(family.at(size));
-      if (size == family.range.from) answer.head = head_of(request, request.layouts.front(), nullptr);
-      grid.add(size, std::move(request));
+      Question question = request_at(family.at(size));
+      if (size == family.range.from) answer.head = head_of(question, question.setups.front(), nullptr);
+      grid.add(size, std::move(question));
       if (ask.progress) ask.progress(++done, answer.points);
     }
     answer.picks = grid.picks(tolerance);

@@ -235,10 +235,10 @@ IslandQuestion island_question(const Session& session, const Ask& ask) {
   one.gpu = out.island.gpu;
   one.split.clear();
   one.check = false;
-  const Request request = session.request(one);  // every mistake that one GPU would refuse
-  out.ask.bundled = ask.bundled || keeps_to_bundled(request);
-  out.machine = request.machine;
-  out.problem = request.problem;
+  const Question question = session.question(one);  // every mistake that one GPU would refuse
+  out.ask.bundled = ask.bundled || keeps_to_bundled(question);
+  out.machine = question.machine;
+  out.problem = question.problem;
   out.problem.sizes = resolve_sizes(diagram, ask.shape, "--shape");
   out.shape = sizes_by_name(diagram, out.problem.sizes);
   if (text.order) {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "apps/library/question/request.hpp"
+#include "apps/library/question/question.hpp"
 #include "model/island/schedule.hpp"
 #include "napkin/napkin.hpp"
 

@@ -11,16 +11,16 @@
 namespace napkin {
 namespace {
 
-KernelAnswer answer_of(const Layout& layout) {
-  const Ranking ranking(layout);
+KernelAnswer answer_of(const Setup& setup) {
+  const Ranking ranking(setup);
   KernelAnswer answer;
-  answer.kernel = layout.mapping->name;
-  answer.bundled = layout.bundled();
+  answer.kernel = setup.mapping->name;
+  answer.bundled = setup.bundled();
   if (ranking.empty()) {
     answer.why = ranking.nothing_fits();
     return answer;
   }
-  answer.tile = values_of(*layout.mapping, ranking.best().tile);
+  answer.tile = values_of(*setup.mapping, ranking.best().tile);
   answer.predicted = napkin::answer_of(ranking.best().prediction);
   answer.by_graph = ranking.best().prediction.iteration.has_value();
   return answer;
@@ -29,10 +29,10 @@ KernelAnswer answer_of(const Layout& layout) {
 }  // namespace
 
 std::vector<KernelAnswer> Session::kernels(const Ask& ask) const {
-  Request request = state_->kernels(ask);
-  std::vector<KernelAnswer> answers(request.layouts.size());
+  Question question = state_->kernels(ask);
+  std::vector<KernelAnswer> answers(question.setups.size());
   at_shape([&] {
-    const auto rank = [&](std::size_t i) { answers[i] = answer_of(request.layouts[i]); };
+    const auto rank = [&](std::size_t i) { answers[i] = answer_of(question.setups[i]); };
     on_all_cores(answers.size(), rank, 1);
   });
   std::stable_sort(answers.begin(), answers.end(), [](const KernelAnswer& a, const KernelAnswer& b) {

@@ -13,13 +13,13 @@ namespace {
 constexpr std::size_t most_values = 24;  // of a knob in one landscape: a page shows no more
 constexpr std::size_t most_cells = 250;  // of all beyond the first: each cell ranks some thousands of tiles
 
-/// The knobs of one layout with the user's --tile set aside.
+/// The knobs of one setup with the user's --tile set aside.
 class Tiles {
  public:
-  Tiles(const Layout& layout, const Tile& chosen) : layout_(layout), chosen_(chosen) { layout_.fixed.clear(); }
+  Tiles(const Setup& setup, const Tile& chosen) : setup_(setup), chosen_(chosen) { setup_.fixed.clear(); }
 
-  [[nodiscard]] const Knob& knob(std::size_t k) const { return layout_.mapping->knobs[k]; }
-  [[nodiscard]] std::size_t knobs() const { return layout_.mapping->knobs.size(); }
+  [[nodiscard]] const Knob& knob(std::size_t k) const { return setup_.mapping->knobs[k]; }
+  [[nodiscard]] std::size_t knobs() const { return setup_.mapping->knobs.size(); }
   [[nodiscard]] std::int64_t chosen(std::size_t k) const { return chosen_.values[k]; }
 
   /// Returns values to show, by size (words by preference), the chosen one among them.
@@ -37,9 +37,9 @@ class Tiles {
   }
 
   [[nodiscard]] LandscapeCell best(const std::vector<std::pair<std::size_t, std::int64_t>>& fixed) const {
-    Layout layout = layout_;
-    for (const auto& [k, value] : fixed) layout.fixed.emplace_back(static_cast<KnobId>(k), value);
-    const Ranking ranking(layout);
+    Setup setup = setup_;
+    for (const auto& [k, value] : fixed) setup.fixed.emplace_back(static_cast<KnobId>(k), value);
+    const Ranking ranking(setup);
     LandscapeCell cell;
     cell.chosen = std::all_of(fixed.begin(), fixed.end(), [&](const auto& f) { return chosen(f.first) == f.second; });
     if (ranking.empty()) {
@@ -47,12 +47,12 @@ class Tiles {
       return cell;
     }
     cell.time = ranking.best().prediction.time.value;
-    cell.tile = values_of(*layout.mapping, ranking.best().tile);
+    cell.tile = values_of(*setup.mapping, ranking.best().tile);
     return cell;
   }
 
  private:
-  Layout layout_;
+  Setup setup_;
   const Tile& chosen_;
 };
 
@@ -106,10 +106,10 @@ LandscapeAnswer landscape_of(const Tiles& tiles, std::size_t a, std::size_t b) {
 
 }  // namespace
 
-std::vector<LandscapeAnswer> landscapes_of(const Layout& layout, const Tile& chosen, std::size_t most) {
+std::vector<LandscapeAnswer> landscapes_of(const Setup& setup, const Tile& chosen, std::size_t most) {
   std::vector<LandscapeAnswer> out;
-  if (layout.ideal) return out;
-  const Tiles tiles(layout, chosen);
+  if (setup.ideal) return out;
+  const Tiles tiles(setup, chosen);
   const std::vector<std::size_t> order = by_effect(tiles);
   std::size_t cells = 0;
   for (std::size_t later = 1; later < order.size(); ++later) {

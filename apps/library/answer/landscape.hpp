@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/library/question/request.hpp"
+#include "apps/library/question/question.hpp"
 #include "model/mapping/tile.hpp"
 #include "napkin/answers.hpp"
 
@@ -35,6 +35,6 @@ struct LandscapeAnswer {
 
 /// Returns tables of times for the pairs of knobs that change the time most, `most` pairs at most. Pairs with more
 /// cells than can be ranked in half a second are left out. `chosen` is marked; it need not be legal.
-[[nodiscard]] std::vector<LandscapeAnswer> landscapes_of(const Layout& layout, const Tile& chosen, std::size_t most);
+[[nodiscard]] std::vector<LandscapeAnswer> landscapes_of(const Setup& setup, const Tile& chosen, std::size_t most);
 
 }  // namespace napkin

@@ -12,16 +12,16 @@ constexpr const char* depth_at_memory = "b at this M";
 
 /// Returns seconds of the contractions, two operations a multiply-add, at the tensor units' peak.
 double computing(const LawSetting& setting) {
-  const Machine& machine = *setting.request.machine;
-  const TensorInstruction* instruction = machine.tensor_for(setting.request.problem.dtype);
+  const Machine& machine = *setting.question.machine;
+  const TensorInstruction* instruction = machine.tensor_for(setting.question.problem.dtype);
   if (instruction == nullptr) return 0;
   double operations = 0;
-  for (const Operation& op : setting.request.diagram->operations) {
+  for (const Operation& op : setting.question.diagram->operations) {
     if (op.kind != OpKind::contract) continue;
     double products = static_cast<double>(op.inputs.size());  // n factors: n - 1 multiplications and an addition
-    for (const AxisId axis : setting.request.diagram->arrays[static_cast<std::size_t>(op.outputs.front())].axes)
-      products *= real(setting.request.problem.sizes[static_cast<std::size_t>(axis)]);
-    for (const AxisId axis : op.own) products *= real(setting.request.problem.sizes[static_cast<std::size_t>(axis)]);
+    for (const AxisId axis : setting.question.diagram->arrays[static_cast<std::size_t>(op.outputs.front())].axes)
+      products *= real(setting.question.problem.sizes[static_cast<std::size_t>(axis)]);
+    for (const AxisId axis : op.own) products *= real(setting.question.problem.sizes[static_cast<std::size_t>(axis)]);
     operations += products;
   }
   const double peak = peak_flops(machine, *instruction, setting.clock);
@@ -59,8 +59,8 @@ std::vector<Count> cluster_sizes(const Machine& machine) {
 
 void add_crossings(const LawSetting& setting, Laws& laws) {
   const TransferLaw law = optimum_law(setting.program);
-  for (const Count size : cluster_sizes(*setting.request.machine)) {
-    const auto levels = memory_levels_of(*setting.request.machine, setting.clock, 1, size);
+  for (const Count size : cluster_sizes(*setting.question.machine)) {
+    const auto levels = memory_levels_of(*setting.question.machine, setting.clock, 1, size);
     const MultiLevelCost cost = multilevel_cost(law, levels);
     for (std::size_t i = 0; i < levels.size(); ++i) {
       if (levels[i].kind != LevelKind::cross_transfer) continue;
@@ -76,14 +76,14 @@ std::vector<std::pair<double, bool>> stated_rates(const LawSetting& setting, con
   if (pipe.aggregate.datasheet) rates.emplace_back(pipe.aggregate.datasheet->value, false);
   if (pipe.aggregate.measured) rates.emplace_back(pipe.aggregate.measured->value, true);
   if (pipe.per_node_clock.known()) {
-    rates.emplace_back(bytes_per_second(*setting.request.machine, pipe, setting.clock),
+    rates.emplace_back(bytes_per_second(*setting.question.machine, pipe, setting.clock),
                        pipe.per_node_clock.measured.has_value());
   }
   return rates;
 }
 
 std::vector<ClusterLaw> cluster_laws(const LawSetting& setting) {
-  const Machine& machine = *setting.request.machine;
+  const Machine& machine = *setting.question.machine;
   const auto options = cluster_options(machine, setting.clock, 1);
   std::vector<ClusterLaw> laws;
   for (LevelId id = 1; id <= machine.compute && !options.empty(); ++id) {
@@ -111,23 +111,23 @@ double memory_below(const std::vector<LevelLaw>& levels, const std::string& name
 
 /// Gives the least bandwidths, worked out for two algorithms. (model/README.md, "Bandwidth minima")
 std::vector<MinimaLaw> minima_laws(const LawSetting& setting, const std::vector<LevelLaw>& levels) {
-  const Machine& machine = *setting.request.machine;
-  const std::string& algorithm = setting.request.diagram->name;
+  const Machine& machine = *setting.question.machine;
+  const std::string& algorithm = setting.question.diagram->name;
   std::vector<MinimaLaw> laws;
   if (algorithm != "matmul" && algorithm != "attention") return laws;
   for (LevelId level = 1; level <= machine.compute; ++level) {
     if (machine.levels[static_cast<std::size_t>(level)].kind == LevelKind::cross_transfer) continue;
     MinimaLaw law{machine.levels[static_cast<std::size_t>(level)].name, {}};
     try {
-      const Rates rates = rates_of(machine, level, setting.request.problem.dtype, setting.clock);
+      const Rates rates = rates_of(machine, level, setting.question.problem.dtype, setting.clock);
       if (algorithm == "matmul") {
-        const double a_value = bytes_per_value(setting.request.problem.dtype);
+        const double a_value = bytes_per_value(setting.question.problem.dtype);
         const double memory = memory_below(levels, law.level, setting.memory());
         const MatmulMinima minima = matmul_minima(rates, memory / a_value);
         law.least = {{f32_accumulators, least_accumulator_bytes(minima, 4)}, {"b", minima.depth}};
         if (std::isfinite(minima.depth_at_memory)) law.least.emplace_back(depth_at_memory, minima.depth_at_memory);
       } else {
-        const auto d = setting.request.problem.sizes[static_cast<std::size_t>(setting.request.diagram->axis("d"))];
+        const auto d = setting.question.problem.sizes[static_cast<std::size_t>(setting.question.diagram->axis("d"))];
         const AttentionMinima minima = attention_minima(rates, static_cast<double>(d));
         law.least = {{"g_q", minima.rows}, {"x", minima.keys}};
       }
@@ -152,10 +152,10 @@ std::optional<CachingLaw> caching_law(const LawSetting& setting) {
 
 }  // namespace
 
-std::optional<LawSetting> law_setting(const Request& request) {
-  if (!request.ask.lengths.empty()) return std::nullopt;  // the laws are of one length
+std::optional<LawSetting> law_setting(const Question& question) {
+  if (!question.ask.lengths.empty()) return std::nullopt;  // the laws are of one length
   try {
-    return LawSetting(request);
+    return LawSetting(question);
   } catch (const Error&) {  // the selection has succeeded: only a bandwidth or memory is missing
     return std::nullopt;
   }
@@ -167,16 +167,16 @@ Laws laws_of(const LawSetting& setting) {
   add_crossings(setting, laws);
   laws.clusters = cluster_laws(setting);
   laws.minima = minima_laws(setting, laws.levels);
-  if (setting.request.diagram->name == "matmul") laws.caching = caching_law(setting);
+  if (setting.question.diagram->name == "matmul") laws.caching = caching_law(setting);
   return laws;
 }
 
 QuantisationAnswer quantisation_of(const LawSetting& first, const LawSetting& other) {
   const auto cost = [](const LawSetting& one) { return multilevel_cost(optimum_law(one.program), one.levels).sum; };
-  const DType from = first.request.problem.dtype, to = other.request.problem.dtype;
+  const DType from = first.question.problem.dtype, to = other.question.problem.dtype;
   const Quantisation law =
       quantisation(first.terms, effective_levels(first.levels), bytes_per_value(from), bytes_per_value(to));
-  return {first.request.machine->name, std::string(name_of(from)), std::string(name_of(to)), cost(first) / cost(other),
+  return {first.question.machine->name, std::string(name_of(from)), std::string(name_of(to)), cost(first) / cost(other),
           law.terms};
 }
 

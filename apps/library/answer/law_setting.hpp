@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "apps/library/question/request.hpp"
+#include "apps/library/question/question.hpp"
 #include "apps/library/rank/evaluate.hpp"
 #include "model/fusion/derive.hpp"
 #include "napkin/compare.hpp"
@@ -17,27 +17,27 @@ namespace napkin {
 /// The inputs of the laws of an algorithm on a machine in one type, in bytes and seconds a byte. Arrays with a type of
 /// their own count in it.
 struct LawSetting {
-  Request request;
+  Question question;
   Streamed streamed;
   Hertz clock;
   GeometricProgram program;
   std::vector<MemoryLevel> levels;
   std::vector<PowerTerm> terms;  ///< terms of the closed form at the memory of a compute node
 
-  explicit LawSetting(Request of)
-      : request(std::move(of)),
-        streamed(derive(*request.diagram)),
-        clock(clock_of(*request.machine)),
-        program(program_of(streamed, request.problem, value_bytes(*request.diagram, request.problem.dtype),
+  explicit LawSetting(Question of)
+      : question(std::move(of)),
+        streamed(derive(*question.diagram)),
+        clock(clock_of(*question.machine)),
+        program(program_of(streamed, question.problem, value_bytes(*question.diagram, question.problem.dtype),
                            Border::left_out)),
-        levels(memory_levels_of(*request.machine, clock, 1)),
+        levels(memory_levels_of(*question.machine, clock, 1)),
         terms(closed_form(program, memory()).terms) {}
 
   [[nodiscard]] double memory() const { return levels.back().memory; }
 };
 
 /// Collects the laws' inputs; nothing for packed sequences, and if the profile lacks a bandwidth or a memory.
-[[nodiscard]] std::optional<LawSetting> law_setting(const Request& request);
+[[nodiscard]] std::optional<LawSetting> law_setting(const Question& question);
 
 [[nodiscard]] Laws laws_of(const LawSetting& setting);
 

@@ -107,30 +107,29 @@ Goal goal_of(const NeedAsk& ask) {
 /// Today's fastest kernel, timed on other machines. Keeps the tiles that were fastest on one of them.
 class Kernel {
  public:
-  Kernel(const Layout& layout, const Goal& goal) : layout_(layout), goal_(goal) {}
+  Kernel(const Setup& setup, const Goal& goal) : setup_(setup), goal_(goal) {}
 
   /// Returns the fastest of the tiles known so far; nothing where none is legal there.
   [[nodiscard]] std::optional<Prediction> on(const Machine& machine) {
     std::optional<Prediction> best;
     if (!can_run(machine)) return best;
-    const Layout other = with(machine);
+    const Setup other = with(machine);
     const Placer placer = placer_of(other);
     for (const Tile& tile : tiles_) {
       const Placement placement = place(placer, tile);
-      if (!layout_.ideal && !placement.violations.empty()) continue;
-      const auto one = layout_.ideal ? least_time(placement.placed)
-                                     : std::optional(predict(placement.placed, {.periods = &periods_}));
+      if (!setup_.ideal && !placement.violations.empty()) continue;
+      const auto one = setup_.ideal ? least_time(placement.placed)
+                                    : std::optional(predict(placement.placed, {.periods = &periods_}));
       if (one && (!best || one->time < best->time)) best = *one;
     }
     return best;
   }
   /// Adds the tiles, out of all, that rank first on that machine.
   void choose_on(const Machine& machine, int top = 1) {
-    if (layout_.ideal) return;
-    const Layout other = with(machine);
-    const Question question = other.question();
+    if (setup_.ideal) return;
+    const Setup other = with(machine);
     Tables tables;
-    Selection selection = Selector(question, tables).rank(top);
+    Selection selection = Selector(other, tables).rank(top);
     for (Ranked& one : selection.ranked) add(std::move(one.tile));
   }
   void add(Tile tile) {
@@ -140,10 +139,10 @@ class Kernel {
   [[nodiscard]] const Goal& goal() const { return goal_; }
 
  private:
-  [[nodiscard]] Layout with(const Machine& machine) const {
-    return layout_.on(std::make_shared<const Machine>(machine));
+  [[nodiscard]] Setup with(const Machine& machine) const {
+    return on_machine(setup_, std::make_shared<const Machine>(machine));
   }
-  const Layout& layout_;
+  const Setup& setup_;
   const Goal& goal_;
   std::vector<Tile> tiles_;
   Periods periods_;
@@ -312,8 +311,8 @@ const Varied& number_of(const std::vector<Varied>& all, const std::string& name,
 }
 
 /// Tabulates the need for half to twice the second number, in steps of the root of two.
-NeedLine line_of(const Layout& layout, const Goal& goal, const NeedAsk& ask, const std::vector<Tile>& tiles) {
-  const Machine& machine = *layout.machine;
+NeedLine line_of(const Setup& setup, const Goal& goal, const NeedAsk& ask, const std::vector<Tile>& tiles) {
+  const Machine& machine = *setup.machine;
   const auto all = varied_numbers(machine);
   const Varied &name = number_of(all, ask.line->first, machine), &along = number_of(all, ask.line->second, machine);
   if (name.name == along.name) throw Error("--line", "names " + name.name + " twice", "two numbers");
@@ -324,7 +323,7 @@ NeedLine line_of(const Layout& layout, const Goal& goal, const NeedAsk& ask, con
         const double factor = std::pow(2.0, (static_cast<double>(i) - 2) / 2);
         const Machine other = scaled(machine, along, factor);
         const auto numbers = numbers_of(other);
-        Kernel kernel(layout, goal);
+        Kernel kernel(setup, goal);
         for (const Tile& tile : tiles) kernel.add(tile);
         kernel.choose_on(other);
         NeedLine::Point& point = out.points[i];
@@ -345,10 +344,10 @@ void sort_rows(std::vector<NeedRow>& rows) {
   std::stable_sort(rows.begin(), rows.end(), [&](const NeedRow& a, const NeedRow& b) { return change(a) < change(b); });
 }
 
-std::vector<Tile> todays_tiles(const Layout& layout, const Tile& first) {
+std::vector<Tile> todays_tiles(const Setup& setup, const Tile& first) {
   std::vector<Tile> out{first};
-  if (layout.ideal) return out;
-  Ranking ranking(layout);
+  if (setup.ideal) return out;
+  Ranking ranking(setup);
   ranking.rank(first_tiles);
   for (const Ranked& one : ranking.selection().ranked) out.push_back(one.tile);
   return out;
@@ -356,23 +355,23 @@ std::vector<Tile> todays_tiles(const Layout& layout, const Tile& first) {
 
 }  // namespace
 
-NeedAnswer need_answer(const Request& request, const NeedAsk& ask) {
+NeedAnswer need_answer(const Question& question, const NeedAsk& ask) {
   return at_shape([&] {
     const Goal goal = goal_of(ask);
-    const SelectedTile selected = select_tile(request);
-    const Layout& layout = *selected.layout;
-    if (!selected.fits && !layout.ideal) throw Error("--gpu", "no tile of " + layout.mapping->name + " fits there", "");
-    const std::vector<Varied> numbers = chosen_numbers(*request.machine, ask);
-    const std::vector<Tile> tiles = todays_tiles(layout, selected.tile);
-    Kernel today(layout, goal);
+    const SelectedTile selected = select_tile(question);
+    const Setup& setup = *selected.setup;
+    if (!selected.fits && !setup.ideal) throw Error("--gpu", "no tile of " + setup.mapping->name + " fits there", "");
+    const std::vector<Varied> numbers = chosen_numbers(*question.machine, ask);
+    const std::vector<Tile> tiles = todays_tiles(setup, selected.tile);
+    Kernel today(setup, goal);
     for (const Tile& tile : tiles) today.add(tile);
-    const auto prediction = today.on(*request.machine);
+    const auto prediction = today.on(*question.machine);
     if (!prediction)
-      throw Error("--gpu", request.machine->name + " lacks the rates of what it computes", "another profile");
+      throw Error("--gpu", question.machine->name + " lacks the rates of what it computes", "another profile");
     if (goal.name == "joules" && !prediction->power)
-      throw Error("--joules", request.machine->name + " has no energies", "--time or --tflops");
+      throw Error("--joules", question.machine->name + " has no energies", "--time or --tflops");
     NeedAnswer out;
-    out.head = head_of(request, layout, &selected.tile);
+    out.head = head_of(question, setup, &selected.tile);
     out.predicted = answer_of(*prediction);
     out.goal = goal.name;
     out.target = goal.target;
@@ -382,16 +381,16 @@ NeedAnswer need_answer(const Request& request, const NeedAsk& ask) {
     on_all_cores(
         numbers.size(),
         [&](std::size_t i) {
-          Kernel kernel(layout, goal);
+          Kernel kernel(setup, goal);
           for (const Tile& tile : tiles) kernel.add(tile);
-          rows[i] = Along(kernel, *request.machine, numbers[i]).row();
+          rows[i] = Along(kernel, *question.machine, numbers[i]).row();
         },
         1);
     for (auto& row : rows) {
       if (row) out.rows.push_back(*std::move(row));
     }
     sort_rows(out.rows);
-    if (ask.line) out.line = line_of(layout, goal, ask, tiles);
+    if (ask.line) out.line = line_of(setup, goal, ask, tiles);
     return out;
   });
 }

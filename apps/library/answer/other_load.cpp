@@ -11,7 +11,7 @@ std::optional<LoadAnswer> Session::other_load(const Ask& ask, const Head& head) 
   other.check = other.compile = false;
   other.progress = nullptr;
   other.conditions.load = {};
-  if (!request(other).machine->power.burst) return std::nullopt;
+  if (!question(other).machine->power.burst) return std::nullopt;
   if (ask.conditions.load.kind == CardLoad::Kind::sustained) other.conditions.load.kind = CardLoad::Kind::burst;
   if (other.kernel.empty()) other.kernel = *head.kernel;
   other.tile.clear();

@@ -20,17 +20,17 @@ KnobId parts_knob(const Mapping& mapping) {
 
 }  // namespace
 
-std::optional<OwnPartsAnswer> own_parts_of(const Layout& layout, const PlacedDiagram& placed) {
+std::optional<OwnPartsAnswer> own_parts_of(const Setup& setup, const PlacedDiagram& placed) {
   if (placed.own_parts == Count(0)) return std::nullopt;
-  const KnobId knob = parts_knob(*layout.mapping);
-  const KeptPlacer placer = kept_placer_of(layout);
-  const auto time_of = [&](const PlacedDiagram& tile) { return layout.workspace->predicted(tile).time; };
+  const KnobId knob = parts_knob(*setup.mapping);
+  const KeptPlacer placer = kept_placer_of(setup);
+  const auto time_of = [&](const PlacedDiagram& tile) { return setup.workspace->predicted(tile).time; };
   const double own = time_of(placed).value;
-  OwnPartsAnswer out{layout.mapping->knobs[static_cast<std::size_t>(knob)].name, placed.own_parts.get(),
+  OwnPartsAnswer out{setup.mapping->knobs[static_cast<std::size_t>(knob)].name, placed.own_parts.get(),
                      placed.own_parts.get(), own, 0};
   std::vector<Count> tried{placed.blocks};  // numbers that cut the same whole chunks are one launch
   Tile tile = placed.tile;
-  for (const std::int64_t parts : layout.mapping->knobs[static_cast<std::size_t>(knob)].domain) {
+  for (const std::int64_t parts : setup.mapping->knobs[static_cast<std::size_t>(knob)].domain) {
     if (parts == 0) continue;
     tile.values[static_cast<std::size_t>(knob)] = parts;
     const PlacedDiagram other = placer->place(tile);

@@ -3,13 +3,13 @@
 
 #include <optional>
 
-#include "apps/library/question/request.hpp"
+#include "apps/library/question/question.hpp"
 #include "model/mapping/placed.hpp"
 #include "napkin/answers.hpp"
 
 namespace napkin {
 
 /// Returns the kernel's own choice for a placed tile; nothing if a knob of the tile says how many parts there are.
-[[nodiscard]] std::optional<OwnPartsAnswer> own_parts_of(const Layout& layout, const PlacedDiagram& placed);
+[[nodiscard]] std::optional<OwnPartsAnswer> own_parts_of(const Setup& setup, const PlacedDiagram& placed);
 
 }  // namespace napkin

@@ -17,14 +17,14 @@ namespace napkin {
 namespace {
 
 /// Judges a tile on the abstract machine, whose only limit is the memory that the paper's rule counts.
-void judge_abstract(const Request& request, const Layout& layout, QueryAnswer& answer) {
+void judge_abstract(const Question& question, const Setup& setup, QueryAnswer& answer) {
   answer.violations.clear();
   for (const LevelAnswer& level : answer.levels) {
     if (!level.memory_limit || level.memory_lower_bound <= *level.memory_limit) continue;
     const Violation broken{"memory", static_cast<double>(level.memory_lower_bound),
                            static_cast<double>(*level.memory_limit)};
     answer.violations.push_back(
-        {broken.constraint, broken.needed, broken.available, words_of(broken, request, *layout.mapping)});
+        {broken.constraint, broken.needed, broken.available, words_of(broken, question, *setup.mapping)});
   }
   answer.legal = answer.violations.empty();
 }
@@ -42,48 +42,48 @@ void explain_levels(QueryAnswer& answer) {
   }
 }
 
-QueryAnswer answer_of(const Request& request, const Layout& layout, const Tile& tile) {
-  const KeptPlacer placer = kept_placer_of(layout);
+QueryAnswer answer_of(const Question& question, const Setup& setup, const Tile& tile) {
+  const KeptPlacer placer = kept_placer_of(setup);
   const Placement placement = place(placer, tile);
   QueryAnswer answer;
-  answer.head = head_of(request, layout, &tile);
+  answer.head = head_of(question, setup, &tile);
   answer.legal = placement.violations.empty();
-  answer.violations = answer_of(placement.violations, request, *layout.mapping);
+  answer.violations = answer_of(placement.violations, question, *setup.mapping);
   answer.work = work_answer(placement.placed);
-  Hertz clock = clock_of(*request.machine);
-  if (!request.abstract()) {
-    answer.predicted = layout.ideal ? bound_of(placement.placed)
-                                    : std::optional(answer_of(layout.workspace->predicted(placement.placed)));
+  Hertz clock = clock_of(*question.machine);
+  if (!question.abstract()) {
+    answer.predicted = setup.ideal ? bound_of(placement.placed)
+                                   : std::optional(answer_of(setup.workspace->predicted(placement.placed)));
     if (answer.predicted) {
       clock = Hertz(answer.predicted->clock);
-      answer.predicted->standing = standing_of(request, layout, tile);
+      answer.predicted->standing = standing_of(question, setup, tile);
     }
-    answer.notes = notes_of(layout);
+    answer.notes = notes_of(setup);
     for (std::string& note : launch_notes(placement.placed)) answer.notes.push_back(std::move(note));
   }
-  answer.levels = levels_of(layout, placement.placed, clock, Rereads::spread);
+  answer.levels = levels_of(setup, placement.placed, clock, Rereads::spread);
   explain_levels(answer);
-  if (!request.abstract()) answer.occupancy = answer_of(placement.plan);
-  answer.combine = combine_of(placement.placed, request.abstract() ? Hertz(0) : clock);
-  if (!request.abstract()) answer.own_parts = own_parts_of(layout, placement.placed);
+  if (!question.abstract()) answer.occupancy = answer_of(placement.plan);
+  answer.combine = combine_of(placement.placed, question.abstract() ? Hertz(0) : clock);
+  if (!question.abstract()) answer.own_parts = own_parts_of(setup, placement.placed);
   if (answer.own_parts) answer.notes.push_back(answer.own_parts->text());
-  if (request.abstract()) judge_abstract(request, layout, answer);
-  add_optimum(request, layout, placement.placed, answer);
-  if (!request.abstract()) {
-    answer.laws = Later<std::optional<Laws>>([request]() -> std::optional<Laws> {
-      const std::optional<LawSetting> setting = law_setting(request);
+  if (question.abstract()) judge_abstract(question, setup, answer);
+  add_optimum(question, setup, placement.placed, answer);
+  if (!question.abstract()) {
+    answer.laws = Later<std::optional<Laws>>([question]() -> std::optional<Laws> {
+      const std::optional<LawSetting> setting = law_setting(question);
       return setting ? std::optional(laws_of(*setting)) : std::nullopt;
     });
   }
-  answer.unfused = Later<std::optional<UnfusedAnswer>>([request] { return unfused_of(request); });
-  if (request.ask.check) answer.check = check_of(request, layout, placement.placed);
-  if (request.ask.compile) answer.compiled = compiled_of(placement);
+  answer.unfused = Later<std::optional<UnfusedAnswer>>([question] { return unfused_of(question); });
+  if (question.ask.check) answer.check = check_of(question, setup, placement.placed);
+  if (question.ask.compile) answer.compiled = compiled_of(placement);
   return answer;
 }
 
 /// Fills `answer`, whose tile is not legal, with the launches that the algorithm is cut into.
-void make_cut(const Request& request, QueryAnswer& answer) {
-  answer.launches = cut_of(request);
+void make_cut(const Question& question, QueryAnswer& answer) {
+  answer.launches = cut_of(question);
   if (answer.launches.empty()) return;
   answer.legal = true;
   answer.violations.clear();
@@ -97,27 +97,27 @@ void make_cut(const Request& request, QueryAnswer& answer) {
 
 /// Adds notes on values that the unnamed knobs cannot take: "with q_in=shared: needs 131,072 B of shared memory a
 /// block, there are 101,376".
-void add_other_settings(const Request& request, const SelectedTile& selected, QueryAnswer& answer) {
-  const Mapping& mapping = *selected.layout->mapping;
-  for (const OtherSetting& other : other_settings(*selected.layout, selected.tile)) {
+void add_other_settings(const Question& question, const SelectedTile& selected, QueryAnswer& answer) {
+  const Mapping& mapping = *selected.setup->mapping;
+  for (const OtherSetting& other : other_settings(*selected.setup, selected.tile)) {
     const Knob& knob = mapping.knobs[static_cast<std::size_t>(other.knob)];
     const std::string value =
         knob.words.empty() ? std::to_string(other.value) : knob.words[static_cast<std::size_t>(other.value)];
     std::vector<std::string> words;
-    for (const Violation& one : other.violations) words.push_back(words_of(one, request, mapping));
+    for (const Violation& one : other.violations) words.push_back(words_of(one, question, mapping));
     answer.notes.push_back("with " + knob.name + "=" + value + ": " + joined(words, "; "));
   }
 }
 
 }  // namespace
 
-QueryAnswer query_answer(const Request& request) {
+QueryAnswer query_answer(const Question& question) {
   return at_shape([&] {
-    const SelectedTile selected = select_tile(request);
-    QueryAnswer answer = answer_of(request, *selected.layout, selected.tile);
+    const SelectedTile selected = select_tile(question);
+    QueryAnswer answer = answer_of(question, *selected.setup, selected.tile);
     answer.notes.insert(answer.notes.end(), selected.left_out.begin(), selected.left_out.end());
-    if (!selected.fits && !request.ask.tile.empty() && !answer.legal) add_other_settings(request, selected, answer);
-    if (!selected.fits && may_be_cut(request)) make_cut(request, answer);
+    if (!selected.fits && !question.ask.tile.empty() && !answer.legal) add_other_settings(question, selected, answer);
+    if (!selected.fits && may_be_cut(question)) make_cut(question, answer);
     return answer;
   });
 }

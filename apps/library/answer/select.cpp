@@ -16,39 +16,39 @@ namespace napkin {
 namespace {
 
 /// Adds the bytes that the best tile moves and holds.
-void add_best(const Request& request, const Ranking& ranking, SelectAnswer& answer) {
-  const KeptPlacer placer = kept_placer_of(ranking.layout());
+void add_best(const Question& question, const Ranking& ranking, SelectAnswer& answer) {
+  const KeptPlacer placer = kept_placer_of(ranking.setup());
   const PlacedDiagram placed = placer->place(ranking.best().tile);
-  answer.predicted = ranking.layout().ideal ? bound_of(placed) : std::optional(answer_of(ranking.best().prediction));
-  if (answer.predicted) answer.predicted->standing = standing_of(request, ranking.layout(), ranking.best().tile);
-  const Hertz clock = answer.predicted ? Hertz(answer.predicted->clock) : clock_of(*request.machine);
+  answer.predicted = ranking.setup().ideal ? bound_of(placed) : std::optional(answer_of(ranking.best().prediction));
+  if (answer.predicted) answer.predicted->standing = standing_of(question, ranking.setup(), ranking.best().tile);
+  const Hertz clock = answer.predicted ? Hertz(answer.predicted->clock) : clock_of(*question.machine);
   answer.work = work_answer(placed);
-  answer.levels = levels_of(ranking.layout(), placed, clock, Rereads::counted);
+  answer.levels = levels_of(ranking.setup(), placed, clock, Rereads::counted);
   answer.combine = combine_of(placed, clock);
-  answer.own_parts = own_parts_of(ranking.layout(), placed);
+  answer.own_parts = own_parts_of(ranking.setup(), placed);
   if (answer.own_parts) answer.notes.push_back(answer.own_parts->text());
   for (std::string& note : launch_notes(placed)) answer.notes.push_back(std::move(note));
   answer.occupancy = answer_of(plan(placed));
 }
 
 /// Words the answer for the ideal mapping, whose tiles share a single bound.
-std::string about_bound(const Request& request, const SelectAnswer& answer) {
-  const bool asked_for = !request.ask.kernel.empty();  // the ideal mapping by its name, not for want of a kernel
-  const std::string what =
-      asked_for ? "the ideal mapping is no kernel" : "no kernel is known that runs " + request.diagram->name + " there";
+std::string about_bound(const Question& question, const SelectAnswer& answer) {
+  const bool asked_for = !question.ask.kernel.empty();  // the ideal mapping by its name, not for want of a kernel
+  const std::string what = asked_for ? "the ideal mapping is no kernel"
+                                     : "no kernel is known that runs " + question.diagram->name + " there";
   if (!answer.predicted) return what + ", and the profile lacks the rates of a bound";
   return what + "; whatever its mapping, it would take at least what " + answer.predicted->bound +
          " takes, at the fastest rates that the profile states";
 }
 
-/// A request and its selection, kept for the parts of an answer that are computed at first read. The tables behind them
-/// are the workspace's, which may have dropped them by then.
+/// A question and its selection, kept for the parts of an answer that are computed at first read. The tables behind
+/// them are the workspace's, which may have dropped them by then.
 struct Kept {
-  Request request;
-  const Layout* layout = nullptr;  // of the request
+  Question question;
+  const Setup* setup = nullptr;  // of the question
   Selection selection;
 
-  [[nodiscard]] Ranking ranking() const { return {*layout, selection}; }
+  [[nodiscard]] Ranking ranking() const { return {*setup, selection}; }
 };
 
 /// Adds the runners-up.
@@ -56,7 +56,7 @@ void add_alternatives(const Ranking& ranking, SelectAnswer& answer) {
   const std::vector<Ranked>& ranked = ranking.selection().ranked;
   for (std::size_t i = 1; i < ranked.size(); ++i)
     answer.alternatives.push_back(
-        {values_of(*ranking.layout().mapping, ranked[i].tile), answer_of(ranked[i].prediction)});
+        {values_of(*ranking.setup().mapping, ranked[i].tile), answer_of(ranked[i].prediction)});
 }
 
 using Rejected = std::vector<std::pair<std::string, std::int64_t>>;
@@ -97,17 +97,17 @@ void add_reasons(const std::shared_ptr<const Kept>& kept, SelectAnswer& answer) 
 
 /// Returns the work of any tile. Refuses sizes whose products exceed 64 bits, as query does, in place of answering
 /// "nothing fits".
-WorkAnswer work_of_any(const Request& request, const Layout& layout) {
+WorkAnswer work_of_any(const Question& question, const Setup& setup) {
   Tile any;
-  for (const Knob& knob : layout.mapping->knobs) any.values.push_back(knob.domain.front());
-  const PlacedDiagram placed = placer_of(layout).place(any);
-  (void)levels_of(placed, clock_of(*request.machine));
+  for (const Knob& knob : setup.mapping->knobs) any.values.push_back(knob.domain.front());
+  const PlacedDiagram placed = placer_of(setup).place(any);
+  (void)levels_of(placed, clock_of(*question.machine));
   return work_answer(placed);
 }
 
 /// Fills the answer with the launches that the algorithm is cut into, as no tile fits a single launch.
-void make_cut(const Request& request, SelectAnswer& answer) {
-  answer.launches = cut_of(request);
+void make_cut(const Question& question, SelectAnswer& answer) {
+  answer.launches = cut_of(question);
   if (answer.launches.empty()) return;
   answer.because = "one launch does not hold it (" + answer.because.get() + "); of all ways to cut it these " +
                    std::to_string(answer.launches.size()) + " launches move least through device memory";
@@ -115,33 +115,33 @@ void make_cut(const Request& request, SelectAnswer& answer) {
 }
 
 /// Adds the reason why nothing fits.
-void add_refusal(const Request& request, const Ranking& ranking, SelectAnswer& answer) {
+void add_refusal(const Question& question, const Ranking& ranking, SelectAnswer& answer) {
   const Rejections counted = ranking.count_rejections();
-  answer.work = work_of_any(request, ranking.layout());
+  answer.work = work_of_any(question, ranking.setup());
   add_counts(counted, answer);
   answer.because = ranking.nothing_fits();
-  if (may_be_cut(request)) make_cut(request, answer);
+  if (may_be_cut(question)) make_cut(question, answer);
 }
 
 SelectAnswer answer_of(const std::shared_ptr<Kept>& kept, const Ranking& ranking) {
-  const Request& request = kept->request;
+  const Question& question = kept->question;
   SelectAnswer answer;
-  answer.head = head_of(request, ranking.layout(), ranking.empty() ? nullptr : &ranking.best().tile);
-  answer.found = !ranking.empty() && !ranking.layout().ideal;
+  answer.head = head_of(question, ranking.setup(), ranking.empty() ? nullptr : &ranking.best().tile);
+  answer.found = !ranking.empty() && !ranking.setup().ideal;
   answer.candidates = ranking.selection().candidates.get();
-  answer.notes = notes_of(ranking.layout());
+  answer.notes = notes_of(ranking.setup());
   answer.notes.insert(answer.notes.end(), ranking.left_out.begin(), ranking.left_out.end());
   if (ranking.empty()) {
-    add_refusal(request, ranking, answer);
+    add_refusal(question, ranking, answer);
     return answer;
   }
-  add_best(request, ranking, answer);
-  if (ranking.layout().ideal) {  // its table serves this question alone
-    answer.because = about_bound(request, answer);
+  add_best(question, ranking, answer);
+  if (ranking.setup().ideal) {  // its table serves this question alone
+    answer.because = about_bound(question, answer);
     add_counts(ranking.count_rejections(), answer);
     return answer;
   }
-  kept->layout = &ranking.layout();
+  kept->setup = &ranking.setup();
   kept->selection = ranking.selection();
   add_reasons(kept, answer);
   add_alternatives(ranking, answer);
@@ -150,12 +150,12 @@ SelectAnswer answer_of(const std::shared_ptr<Kept>& kept, const Ranking& ranking
 
 }  // namespace
 
-SelectAnswer select_answer(Request request, int top) {
+SelectAnswer select_answer(Question question, int top) {
   const auto kept = std::make_shared<Kept>();
-  kept->request = std::move(request);
+  kept->question = std::move(question);
   return at_shape([&] {
-    const Ranking ranking = select_kernel(kept->request, top);
-    kept->request.ask.progress = nullptr;  // of this call alone
+    const Ranking ranking = select_kernel(kept->question, top);
+    kept->question.ask.progress = nullptr;  // of this call alone
     return answer_of(kept, ranking);
   });
 }

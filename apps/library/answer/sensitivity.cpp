@@ -23,26 +23,26 @@ constexpr int halvings = 12;           // of the search for the factor at which 
 /// The prediction of one tile with a number of its machine or its mapping changed by a factor.
 using Changed = std::function<Prediction(double factor)>;
 
-/// A tile of a request that can be predicted on other machines and by other mappings.
+/// A tile of a question that can be predicted on other machines and by other mappings.
 class Subject {
  public:
   explicit Subject(const SelectedTile& selected) : selected_(selected) {}
 
-  [[nodiscard]] Prediction predicted() const { return of(*selected_.layout); }
+  [[nodiscard]] Prediction predicted() const { return of(*selected_.setup); }
   [[nodiscard]] Prediction on(Machine machine) const {
-    return of(selected_.layout->on(std::make_shared<const Machine>(std::move(machine))));
+    return of(on_machine(*selected_.setup, std::make_shared<const Machine>(std::move(machine))));
   }
   [[nodiscard]] Prediction by(Mapping mapping) const {
-    Layout other = *selected_.layout;
+    Setup other = *selected_.setup;
     other.mapping = std::make_shared<const Mapping>(std::move(mapping));
     return of(other);
   }
-  [[nodiscard]] const Machine& machine() const { return *selected_.layout->machine; }
-  [[nodiscard]] const Mapping& mapping() const { return *selected_.layout->mapping; }
+  [[nodiscard]] const Machine& machine() const { return *selected_.setup->machine; }
+  [[nodiscard]] const Mapping& mapping() const { return *selected_.setup->mapping; }
 
  private:
-  [[nodiscard]] Prediction of(const Layout& layout) const {
-    const Placer placer = placer_of(layout);
+  [[nodiscard]] Prediction of(const Setup& setup) const {
+    const Placer placer = placer_of(setup);
     const Placement placement = place(placer, selected_.tile);
     return predict(placement.placed);
   }
@@ -133,13 +133,13 @@ void add_counts(const Subject& subject, const Prediction& today, SensitivityAnsw
 
 }  // namespace
 
-SensitivityAnswer sensitivity_answer(const Request& request) {
+SensitivityAnswer sensitivity_answer(const Question& question) {
   return at_shape([&] {
-    const SelectedTile selected = select_tile(request);
+    const SelectedTile selected = select_tile(question);
     const Subject subject(selected);
     const Prediction today = subject.predicted();
     SensitivityAnswer answer;
-    answer.head = head_of(request, *selected.layout, &selected.tile);
+    answer.head = head_of(question, *selected.setup, &selected.tile);
     answer.predicted = answer_of(today);
     add_machine(subject, today, answer);
     add_counts(subject, today, answer);

@@ -5,8 +5,8 @@
 #include <tuple>
 
 #include "apps/library/answer/answering.hpp"
-#include "apps/library/question/layouts.hpp"
 #include "apps/library/question/on_all_cores.hpp"
+#include "apps/library/question/setups.hpp"
 #include "model/island/island.hpp"
 
 namespace napkin {
@@ -95,26 +95,26 @@ std::shared_ptr<const Answer> Answers<Answer>::keep(const AskedAs& asked, std::v
   return kept_.put({std::move(ask), asked.top}, {std::move(answer), std::move(files)}).answer;
 }
 
-Request Session::State::request(const Ask& ask) {
+Question Session::State::question(const Ask& ask) {
   const std::lock_guard lock(mutex);
-  return make_request(ask, catalog);
+  return make_question(ask, catalog);
 }
 
-Request Session::State::problem(const Ask& ask) {
+Question Session::State::problem(const Ask& ask) {
   const std::lock_guard lock(mutex);
   return resolve_problem(ask, catalog);
 }
 
-Request Session::State::kernels(const Ask& ask) {
+Question Session::State::kernels(const Ask& ask) {
   const std::lock_guard lock(mutex);
-  Request request = resolve_problem(ask, catalog);
+  Question question = resolve_problem(ask, catalog);
   try {
-    request.layouts = at_shape([&] { return all_layouts(request, catalog); });
+    question.setups = at_shape([&] { return all_setups(question, catalog); });
   } catch (const Overflow&) {
     throw;
   } catch (const Error&) {  // none of the kernels has the user's knobs
   }
-  return request;
+  return question;
 }
 
 std::shared_ptr<const Machine> Session::State::machine(const std::string& gpu, const CardConditions& conditions) {
@@ -128,14 +128,14 @@ Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 
-Request Session::request(const Ask& ask) const { return state_->request(ask); }
+Question Session::question(const Ask& ask) const { return state_->question(ask); }
 
 std::shared_ptr<const QueryAnswer> Session::query(const Ask& ask) const {
-  return answer_of(state_->queries, {ask, 0}, [&] { return query_answer(request(ask)); });
+  return answer_of(state_->queries, {ask, 0}, [&] { return query_answer(question(ask)); });
 }
 
 std::shared_ptr<const SelectAnswer> Session::select(const Ask& ask, int top) const {
-  return answer_of(state_->selections, {ask, top}, [&] { return select_answer(request(ask), top); });
+  return answer_of(state_->selections, {ask, top}, [&] { return select_answer(question(ask), top); });
 }
 
 std::vector<std::shared_ptr<const SelectAnswer>> Session::select_many(const Ask& ask,
@@ -157,7 +157,7 @@ std::vector<std::shared_ptr<const SelectAnswer>> Session::select_many(const Ask&
 
 SensitivityAnswer Session::sensitivity(const Ask& ask) const {
   if (ask.memory) throw Error("--memory", "has no clock", "--gpu with a profile (napkin list gpus)");
-  return sensitivity_answer(request(ask));
+  return sensitivity_answer(question(ask));
 }
 
 StepAnswer Session::step(const StepAsk& ask) const {
@@ -168,7 +168,7 @@ StepAnswer Session::step(const StepAsk& ask) const {
 
 NeedAnswer Session::need(const NeedAsk& ask) const {
   if (ask.ask.memory) throw Error("--memory", "has no clock", "--gpu with a profile (napkin list gpus)");
-  return need_answer(request(ask.ask), ask);
+  return need_answer(question(ask.ask), ask);
 }
 
 Session& default_session() {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "apps/library/question/catalog.hpp"
-#include "apps/library/question/latest.hpp"
-#include "apps/library/question/request.hpp"
+#include "apps/library/question/question.hpp"
+#include "model/base/latest.hpp"
 #include "napkin/napkin.hpp"
 
 namespace napkin {
@@ -54,11 +54,11 @@ class Answers {
 };
 
 struct Session::State {
-  /// Resolves the question with its layouts; problem() resolves it without.
-  [[nodiscard]] Request request(const Ask& ask);
-  [[nodiscard]] Request problem(const Ask& ask);
-  /// Resolves the question with the layouts of all kernels, bundled and peers', that have the user's knobs; maybe none.
-  [[nodiscard]] Request kernels(const Ask& ask);
+  /// Resolves the question with its setups; problem() resolves it without.
+  [[nodiscard]] Question question(const Ask& ask);
+  [[nodiscard]] Question problem(const Ask& ask);
+  /// Resolves the question with the setups of all kernels, bundled and peers', that have the user's knobs; maybe none.
+  [[nodiscard]] Question kernels(const Ask& ask);
 
   /// Returns the profile of that name or path, or of the GPU here, under the conditions.
   [[nodiscard]] std::shared_ptr<const Machine> machine(const std::string& gpu, const CardConditions& conditions);

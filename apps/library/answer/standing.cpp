@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "apps/library/question/on_all_cores.hpp"
-#include "apps/library/question/workspace.hpp"
 #include "apps/library/rank/evaluate.hpp"
 #include "apps/library/rank/kind.hpp"
 #include "apps/library/rank/select_kernel.hpp"
@@ -16,6 +15,7 @@
 #include "model/machine/numbers.hpp"
 #include "model/mapping/knobs.hpp"
 #include "model/mapping/read/load.hpp"
+#include "solver/select/workspace.hpp"
 
 namespace napkin {
 namespace {
@@ -25,21 +25,21 @@ constexpr double least_change = 5e-3;  // of the time
 
 /// A tile of a question, to be predicted on machines that differ in one number.
 struct TimedTile {
-  Request request;
-  Layout layout;
+  Question question;
+  Setup setup;
   Tile tile;
   bool own_mapping = false, own_machine = false;  ///< files of the user's
   bool burst = false;
 
   template <class Use>
   auto placed(const std::shared_ptr<const Machine>& machine, Use&& use) const {
-    const Layout other = layout.on(machine);
+    const Setup other = on_machine(setup, machine);
     const Placer placer = placer_of(other);
     return use(place(placer, tile));
   }
   [[nodiscard]] double seconds_on(Machine machine) const {
     return placed(std::make_shared<const Machine>(std::move(machine)), [&](const Placement& p) {
-      if (!layout.ideal) return layout.workspace->predicted(p.placed).time.value;  // most numbers leave the graph
+      if (!setup.ideal) return setup.workspace->predicted(p.placed).time.value;  // most numbers leave the graph
       const auto least = least_time(p.placed);
       return least ? least->time.value : 0.0;
     });
@@ -66,7 +66,7 @@ struct Weight {
 /// Adds the weakest basis among the numbers that matter, and the numbers of that basis.
 void add_basis(const TimedTile& subject, const PlacedDiagram& placed, const std::vector<Need>& needs,
                StandingAnswer& out) {
-  const Machine& machine = *subject.request.machine;
+  const Machine& machine = *subject.question.machine;
   const double now = subject.seconds_on(machine);
   const auto numbers = numbers_of(machine);
   Basis weakest = Basis::assumed;
@@ -92,7 +92,7 @@ void add_basis(const TimedTile& subject, const PlacedDiagram& placed, const std:
 }
 
 std::string why_no_graph(const TimedTile& subject, const PlacedDiagram& placed) {
-  if (subject.layout.ideal) return "no mapping of a kernel";
+  if (subject.setup.ideal) return "no mapping of a kernel";
   const Mapping& mapping = *placed.mapping;
   if (!runs_on(mapping, *placed.machine)) return mapping.name + " is not made for " + placed.machine->architecture;
   const auto in_force = [&](const EdgeMapping& e) { return holds(e.when, placed.tile); };
@@ -107,23 +107,23 @@ std::string why_no_graph(const TimedTile& subject, const PlacedDiagram& placed) 
 /// Adds the error band of a kernel's prediction; none for a bound, since no measurement says how far kernels stay from
 /// bounds.
 void add_band(const TimedTile& subject, const PlacedDiagram& placed, StandingAnswer& out) {
-  if (subject.layout.ideal) return;
+  if (subject.setup.ideal) return;
   if (!out.by_graph) {
     out.unsure = "how far calls are above a bound was not compared";
     return;
   }
-  const Prediction prediction = subject.layout.workspace->predicted(placed);
-  PredictionKind kind = kind_of(subject.request, subject.layout, placed, prediction);
+  const Prediction prediction = subject.setup.workspace->predicted(placed);
+  PredictionKind kind = kind_of(subject.question, subject.setup, placed, prediction);
   kind.own_mapping = subject.own_mapping, kind.own_machine = subject.own_machine;
   kind.burst = subject.burst;
   out.band = band_of(kind);
 }
 
 StandingAnswer found(const TimedTile& subject) {
-  return subject.placed(subject.request.machine, [&](const Placement& placement) {
+  return subject.placed(subject.question.machine, [&](const Placement& placement) {
     const PlacedDiagram& placed = placement.placed;
     StandingAnswer out;
-    out.by_graph = !subject.layout.ideal && has_event_graph(placed);
+    out.by_graph = !subject.setup.ideal && has_event_graph(placed);
     if (!out.by_graph) out.why = why_no_graph(subject, placed);
     const std::vector<Need> needs = needs_of(placed);
     for (const Need& need : needs) {
@@ -147,15 +147,15 @@ std::optional<PredictedAnswer::Likely> PredictedAnswer::likely() const {
   return Likely{after(band.mean), after(band.low), after(band.high), time * band.low < least};
 }
 
-Later<std::optional<StandingAnswer>> standing_of(const Request& request, const Layout& layout, const Tile& tile) {
-  const bool own_mapping = names_file(request.ask.kernel), own_machine = names_file(request.ask.gpu);
-  const bool burst = request.ask.conditions.load.kind == CardLoad::Kind::burst;
-  const auto subject = std::make_shared<TimedTile>(TimedTile{request, layout, tile, own_mapping, own_machine, burst});
-  subject->request.ask = {};  // its callbacks belong to the caller
+Later<std::optional<StandingAnswer>> standing_of(const Question& question, const Setup& setup, const Tile& tile) {
+  const bool own_mapping = names_file(question.ask.kernel), own_machine = names_file(question.ask.gpu);
+  const bool burst = question.ask.conditions.load.kind == CardLoad::Kind::burst;
+  const auto subject = std::make_shared<TimedTile>(TimedTile{question, setup, tile, own_mapping, own_machine, burst});
+  subject->question.ask = {};  // its callbacks belong to the caller
   // The table of an ideal mapping serves one shape and takes some 10 MB: the answers that a Session keeps must not
   // keep it.
-  subject->request.layouts.clear();
-  if (layout.ideal) subject->layout.workspace = make_workspace();
+  subject->question.setups.clear();
+  if (setup.ideal) subject->setup.workspace = make_workspace();
   return Later<std::optional<StandingAnswer>>([subject] { return std::optional(found(*subject)); });
 }
 

@@ -4,12 +4,12 @@
 
 #include <optional>
 
-#include "apps/library/question/request.hpp"
+#include "apps/library/question/question.hpp"
 
 namespace napkin {
 
-/// Makes the standing of a tile of a layout of the request, found at first read. Keeps the request's parts alive.
-[[nodiscard]] Later<std::optional<StandingAnswer>> standing_of(const Request& request, const Layout& layout,
+/// Makes the standing of a tile of a setup of the question, found at first read. Keeps the question's parts alive.
+[[nodiscard]] Later<std::optional<StandingAnswer>> standing_of(const Question& question, const Setup& setup,
                                                                const Tile& tile);
 
 }  // namespace napkin

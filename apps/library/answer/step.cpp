@@ -33,14 +33,14 @@ constexpr double mostly = 0.5;  // of a launch's time: the gap behind it is what
 
 /// A question's tile on its machine, ready to be timed at any clock. Not movable: its parts point to one another.
 struct PlacedQuestion {
-  Request request;
+  Question question;
   SelectedTile selected;
   Placement placement;
   TimedLaunch launch;
-  explicit PlacedQuestion(Request asked, SelectedTile (*select)(const Request&))
-      : request(std::move(asked)),
-        selected(select(request)),
-        placement(place(placer_of(*selected.layout), selected.tile)),
+  explicit PlacedQuestion(Question asked, SelectedTile (*select)(const Question&))
+      : question(std::move(asked)),
+        selected(select(question)),
+        placement(place(placer_of(*selected.setup), selected.tile)),
         launch(placement.placed, placement.plan) {}
 };
 
@@ -80,8 +80,8 @@ StepSetting setting_of(const Session& session, const StepAsk& ask, const Machine
 
 /// Returns true if the question's tile can be timed at any clock.
 bool may_be_timed(const SelectedTile& selected) {
-  if (!selected.fits || selected.layout->ideal) return false;
-  const Placement placement = place(placer_of(*selected.layout), selected.tile);
+  if (!selected.fits || selected.setup->ideal) return false;
+  const Placement placement = place(placer_of(*selected.setup), selected.tile);
   return placement.violations.empty() && has_event_graph(placement.placed);
 }
 
@@ -124,21 +124,21 @@ void add_question(const StepSetting& setting, const StepEntry& entry, StepLaunch
   Ask ask = entry.ask;
   ask.gpu = setting.gpu;
   out.answer.algorithm = ask.algorithm;
-  Request request = setting.session.request(ask);
+  Question question = setting.session.question(ask);
   at_shape([&] {
-    const SelectedTile selected = select_tile(request);
+    const SelectedTile selected = select_tile(question);
     if (!may_be_timed(selected)) return add_bound(setting, ask, out);
-    const Prediction alone = selected.layout->workspace->predicted(placer_of(*selected.layout).place(selected.tile));
-    out.question = std::make_unique<PlacedQuestion>(std::move(request), select_tile);
-    const PlacedQuestion& question = *out.question;
-    const PlacedDiagram& placed = question.placement.placed;
-    add_head(head_of(question.request, *question.selected.layout, &question.selected.tile), out.answer);
+    const Prediction alone = selected.setup->workspace->predicted(placer_of(*selected.setup).place(selected.tile));
+    out.question = std::make_unique<PlacedQuestion>(std::move(question), select_tile);
+    const PlacedQuestion& asked = *out.question;
+    const PlacedDiagram& placed = asked.placement.placed;
+    add_head(head_of(asked.question, *asked.selected.setup, &asked.selected.tile), out.answer);
     out.answer.alone = alone.time.value;
     out.answer.flops = real(work(placed).flops.value);
     const auto levels = levels_of(placed, alone.clock, Rereads::none);
     if (!levels.empty()) out.answer.bytes = levels.front().transfer;
-    out.energy = question.launch.energy();
-    out.time = [&question, floor = setting.floor](Hertz clock) { return std::max(question.launch.time(clock), floor); };
+    out.energy = asked.launch.energy();
+    out.time = [&asked, floor = setting.floor](Hertz clock) { return std::max(asked.launch.time(clock), floor); };
   });
 }
 

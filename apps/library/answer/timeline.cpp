@@ -9,22 +9,22 @@
 
 namespace napkin {
 
-TimelineAnswer timeline_answer(const Request& request, const Layout& layout, const Tile& tile, int iterations,
+TimelineAnswer timeline_answer(const Question& question, const Setup& setup, const Tile& tile, int iterations,
                                std::vector<std::pair<std::string, double>> overhead) {
-  if (layout.ideal)
+  if (setup.ideal)
     throw Error("--kernel",
                 "the ideal mapping has no order of steps to draw" +
-                    (request.ask.kernel.empty()
-                         ? ", and no kernel is known that runs " + request.ask.algorithm + " on " + request.ask.gpu
+                    (question.ask.kernel.empty()
+                         ? ", and no kernel is known that runs " + question.ask.algorithm + " on " + question.ask.gpu
                          : std::string()),
                 "a kernel with edges (napkin list kernels), or a GPU that one runs on");
-  const Placer placer = placer_of(layout);
+  const Placer placer = placer_of(setup);
   const PlacedDiagram placed = placer.place(tile);
   TimelineAnswer out;
-  out.head = head_of(request, layout, &tile);
+  out.head = head_of(question, setup, &tile);
   out.words = vocabulary_of(*placed.machine);
   for (const PlacedAgent& agent : placed.agents)
-    out.agents.push_back(layout.mapping->agents[static_cast<std::size_t>(agent.mapping)].name);
+    out.agents.push_back(setup.mapping->agents[static_cast<std::size_t>(agent.mapping)].name);
   out.graph = event_graph(placed);
   out.overhead = std::move(overhead);
   for (const auto& [operation, fraction] : out.overhead)

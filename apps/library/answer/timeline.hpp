@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "apps/library/question/request.hpp"
+#include "apps/library/question/question.hpp"
 #include "model/clock/power/power.hpp"
 #include "model/clock/run/period.hpp"
 #include "model/clock/run/timeline.hpp"
@@ -40,7 +40,7 @@ struct TimelineAnswer {
 
 /// Runs the first iterations of a block, at most as many as the longest block has. `overhead` is the excess of vector
 /// work over its counts that the user supposes.
-[[nodiscard]] TimelineAnswer timeline_answer(const Request& request, const Layout& layout, const Tile& tile,
+[[nodiscard]] TimelineAnswer timeline_answer(const Question& question, const Setup& setup, const Tile& tile,
                                              int iterations, std::vector<std::pair<std::string, double>> overhead = {});
 
 }  // namespace napkin

@@ -259,9 +259,9 @@ std::string attention_backward_refusal(const std::string& gpu, DType dtype, std:
   args.forward.sizes = {.q = 1024, .x = 1024, .d = d, .dv = dv};  // what fits hangs on the heads' sizes alone
   args.forward.dtype = dtype;
   const Ask ask = ask_of(args, gpu);
-  const Request request = default_session().request(ask);
-  const Layout& layout = request.layouts.front();
-  return layout.bundled() && fits(layout) ? "" : no_kernel(ask);
+  const Question question = default_session().question(ask);
+  const Setup& setup = question.setups.front();
+  return setup.bundled() && fits(setup) ? "" : no_kernel(ask);
 }
 
 std::string profile_of_device(int device) {

@@ -8,9 +8,9 @@
 #include <string>
 
 #include "apps/library/call/call_plans.hpp"
-#include "apps/library/question/latest.hpp"
 #include "kernels/jit/disk_cache.hpp"
 #include "kernels/runtime/device.hpp"
+#include "model/base/latest.hpp"
 
 namespace napkin {
 

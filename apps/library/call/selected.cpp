@@ -24,30 +24,28 @@ constexpr int tiles_tried = 8;                     // of the ranking, until the 
 constexpr std::uint64_t lengths_of_an_octave = 8;  // that are ranked
 
 /// Returns the question resolved for the kernels that meet the call's needs, all of them if none does.
-Request request_for(const Ask& ask, const CallNeeds& needs) {
-  Request request = default_session().request(ask);
-  const auto unfit = [&](const Layout& layout) { return needs.packed && !takes_packed(*layout.mapping); };
-  if (!std::all_of(request.layouts.begin(), request.layouts.end(), unfit)) std::erase_if(request.layouts, unfit);
-  for (Layout& layout : request.layouts) {
+Question request_for(const Ask& ask, const CallNeeds& needs) {
+  Question question = default_session().question(ask);
+  const auto unfit = [&](const Setup& setup) { return needs.packed && !takes_packed(*setup.mapping); };
+  if (!std::all_of(question.setups.begin(), question.setups.end(), unfit)) std::erase_if(question.setups, unfit);
+  for (Setup& setup : question.setups) {
     for (const auto& [name, text] : needs.knobs) {
-      const auto knob = layout.mapping->find_knob(name);
+      const auto knob = setup.mapping->find_knob(name);
       if (knob)
-        layout.fixed.emplace_back(*knob,
-                                  parse_knob(layout.mapping->knobs[static_cast<std::size_t>(*knob)], text, name));
+        setup.fixed.emplace_back(*knob, parse_knob(setup.mapping->knobs[static_cast<std::size_t>(*knob)], text, name));
     }
   }
-  return request;
+  return question;
 }
 
 /// Explains why no tile of a question fits, by the nearest tile, which breaks the fewest rules, then needs the fewest
 /// registers: "takes d of 64, 96 or 128 only, not 256; needs 448 registers a thread, there are 240".
 std::string refusal_of(const Ask& ask) {
   constexpr std::int64_t most_tiles = 4096;  // looked at
-  const Request request = default_session().request(ask);
-  const Layout& layout = request.layouts.front();
-  const Question question = layout.question();
-  const Space space = space_of(question);
-  const Placer placer = placer_of(layout);
+  const Question question = default_session().question(ask);
+  const Setup& setup = question.setups.front();
+  const Space space = space_of(setup);
+  const Placer placer = placer_of(setup);
   std::optional<Placement> best;
   Tile tile;
   for (std::int64_t rank = 0; rank < std::min(space.candidates.get(), most_tiles); ++rank) {
@@ -60,7 +58,7 @@ std::string refusal_of(const Ask& ask) {
   }
   std::vector<std::string> reasons;
   if (best) {
-    for (const ViolationAnswer& one : answer_of(best->violations, request, *layout.mapping))
+    for (const ViolationAnswer& one : answer_of(best->violations, question, *setup.mapping))
       reasons.push_back(one.text);
   }
   return joined(reasons, "; ");
@@ -100,20 +98,20 @@ std::string no_kernel(const Ask& asked) {
 }
 
 Selected::Selected(const Ask& ask, const CallNeeds& needs)
-    : request_(request_for(ask, needs)), ranking_(select_kernel(request_, tiles_tried)) {
-  if (!ranking_.layout().bundled()) throw Error(ask.algorithm, no_kernel(ask), "other sizes or another type");
+    : question_(request_for(ask, needs)), ranking_(select_kernel(question_, tiles_tried)) {
+  if (!ranking_.setup().bundled()) throw Error(ask.algorithm, no_kernel(ask), "other sizes or another type");
   if (ranking_.empty()) throw Error(ask.algorithm, ranking_.nothing_fits(), "other sizes");
-  placer_.emplace(placer_of(ranking_.layout()));
+  placer_.emplace(placer_of(ranking_.setup()));
 }
 
 const PlacedDiagram* Selected::at(const NamedSizes& shape) {
-  const Layout& layout = ranking_.layout();
-  Problem problem = layout.problem;
+  const Setup& setup = ranking_.setup();
+  Problem problem = setup.problem;
   for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i] == request_.ask.shape[i]) continue;
-    problem.sizes[static_cast<std::size_t>(layout.streamed->diagram.axis(shape[i].first))] = Count(shape[i].second);
+    if (shape[i] == question_.ask.shape[i]) continue;
+    problem.sizes[static_cast<std::size_t>(setup.streamed->diagram.axis(shape[i].first))] = Count(shape[i].second);
   }
-  const bool ranked = problem.sizes == layout.problem.sizes;
+  const bool ranked = problem.sizes == setup.problem.sizes;
   problem_ = std::move(problem);
   placer_->rebind(problem_);
   placer_->place(ranking_.selection().ranked[at_].tile, placed_);

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "apps/library/call/call_plans.hpp"
-#include "apps/library/question/request.hpp"
+#include "apps/library/question/question.hpp"
 #include "apps/library/rank/select_kernel.hpp"
 #include "model/mapping/placed.hpp"
 #include "napkin/ask.hpp"
@@ -36,7 +36,7 @@ class Selected {
   [[nodiscard]] bool advance();
 
  private:
-  Request request_;
+  Question question_;
   Ranking ranking_;
   Problem problem_;  ///< problem of at()
   std::optional<Placer> placer_;

@@ -78,7 +78,7 @@ BesideAnswer answer_of(const RecordedBest& row, const Head& head) {
   ask.algorithm = row.head.algorithm, ask.gpu = row.head.gpu.value(), ask.kernel = row.head.kernel.value();
   ask.dtype = row.head.dtype, ask.mask = row.head.mask, ask.shape = row.head.shape;
   const auto measurable = measurable_of(ask);
-  const Tile tile = tile_of(*measurable->layout->mapping, row.head.tile);
+  const Tile tile = tile_of(*measurable->setup->mapping, row.head.tile);
   const PredictedAnswer predicted = predict_tile(*measurable, tile, Rereads::none).predicted;
   BesideAnswer out;
   out.head = row.head;

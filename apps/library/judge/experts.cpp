@@ -65,31 +65,31 @@ const std::vector<Expert>& experts() {
   return all;
 }
 
-bool applies(const Expert& expert, const Request& request, const Layout& layout) {
-  if (expert.kernel != layout.mapping->name) return false;
-  const bool masked = request.problem.mask.kind != Mask::Kind::none;
+bool applies(const Expert& expert, const Question& question, const Setup& setup) {
+  if (expert.kernel != setup.mapping->name) return false;
+  const bool masked = question.problem.mask.kind != Mask::Kind::none;
   if (expert.masked != Masked::either && masked != (expert.masked == Masked::yes)) return false;
   if (expert.d == 0) return true;
-  const auto d = request.diagram->find_axis("d");
-  return d && request.problem.sizes[static_cast<std::size_t>(*d)].get() == expert.d;
+  const auto d = question.diagram->find_axis("d");
+  return d && question.problem.sizes[static_cast<std::size_t>(*d)].get() == expert.d;
 }
 
-/// Returns the layout with the user's fixed knobs and the expert's; nothing where they disagree or a knob does not have
+/// Returns the setup with the user's fixed knobs and the expert's; nothing where they disagree or a knob does not have
 /// the value.
-std::optional<Layout> layout_of(const Expert& expert, const Layout& layout) {
-  Layout out = layout;
+std::optional<Setup> layout_of(const Expert& expert, const Setup& setup) {
+  Setup out = setup;
   for (const auto& [name, text] : expert.knobs) {
-    const auto knob = layout.mapping->find_knob(name);
+    const auto knob = setup.mapping->find_knob(name);
     if (!knob) return std::nullopt;
     std::int64_t value = 0;
     try {
-      value = parse_knob(layout.mapping->knobs[static_cast<std::size_t>(*knob)], text, name);
+      value = parse_knob(setup.mapping->knobs[static_cast<std::size_t>(*knob)], text, name);
     } catch (const Error&) {
       return std::nullopt;
     }
     const auto fixed =
-        std::find_if(layout.fixed.begin(), layout.fixed.end(), [&](const auto& f) { return f.first == *knob; });
-    if (fixed == layout.fixed.end()) {
+        std::find_if(setup.fixed.begin(), setup.fixed.end(), [&](const auto& f) { return f.first == *knob; });
+    if (fixed == setup.fixed.end()) {
       out.fixed.emplace_back(*knob, value);
     } else if (fixed->second != value) {
       return std::nullopt;
@@ -100,11 +100,11 @@ std::optional<Layout> layout_of(const Expert& expert, const Layout& layout) {
 
 }  // namespace
 
-std::vector<SweepTile> expert_tiles(const Request& request, const Layout& layout) {
+std::vector<SweepTile> expert_tiles(const Question& question, const Setup& setup) {
   std::vector<SweepTile> out;
   for (const Expert& expert : experts()) {
-    if (!applies(expert, request, layout)) continue;
-    const auto fixed = layout_of(expert, layout);
+    if (!applies(expert, question, setup)) continue;
+    const auto fixed = layout_of(expert, setup);
     if (!fixed) continue;
     if (auto tile = best_tile(*fixed)) out.push_back({std::move(*tile), TileRole::expert, expert.source});
   }

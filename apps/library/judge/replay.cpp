@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "apps/library/question/workspace.hpp"
 #include "apps/library/rank/evaluate.hpp"
 #include "apps/library/rank/kind.hpp"
 #include "apps/library/rank/select_kernel.hpp"
@@ -10,6 +9,7 @@
 #include "model/machine/numbers.hpp"
 #include "napkin/napkin.hpp"
 #include "solver/select/tie.hpp"
+#include "solver/select/workspace.hpp"
 
 namespace napkin {
 namespace {
@@ -46,15 +46,15 @@ void leave_out_fitted(Machine& machine) {
 }
 
 std::unique_ptr<Measurable> measurable_of(const Ask& ask, const Edit& edit) {
-  auto out = std::make_unique<Measurable>(Measurable{default_session().request(ask), nullptr, nullptr});
+  auto out = std::make_unique<Measurable>(Measurable{default_session().question(ask), nullptr, nullptr});
   if (edit) {
-    auto machine = std::make_shared<Machine>(*out->request.machine);
+    auto machine = std::make_shared<Machine>(*out->question.machine);
     edit(*machine);
-    out->request.machine = std::move(machine);
-    for (Layout& layout : out->request.layouts) layout = layout.on(out->request.machine);
+    out->question.machine = std::move(machine);
+    for (Setup& setup : out->question.setups) setup = on_machine(setup, out->question.machine);
   }
-  out->layout = &out->request.layouts.front();
-  out->placer = std::make_unique<Placer>(placer_of(*out->layout));
+  out->setup = &out->question.setups.front();
+  out->placer = std::make_unique<Placer>(placer_of(*out->setup));
   return out;
 }
 
@@ -79,21 +79,21 @@ Tile tile_of(const Mapping& mapping, const TileValues& values) {
 
 TilePrediction predict_tile(const Measurable& measurable, const Tile& tile, Rereads rereads) {
   const Placement placement = place(*measurable.placer, tile);
-  const Prediction prediction = measurable.layout->workspace->predicted(placement.placed);
+  const Prediction prediction = measurable.setup->workspace->predicted(placement.placed);
   return {answer_of(prediction), levels_of(placement.placed, prediction.clock, rereads), placement.violations.empty(),
           bytes_into_blocks(placement.placed),
-          kind_of(measurable.request, *measurable.layout, placement.placed, prediction)};
+          kind_of(measurable.question, *measurable.setup, placement.placed, prediction)};
 }
 
 ScoredRow Replay::operator()(const ValidationRow& row) {
   auto& question = questions_[question_key(row.head)];
   if (question == nullptr) question = measurable_of(ask_of(row.head), edit_);
-  const Tile tile = tile_of(*question->layout->mapping, row.head.tile);
+  const Tile tile = tile_of(*question->setup->mapping, row.head.tile);
   TilePrediction today = predict_tile(*question, tile, Rereads::none);
   return {&row,
           std::move(today.predicted),
           std::move(today.levels),
-          preference_of(*question->layout->mapping, tile, today.into_blocks),
+          preference_of(*question->setup->mapping, tile, today.into_blocks),
           today.legal,
           std::move(today.kind)};
 }

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "apps/library/judge/validation.hpp"
-#include "apps/library/question/request.hpp"
+#include "apps/library/question/question.hpp"
 #include "model/mapping/placed.hpp"
 #include "model/resource/resources.hpp"
 
@@ -23,8 +23,8 @@ void leave_out_fitted(Machine& machine);
 
 /// A question and the one kernel that was measured for it.
 struct Measurable {
-  Request request;
-  const Layout* layout = nullptr;  ///< layout of the request
+  Question question;
+  const Setup* setup = nullptr;    ///< setup of the question
   std::unique_ptr<Placer> placer;  ///< points into both
 };
 

@@ -34,13 +34,13 @@ std::vector<AlternativeAnswer> others(const SelectAnswer& selected, const TileVa
 }
 
 /// Adds the parts that only a kernel's legal tile has.
-void add_of_kernel(const Request& request, const SelectedTile& selected, ReportAnswer& out) {
+void add_of_kernel(const Question& question, const SelectedTile& selected, ReportAnswer& out) {
   const std::size_t pairs =
-      request.problem.packing.sequences.empty() ? most_pairs : 1;  // each cell takes some milliseconds there
-  out.landscapes = landscapes_of(*selected.layout, selected.tile, pairs);
+      question.problem.packing.sequences.empty() ? most_pairs : 1;  // each cell takes some milliseconds there
+  out.landscapes = landscapes_of(*selected.setup, selected.tile, pairs);
   if (!out.query.legal) return;
-  out.timeline = timeline_answer(request, *selected.layout, selected.tile, drawn_iterations);
-  out.sensitive = sensitivity_answer(request);
+  out.timeline = timeline_answer(question, *selected.setup, selected.tile, drawn_iterations);
+  out.sensitive = sensitivity_answer(question);
 }
 
 /// Writes "step exp of P, on special (exponentials, reciprocals and the like)"
@@ -94,25 +94,25 @@ void add_words(const Machine& machine, const Mapping& mapping, ReportAnswer& out
 
 ReportAnswer report_answer(const Session& session, const Ask& ask, const std::vector<PublishedRow>& published) {
   if (ask.memory) throw Error("--memory", "has no clock to report on", "--gpu G");
-  const Request request = session.request(ask);
+  const Question question = session.question(ask);
   return at_shape([&] {
-    const SelectedTile selected = select_tile(request);
-    const Layout& layout = *selected.layout;
+    const SelectedTile selected = select_tile(question);
+    const Setup& setup = *selected.setup;
     ReportAnswer out;
     out.query = *session.query(ask);
     out.selected = free_selection(session, ask, out.query.head);
     out.picked = out.selected.found && out.selected.head.tile == out.query.head.tile;
-    out.streamed = *layout.streamed;
+    out.streamed = *setup.streamed;
     const bool launched_once = out.query.launches.empty();
-    if (!layout.ideal && launched_once) add_of_kernel(request, selected, out);
-    add_words(*request.machine, *layout.mapping, out);
+    if (!setup.ideal && launched_once) add_of_kernel(question, selected, out);
+    add_words(*question.machine, *setup.mapping, out);
     if (!out.query.predicted) return out;
     if (out.query.head.kernel)
-      out.classes = classes_of(*request.machine, *out.query.head.kernel, out.query.predicted->by_graph());
+      out.classes = classes_of(*question.machine, *out.query.head.kernel, out.query.predicted->by_graph());
     if (!launched_once) return out;
     // Nothing is multiplied by a maximum or a norm: 0 FLOP a byte lie on no logarithmic axis.
     if (out.query.work.flops > 0) {
-      out.roofline = roofline_of(request, layout, out.query, others(out.selected, out.query.head.tile));
+      out.roofline = roofline_of(question, setup, out.query, others(out.selected, out.query.head.tile));
     }
     out.recorded = recorded_beside(out.query.head, most_recorded);
     out.published = published_beside(out.query.head, published, most_published);

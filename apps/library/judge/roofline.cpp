@@ -18,22 +18,22 @@ RooflineTile tile_at(const TileValues& tile, const PredictedAnswer& predicted, d
 
 }  // namespace
 
-RooflineAnswer roofline_of(const Request& request, const Layout& layout, const QueryAnswer& answer,
+RooflineAnswer roofline_of(const Question& question, const Setup& setup, const QueryAnswer& answer,
                            const std::vector<AlternativeAnswer>& runners) {
   const PredictedAnswer& predicted = answer.predicted.value();
   const double flops = static_cast<double>(answer.work.flops);
   RooflineAnswer out;
   out.clock = predicted.clock;
-  if (const TensorInstruction* instruction = request.machine->tensor_for(request.problem.dtype)) {
+  if (const TensorInstruction* instruction = question.machine->tensor_for(question.problem.dtype)) {
     out.instruction = instruction->name;
-    out.peak = peak_flops(*request.machine, *instruction, Hertz(predicted.clock));
+    out.peak = peak_flops(*question.machine, *instruction, Hertz(predicted.clock));
   }
   for (const LevelAnswer& level : answer.levels) {
     if (level.bandwidth && level.transfer > 0) out.slopes.push_back({level.name, *level.bandwidth});
   }
   out.tiles.push_back(tile_at(answer.head.tile, predicted, flops, answer.levels));
   for (const AlternativeAnswer& runner : runners) {
-    const Placement placement = place(placer_of(layout), tile_of(*layout.mapping, runner.tile));
+    const Placement placement = place(placer_of(setup), tile_of(*setup.mapping, runner.tile));
     const PredictedAnswer& one = runner.predicted;
     out.tiles.push_back(tile_at(runner.tile, one, flops, levels_of(placement.placed, Hertz(one.clock), Rereads::none)));
   }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/library/question/request.hpp"
+#include "apps/library/question/question.hpp"
 #include "napkin/answers.hpp"
 
 namespace napkin {
@@ -38,7 +38,7 @@ struct RooflineAnswer {
 };
 
 /// Makes the roofline of an answer that has a prediction.
-[[nodiscard]] RooflineAnswer roofline_of(const Request& request, const Layout& layout, const QueryAnswer& answer,
+[[nodiscard]] RooflineAnswer roofline_of(const Question& question, const Setup& setup, const QueryAnswer& answer,
                                          const std::vector<AlternativeAnswer>& runners);
 
 }  // namespace napkin

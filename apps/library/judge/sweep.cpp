@@ -91,12 +91,12 @@ std::uint64_t hash_of(std::string_view text, std::uint64_t seed) {
   return hash;
 }
 
-std::vector<SweepTile> sweep_tiles(const Request& request, const Layout& layout, const std::vector<Ranked>& all,
+std::vector<SweepTile> sweep_tiles(const Question& question, const Setup& setup, const std::vector<Ranked>& all,
                                    const SweepOptions& options) {
   if (all.empty()) return {};
   Collected out;
-  out.add(best_tile(layout).value(), TileRole::selected);
-  for (const SweepTile& expert : expert_tiles(request, layout)) out.add(expert.tile, TileRole::expert, expert.source);
+  out.add(best_tile(setup).value(), TileRole::selected);
+  for (const SweepTile& expert : expert_tiles(question, setup)) out.add(expert.tile, TileRole::expert, expert.source);
   add_near(all, options, out);
   add_random(all, options, out);
   return out.take();

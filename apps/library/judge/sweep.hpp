@@ -27,12 +27,12 @@ struct SweepTile {
 
 /// Chooses tiles: the pick first, then experts', near ones, random ones; each once. Empty if nothing fits. `all` holds
 /// every legal tile, best first.
-[[nodiscard]] std::vector<SweepTile> sweep_tiles(const Request& request, const Layout& layout,
+[[nodiscard]] std::vector<SweepTile> sweep_tiles(const Question& question, const Setup& setup,
                                                  const std::vector<Ranked>& all, const SweepOptions& options);
 
-/// Returns the tiles that other kernels ship for the question, in this layout's knobs, if it can express them and they
+/// Returns the tiles that other kernels ship for the question, in this setup's knobs, if it can express them and they
 /// are legal.
-[[nodiscard]] std::vector<SweepTile> expert_tiles(const Request& request, const Layout& layout);
+[[nodiscard]] std::vector<SweepTile> expert_tiles(const Question& question, const Setup& setup);
 
 /// Shuffles 0 to n - 1 by the seed.
 [[nodiscard]] std::vector<std::size_t> shuffled(std::size_t n, std::uint64_t seed);

@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include "apps/library/question/here.hpp"
-#include "apps/library/question/workspace.hpp"
 #include "model/base/library.hpp"
 #include "model/diagram/text.hpp"
 #include "model/fusion/algorithm.hpp"
@@ -12,6 +11,7 @@
 #include "model/island/island.hpp"
 #include "model/machine/load.hpp"
 #include "model/mapping/read/load.hpp"
+#include "solver/select/workspace.hpp"
 
 namespace napkin {
 namespace {
@@ -49,7 +49,7 @@ Catalog::Catalog()
       conditioned_(parts_kept),
       mappings_(parts_kept),
       reordered_(parts_kept),
-      layouts_(layouts_kept) {}
+      setups_(layouts_kept) {}
 
 template <class Part, class Load>
 std::shared_ptr<const Part> Catalog::find_or_read(Parts<Part>& parts, const std::string& name, const Load& load) {
@@ -101,12 +101,13 @@ std::shared_ptr<const Mapping> Catalog::mapping(const std::string& name, const s
   return find_or_read(mappings_, name, [&](const std::string& given) { return load_mapping(given, where); });
 }
 
-Layout Catalog::layout(const std::shared_ptr<const Diagram>& diagram, const std::shared_ptr<const Mapping>& mapping,
-                       const std::shared_ptr<const Machine>& machine) {
-  LaidOut parts{diagram, mapping, machine};
-  if (const Layout* known = layouts_.find(parts)) return *known;
+Setup Catalog::setup(const std::shared_ptr<const Diagram>& diagram, const std::shared_ptr<const Mapping>& mapping,
+                     const std::shared_ptr<const Machine>& machine) {
+  SetupParts parts{diagram, mapping, machine};
+  if (const Setup* known = setups_.find(parts)) return *known;
   auto streamed = std::make_shared<const Streamed>(streamed_by(*mapping, *diagram));
-  return layouts_.put(std::move(parts), {mapping, std::move(streamed), machine, make_workspace(tables_), false, {}});
+  Setup setup{std::move(streamed), mapping, machine, {}, {}, false, make_workspace(tables_)};
+  return setups_.put(std::move(parts), std::move(setup));
 }
 
 const std::vector<std::string>& Catalog::kernels(const std::string& algorithm, bool bundled) {

@@ -1,6 +1,6 @@
 #pragma once
 // The Catalog keeps each profile, diagram and mapping that was read, so that a second question about the H200 parses
-// nothing. Not for several threads at once: a Session locks it for as long as it makes one request. Internal to apps/.
+// nothing. Not for several threads at once: a Session locks it for as long as it makes one question. Internal to apps/.
 
 #include <cstdint>
 #include <map>
@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/library/question/latest.hpp"
-#include "apps/library/question/request.hpp"
+#include "apps/library/question/question.hpp"
+#include "model/base/latest.hpp"
 
 namespace napkin {
 
@@ -41,14 +41,14 @@ class Catalog {
   [[nodiscard]] std::shared_ptr<const Mapping> mapping(const std::string& name, const std::string& where);
   /// Returns the mapping on the machine with the diagram that streams under it. Throws Error if it names what the
   /// diagram does not have.
-  [[nodiscard]] Layout layout(const std::shared_ptr<const Diagram>& diagram,
-                              const std::shared_ptr<const Mapping>& mapping,
-                              const std::shared_ptr<const Machine>& machine);
+  [[nodiscard]] Setup setup(const std::shared_ptr<const Diagram>& diagram,
+                            const std::shared_ptr<const Mapping>& mapping,
+                            const std::shared_ptr<const Machine>& machine);
   /// Returns the names of the mappings for an algorithm, of bundled kernels or of peers.
   [[nodiscard]] const std::vector<std::string>& kernels(const std::string& algorithm, bool bundled);
   /// Returns the name of the profile of the GPU in this machine.
   [[nodiscard]] const std::string& gpu_here();
-  /// Returns the memory that the tables of all layouts share.
+  /// Returns the memory that the tables of all setups share.
   [[nodiscard]] const std::shared_ptr<TableMemory>& tables() const { return tables_; }
 
  private:
@@ -65,15 +65,15 @@ class Catalog {
   struct Conditioned {
     std::shared_ptr<const Machine> from, machine;
   };
-  /// The parts of a layout, which are kept as long as it is.
-  struct LaidOut {
+  /// The parts of a setup, which are kept as long as it is.
+  struct SetupParts {
     std::shared_ptr<const Diagram> diagram;
     std::shared_ptr<const Mapping> mapping;
     std::shared_ptr<const Machine> machine;
-    bool operator==(const LaidOut&) const = default;
+    bool operator==(const SetupParts&) const = default;
   };
-  struct LaidOutHash {
-    std::size_t operator()(const LaidOut& parts) const {
+  struct SetupPartsHash {
+    std::size_t operator()(const SetupParts& parts) const {
       return (std::hash<decltype(parts.diagram)>()(parts.diagram) * 31 +
               std::hash<decltype(parts.mapping)>()(parts.mapping)) *
                  31 +
@@ -87,7 +87,7 @@ class Catalog {
   Latest<std::string, Conditioned> conditioned_;  // machines by name and conditions
   Parts<Mapping> mappings_;
   Latest<std::string, std::shared_ptr<const Diagram>> reordered_;  // diagrams by their text
-  Latest<LaidOut, Layout, LaidOutHash> layouts_;
+  Latest<SetupParts, Setup, SetupPartsHash> setups_;
   std::map<std::pair<std::string, bool>, std::vector<std::string>> kernels_;
   std::optional<std::string> gpu_here_;
 };

@@ -4,16 +4,16 @@
 
 #include <algorithm>
 
-#include "apps/library/question/layouts.hpp"
+#include "apps/library/question/setups.hpp"
 
 namespace napkin {
 
 /// Returns true if the question asks only bundled kernels: the user names none, and a bundled one has the machine's
 /// fastest instruction.
-[[nodiscard]] inline bool keeps_to_bundled(const Request& request) {
-  return request.ask.kernel.empty() &&
-         std::any_of(request.layouts.begin(), request.layouts.end(),
-                     [&](const Layout& layout) { return layout.bundled() && by_fastest_instruction(request, layout); });
+[[nodiscard]] inline bool keeps_to_bundled(const Question& question) {
+  return question.ask.kernel.empty() &&
+         std::any_of(question.setups.begin(), question.setups.end(),
+                     [&](const Setup& setup) { return setup.bundled() && by_fastest_instruction(question, setup); });
 }
 
 }  // namespace napkin

@@ -13,7 +13,7 @@ namespace {
 /// A violation and its subject.
 struct Broken {
   const Violation& violation;
-  const Request& request;
+  const Question& question;
   const Mapping& mapping;
   Vocabulary terms;
 
@@ -59,8 +59,8 @@ const std::map<std::string, Sentence, std::less<>>& sentences() {
   static const std::map<std::string, Sentence, std::less<>> all{
       {"architecture",
        [](const Broken& b) {
-         return "needs " + listed(b.mapping.runs_on, "or") + ", " + b.request.machine->name + " is " +
-                b.request.machine->architecture;
+         return "needs " + listed(b.mapping.runs_on, "or") + ", " + b.question.machine->name + " is " +
+                b.question.machine->architecture;
        }},
       {"dtype", [](const Broken& b) { return "takes " + listed(b.mapping.dtypes, "and") + " only"; }},
       {"mask", [](const Broken& b) { return b.mapping.name + " takes no mask of this kind"; }},
@@ -108,8 +108,8 @@ std::string listed(const std::vector<std::string>& words, const std::string& las
   return text;
 }
 
-std::string words_of(const Violation& violation, const Request& request, const Mapping& mapping) {
-  const Broken broken{violation, request, mapping, vocabulary_of(*request.machine)};
+std::string words_of(const Violation& violation, const Question& question, const Mapping& mapping) {
+  const Broken broken{violation, question, mapping, vocabulary_of(*question.machine)};
   for (const Relation& relation : mapping.relations) {
     if (relation.name == violation.constraint) return relation_text(broken, relation);
   }
@@ -120,18 +120,18 @@ std::string words_of(const Violation& violation, const Request& request, const M
   return violation.constraint + ": needs " + broken.needed() + ", has " + broken.available();
 }
 
-std::vector<std::string> notes_of(const Layout& layout) {
+std::vector<std::string> notes_of(const Setup& setup) {
   std::vector<std::string> notes;
-  for (const auto& [id, value] : layout.fixed) {
-    const Knob& knob = layout.mapping->knobs[static_cast<std::size_t>(id)];
+  for (const auto& [id, value] : setup.fixed) {
+    const Knob& knob = setup.mapping->knobs[static_cast<std::size_t>(id)];
     const auto& domain = knob.domain;
-    if (!knob.words.empty() || layout.ideal || std::find(domain.begin(), domain.end(), value) != domain.end()) continue;
+    if (!knob.words.empty() || setup.ideal || std::find(domain.begin(), domain.end(), value) != domain.end()) continue;
     std::vector<std::string> values;
     for (const std::int64_t known : domain) values.push_back(std::to_string(known));
     std::sort(values.begin(), values.end(),
               [](const std::string& a, const std::string& b) { return std::stoll(a) < std::stoll(b); });
     notes.push_back(fmt::format("{}={} is none of the values that {} is searched over ({}): the kernel may lack it",
-                                knob.name, value, layout.mapping->name, joined(values)));
+                                knob.name, value, setup.mapping->name, joined(values)));
   }
   return notes;
 }

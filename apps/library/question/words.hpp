@@ -4,16 +4,16 @@
 #include <string>
 #include <vector>
 
-#include "apps/library/question/request.hpp"
+#include "apps/library/question/question.hpp"
 #include "solver/space/constraints.hpp"
 
 namespace napkin {
 
-[[nodiscard]] std::string words_of(const Violation& violation, const Request& request, const Mapping& mapping);
+[[nodiscard]] std::string words_of(const Violation& violation, const Question& question, const Mapping& mapping);
 
 /// Returns remarks on the knobs that the user fixed: "stages=5 lies outside of what attention_sm90 is searched over (2,
 /// 1, 3, 4)".
-[[nodiscard]] std::vector<std::string> notes_of(const Layout& layout);
+[[nodiscard]] std::vector<std::string> notes_of(const Setup& setup);
 
 /// Writes a number with grouped digits: "232,448".
 [[nodiscard]] std::string grouped_digits(double number);

@@ -4,12 +4,12 @@
 #include <limits>
 #include <optional>
 
-#include "apps/library/question/layouts.hpp"
-#include "apps/library/question/workspace.hpp"
+#include "apps/library/question/setups.hpp"
 #include "apps/library/rank/evaluate.hpp"
 #include "apps/library/rank/select_kernel.hpp"
 #include "apps/library/rank/select_tile.hpp"
 #include "model/diagram/slice.hpp"
+#include "solver/select/workspace.hpp"
 
 namespace napkin {
 namespace {
@@ -22,40 +22,40 @@ std::vector<std::string> names_of(const Diagram& diagram, const std::vector<Arra
   return names;
 }
 
-Request request_of(const Request& whole, Slice slice) {
-  Request out;
+Question request_of(const Question& whole, Slice slice) {
+  Question out;
   out.ask = whole.ask;
   out.ask.tile.clear();
   out.diagram = std::make_shared<const Diagram>(std::move(slice.diagram));
   out.machine = whole.machine;
   out.problem = std::move(slice.problem);
-  out.layouts.push_back(ideal_layout(out));
+  out.setups.push_back(ideal_setup(out));
   return out;
 }
 
 /// A run of operations as a launch: the bytes that it moves through device memory, and whether a tile of it is legal.
 class Segment {
  public:
-  Segment(const Request& whole, OpId first, OpId last)
-      : request_(request_of(whole, slice_of(*whole.diagram, whole.problem, first, last))) {
-    const Diagram& diagram = *request_.diagram;
+  Segment(const Question& whole, OpId first, OpId last)
+      : question_(request_of(whole, slice_of(*whole.diagram, whole.problem, first, last))) {
+    const Diagram& diagram = *question_.diagram;
     for (const std::vector<ArrayId>* arrays : {&diagram.inputs, &diagram.outputs}) {
       for (const ArrayId id : *arrays)
-        values_ += real(volume(diagram.arrays[static_cast<std::size_t>(id)], request_.problem.sizes).value);
+        values_ += real(volume(diagram.arrays[static_cast<std::size_t>(id)], question_.problem.sizes).value);
     }
   }
   [[nodiscard]] double values() const { return fits_ == false ? none : values_; }
   [[nodiscard]] bool fits() {
     if (!fits_) {
-      const Layout& layout = request_.layouts.front();
-      fits_ = place(placer_of(layout), least_illegal(layout)).violations.empty();
+      const Setup& setup = question_.setups.front();
+      fits_ = place(placer_of(setup), least_illegal(setup)).violations.empty();
       if (!*fits_) give_back();
     }
     return *fits_;
   }
   /// Computes the bytes that the segment's best tile moves into where its blocks are.
   [[nodiscard]] double transfer() {
-    const auto home = request_.machine->levels[static_cast<std::size_t>(request_.machine->compute)].name;
+    const auto home = question_.machine->levels[static_cast<std::size_t>(question_.machine->compute)].name;
     for (const LevelAnswer& level : launch().levels) {
       if (level.name == home) return static_cast<double>(level.transfer);
     }
@@ -71,22 +71,22 @@ class Segment {
 
  private:
   /// Frees the tables of the segment that was answered, as further segments may need the memory.
-  void give_back() { request_.layouts.front().workspace = make_workspace(); }
+  void give_back() { question_.setups.front().workspace = make_workspace(); }
   [[nodiscard]] LaunchAnswer made() const {
-    const Layout& layout = request_.layouts.front();
-    const Diagram& diagram = *request_.diagram;
+    const Setup& setup = question_.setups.front();
+    const Diagram& diagram = *question_.diagram;
     LaunchAnswer out;
     out.inputs = names_of(diagram, diagram.inputs);
     out.outputs = names_of(diagram, diagram.outputs);
-    const Tile tile = best_tile(layout).value_or(least_illegal(layout));
-    const PlacedDiagram placed = placer_of(layout).place(tile);
-    out.tile = values_of(*layout.mapping, tile);
+    const Tile tile = best_tile(setup).value_or(least_illegal(setup));
+    const PlacedDiagram placed = placer_of(setup).place(tile);
+    out.tile = values_of(*setup.mapping, tile);
     out.predicted = bound_of(placed);
-    out.levels = levels_of(placed, out.predicted ? Hertz(out.predicted->clock) : clock_of(*request_.machine));
+    out.levels = levels_of(placed, out.predicted ? Hertz(out.predicted->clock) : clock_of(*question_.machine));
     return out;
   }
 
-  Request request_;
+  Question question_;
   double values_ = 0;
   std::optional<bool> fits_;
   std::optional<LaunchAnswer> launch_;
@@ -97,7 +97,7 @@ using Chain = std::vector<Segment*>;
 /// All runs of operations, by where they begin and end.
 class Segments {
  public:
-  explicit Segments(const Request& whole) : count_(whole.diagram->operations.size()) {
+  explicit Segments(const Question& whole) : count_(whole.diagram->operations.size()) {
     for (std::size_t from = 0; from < count_; ++from) {
       all_.emplace_back();
       for (std::size_t to = from; to < count_; ++to)
@@ -157,13 +157,13 @@ struct OnceMoved {
   std::int64_t transfer = 0;
   std::optional<double> time;
 };
-std::optional<OnceMoved> once_moved(const Request& whole, OpId first, OpId last) {
-  const Request request = request_of(whole, slice_of(*whole.diagram, whole.problem, first, last));
-  const Layout& layout = request.layouts.front();
+std::optional<OnceMoved> once_moved(const Question& whole, OpId first, OpId last) {
+  const Question question = request_of(whole, slice_of(*whole.diagram, whole.problem, first, last));
+  const Setup& setup = question.setups.front();
   Tile any;  // bytes through a level of one group are those of any tile
-  for (const Knob& knob : layout.mapping->knobs) any.values.push_back(knob.domain.front());
-  const PlacedDiagram placed = placer_of(layout).place(any);
-  const std::vector<LevelAnswer> levels = levels_of(placed, clock_of(*request.machine), Rereads::none);
+  for (const Knob& knob : setup.mapping->knobs) any.values.push_back(knob.domain.front());
+  const PlacedDiagram placed = placer_of(setup).place(any);
+  const std::vector<LevelAnswer> levels = levels_of(placed, clock_of(*question.machine), Rereads::none);
   if (levels.empty() || levels.front().groups != 1) return std::nullopt;
   const auto bound = bound_of(placed);
   return OnceMoved{levels.front().transfer, bound ? std::optional(bound->time) : std::nullopt};
@@ -171,14 +171,14 @@ std::optional<OnceMoved> once_moved(const Request& whole, OpId first, OpId last)
 
 }  // namespace
 
-std::optional<UnfusedAnswer> unfused_of(const Request& request) {
-  const auto count = static_cast<OpId>(request.diagram->operations.size());
-  if (request.abstract() || count < 2 || !request.problem.packing.sequences.empty()) return std::nullopt;
-  const auto fused = once_moved(request, 0, count - 1);
+std::optional<UnfusedAnswer> unfused_of(const Question& question) {
+  const auto count = static_cast<OpId>(question.diagram->operations.size());
+  if (question.abstract() || count < 2 || !question.problem.packing.sequences.empty()) return std::nullopt;
+  const auto fused = once_moved(question, 0, count - 1);
   if (!fused) return std::nullopt;
   UnfusedAnswer out{count, 0, fused->transfer, 0.0, fused->time};
   for (OpId op = 0; op < count; ++op) {
-    const auto one = once_moved(request, op, op);
+    const auto one = once_moved(question, op, op);
     if (!one) return std::nullopt;
     out.transfer += one->transfer;
     if (out.time) out.time = one->time ? std::optional(*out.time + *one->time) : std::nullopt;
@@ -186,13 +186,13 @@ std::optional<UnfusedAnswer> unfused_of(const Request& request) {
   return out;
 }
 
-bool may_be_cut(const Request& request) {
-  return request.layouts.front().ideal && !request.abstract() && request.ask.tile.empty() &&
-         request.problem.packing.sequences.empty() && request.diagram->operations.size() > 1;
+bool may_be_cut(const Question& question) {
+  return question.setups.front().ideal && !question.abstract() && question.ask.tile.empty() &&
+         question.problem.packing.sequences.empty() && question.diagram->operations.size() > 1;
 }
 
-std::vector<LaunchAnswer> cut_of(const Request& request) {
-  Segments segments(request);
+std::vector<LaunchAnswer> cut_of(const Question& question) {
+  Segments segments(question);
   std::vector<LaunchAnswer> launches;
   const auto fits = [](const Chain& chain) {
     return std::all_of(chain.begin(), chain.end(), [](Segment* segment) { return segment->fits(); });

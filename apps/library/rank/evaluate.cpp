@@ -43,11 +43,9 @@ Hertz clock_of(const Machine& machine) {
   return Hertz(0);
 }
 
-Placer placer_of(const Layout& layout) { return {*layout.streamed, *layout.mapping, *layout.machine, layout.problem}; }
+Placer placer_of(const Setup& setup) { return {*setup.streamed, *setup.mapping, *setup.machine, setup.problem}; }
 
-KeptPlacer kept_placer_of(const Layout& layout) {
-  return {layout.workspace, *layout.streamed, *layout.mapping, *layout.machine, layout.problem};
-}
+KeptPlacer kept_placer_of(const Setup& setup) { return KeptPlacer(setup); }
 
 Placement place(const Placer& placer, const Tile& tile) {
   Placement placement{placer.place(tile), {}, {}};
@@ -89,17 +87,17 @@ std::vector<LevelAnswer> levels_of(const PlacedDiagram& placed, Hertz clock, Rer
   return levels;
 }
 
-std::vector<LevelAnswer> levels_of(const Layout& layout, const PlacedDiagram& placed, Hertz clock, Rereads rereads) {
+std::vector<LevelAnswer> levels_of(const Setup& setup, const PlacedDiagram& placed, Hertz clock, Rereads rereads) {
   struct Kept {
-    Layout layout;
+    Setup setup;
     PlacedDiagram placed;
   };
   std::vector<LevelAnswer> levels = levels_of(placed, clock, Rereads::none);
   for (std::size_t i = 0; i < levels.size(); ++i) {
-    if (!counts_rereads(*layout.machine, placed.levels[i].level)) continue;
-    const auto kept = std::make_shared<Kept>(Kept{layout, placed});
-    kept->layout.workspace = nullptr;  // its tables may take megabytes, and transfers need none
-    kept->placed.problem = &kept->layout.problem;
+    if (!counts_rereads(*setup.machine, placed.levels[i].level)) continue;
+    const auto kept = std::make_shared<Kept>(Kept{setup, placed});
+    kept->setup.workspace = nullptr;  // its tables may take megabytes, and transfers need none
+    kept->placed.problem = &kept->setup.problem;
     using Moved = Later<std::vector<LevelTransfer>>;
     const auto moved = std::make_shared<const Moved>([kept, rereads] { return transfers(kept->placed, rereads); });
     levels[i].delivered = Later<std::int64_t>([moved, i] { return moved->get()[i].delivered.value.get(); });
@@ -184,11 +182,11 @@ std::optional<PredictedAnswer> bound_of(const PlacedDiagram& placed) {
   return answer_of(*least);
 }
 
-std::vector<ViolationAnswer> answer_of(const std::vector<Violation>& violations, const Request& request,
+std::vector<ViolationAnswer> answer_of(const std::vector<Violation>& violations, const Question& question,
                                        const Mapping& mapping) {
   std::vector<ViolationAnswer> answer;
   for (const Violation& v : violations)
-    answer.push_back({v.constraint, v.needed, v.available, words_of(v, request, mapping)});
+    answer.push_back({v.constraint, v.needed, v.available, words_of(v, question, mapping)});
   return answer;
 }
 

@@ -1,14 +1,14 @@
 #pragma once
-// place() and the functions below evaluate one tile of one layout and return parts of an answer: where each array lies,
+// place() and the functions below evaluate one tile of one setup and return parts of an answer: where each array lies,
 // what each level moves and holds, whether the tile is legal, and how long it takes. Internal to apps/.
 
 #include <optional>
 #include <vector>
 
-#include "apps/library/question/request.hpp"
-#include "apps/library/question/workspace.hpp"
+#include "apps/library/question/question.hpp"
 #include "model/clock/prediction.hpp"
 #include "model/resource/resources.hpp"
+#include "solver/select/workspace.hpp"
 #include "solver/space/constraints.hpp"
 
 namespace napkin {
@@ -20,16 +20,16 @@ struct Placement {
   std::vector<Violation> violations;
 };
 
-/// Makes a placer that points into the layout's parts and its problem.
-[[nodiscard]] Placer placer_of(const Layout& layout);
-/// Lends a placer of the layout's workspace, for the lifetime of the result.
-[[nodiscard]] KeptPlacer kept_placer_of(const Layout& layout);
+/// Makes a placer that points into the setup's parts and its problem.
+[[nodiscard]] Placer placer_of(const Setup& setup);
+/// Lends a placer of the setup's workspace, for the lifetime of the result.
+[[nodiscard]] KeptPlacer kept_placer_of(const Setup& setup);
 [[nodiscard]] Placement place(const Placer& placer, const Tile& tile);
 
 [[nodiscard]] std::vector<LevelAnswer> levels_of(const PlacedDiagram& placed, Hertz clock,
                                                  Rereads rereads = Rereads::counted);
 /// Lists the levels' bytes and times. Counts re-reads when they are asked for.
-[[nodiscard]] std::vector<LevelAnswer> levels_of(const Layout& layout, const PlacedDiagram& placed, Hertz clock,
+[[nodiscard]] std::vector<LevelAnswer> levels_of(const Setup& setup, const PlacedDiagram& placed, Hertz clock,
                                                  Rereads rereads);
 /// Returns the cost of combining; nothing if no result has parts.
 [[nodiscard]] std::optional<CombineAnswer> combine_of(const PlacedDiagram& placed, Hertz clock);
@@ -40,7 +40,7 @@ struct Placement {
 /// Returns the ideal mapping's bound, below which no mapping goes (least_time); nothing if the profile lacks a number
 /// for it.
 [[nodiscard]] std::optional<PredictedAnswer> bound_of(const PlacedDiagram& placed);
-[[nodiscard]] std::vector<ViolationAnswer> answer_of(const std::vector<Violation>& violations, const Request& request,
+[[nodiscard]] std::vector<ViolationAnswer> answer_of(const std::vector<Violation>& violations, const Question& question,
                                                      const Mapping& mapping);
 [[nodiscard]] OccupancyAnswer answer_of(const Plan& plan);
 

@@ -33,17 +33,17 @@ Regime regime_of(const PlacedDiagram& placed, const Prediction& prediction) {
 
 }  // namespace
 
-PredictionKind kind_of(const Request& request, const Layout& layout, const PlacedDiagram& placed,
+PredictionKind kind_of(const Question& question, const Setup& setup, const PlacedDiagram& placed,
                        const Prediction& prediction) {
   PredictionKind out;
-  out.kernel = layout.ideal ? "" : layout.mapping->name;
-  out.algorithm = request.diagram->name;
-  out.architecture = request.machine->architecture, out.gpu = request.machine->name;
+  out.kernel = setup.ideal ? "" : setup.mapping->name;
+  out.algorithm = question.diagram->name;
+  out.architecture = question.machine->architecture, out.gpu = question.machine->name;
   out.regime = regime_of(placed, prediction);
   out.by_graph = !prediction.at_least;
-  out.burst = request.ask.conditions.load.kind == CardLoad::Kind::burst;
+  out.burst = question.ask.conditions.load.kind == CardLoad::Kind::burst;
   out.counted = settings_without_row(*placed.mapping, placed.tile).empty();
-  out.own_mapping = names_file(request.ask.kernel), out.own_machine = names_file(request.ask.gpu);
+  out.own_mapping = names_file(question.ask.kernel), out.own_machine = names_file(question.ask.gpu);
   return out;
 }
 

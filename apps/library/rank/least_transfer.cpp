@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "apps/library/question/workspace.hpp"
 #include "apps/library/rank/evaluate.hpp"
 #include "apps/library/rank/select_kernel.hpp"
 #include "model/mapping/placed.hpp"
 #include "model/resource/resources.hpp"
+#include "solver/select/workspace.hpp"
 #include "solver/space/constraints.hpp"
 
 namespace napkin {
@@ -19,19 +19,19 @@ struct AxisKnob {
 };
 
 /// Returns the knobs that transfers depend on. The chunk of the stream is among them only if a mask leaves chunks out.
-std::vector<AxisKnob> axis_knobs(const Layout& layout) {
-  const bool masked = layout.problem.mask.kind != Mask::Kind::none;
+std::vector<AxisKnob> axis_knobs(const Setup& setup) {
+  const bool masked = setup.problem.mask.kind != Mask::Kind::none;
   std::vector<AxisKnob> knobs;
-  for (std::size_t i = 0; i < layout.mapping->knobs.size(); ++i) {
-    const auto axis = layout.streamed->diagram.find_axis(layout.mapping->knobs[i].name);
-    if (axis && (layout.streamed->grouped(*axis) || (masked && layout.streamed->stream == *axis)))
-      knobs.push_back({static_cast<KnobId>(i), layout.mapping->knobs[i].name});
+  for (std::size_t i = 0; i < setup.mapping->knobs.size(); ++i) {
+    const auto axis = setup.streamed->diagram.find_axis(setup.mapping->knobs[i].name);
+    if (axis && (setup.streamed->grouped(*axis) || (masked && setup.streamed->stream == *axis)))
+      knobs.push_back({static_cast<KnobId>(i), setup.mapping->knobs[i].name});
   }
   return knobs;
 }
 
-const std::vector<std::int64_t>& domain_of(const Layout& layout, const AxisKnob& knob) {
-  return layout.mapping->knobs[static_cast<std::size_t>(knob.knob)].domain;
+const std::vector<std::int64_t>& domain_of(const Setup& setup, const AxisKnob& knob) {
+  return setup.mapping->knobs[static_cast<std::size_t>(knob.knob)].domain;
 }
 
 /// Sizes for the axes' knobs, and their transfer into a block's level.
@@ -48,17 +48,17 @@ Count moved_home(const PlacedDiagram& placed) {
 }
 
 /// Returns every combination of the axes' knobs, least transfer first.
-std::vector<Combination> combinations(const Layout& layout, const std::vector<AxisKnob>& knobs) {
-  const Placer placer(*layout.streamed, *layout.mapping, *layout.machine, layout.problem);
+std::vector<Combination> combinations(const Setup& setup, const std::vector<AxisKnob>& knobs) {
+  const Placer placer(*setup.streamed, *setup.mapping, *setup.machine, setup.problem);
   Tile tile;
-  for (const Knob& knob : layout.mapping->knobs) tile.values.push_back(knob.domain.front());
+  for (const Knob& knob : setup.mapping->knobs) tile.values.push_back(knob.domain.front());
   std::vector<Combination> all;
   std::vector<std::size_t> digits(knobs.size(), 0);
   PlacedDiagram placed;
   for (bool more = true; more;) {
     Combination combination;
     for (std::size_t i = 0; i < knobs.size(); ++i) {
-      combination.values.push_back(domain_of(layout, knobs[i])[digits[i]]);
+      combination.values.push_back(domain_of(setup, knobs[i])[digits[i]]);
       tile.values[static_cast<std::size_t>(knobs[i].knob)] = combination.values.back();
     }
     placer.place(tile, placed);
@@ -66,7 +66,7 @@ std::vector<Combination> combinations(const Layout& layout, const std::vector<Ax
     all.push_back(std::move(combination));
     more = false;
     for (std::size_t i = 0; i < knobs.size() && !more; ++i) {
-      more = ++digits[i] < domain_of(layout, knobs[i]).size();
+      more = ++digits[i] < domain_of(setup, knobs[i]).size();
       if (!more) digits[i] = 0;
     }
   }
@@ -77,10 +77,10 @@ std::vector<Combination> combinations(const Layout& layout, const std::vector<Ax
 /// Tiles whose only knobs are the axes' knobs: each is judged by itself, without a table.
 class WholeTiles {
  public:
-  WholeTiles(const Layout& layout, const std::vector<AxisKnob>& knobs)
-      : placer_(*layout.streamed, *layout.mapping, *layout.machine, layout.problem),
-        rules_(*layout.streamed, *layout.mapping, *layout.machine, layout.problem),
-        all_given_(knobs.size() == layout.mapping->knobs.size()) {}
+  WholeTiles(const Setup& setup, const std::vector<AxisKnob>& knobs)
+      : placer_(*setup.streamed, *setup.mapping, *setup.machine, setup.problem),
+        rules_(*setup.streamed, *setup.mapping, *setup.machine, setup.problem),
+        all_given_(knobs.size() == setup.mapping->knobs.size()) {}
 
   [[nodiscard]] bool all_given() const { return all_given_; }
   [[nodiscard]] bool is_legal(const std::vector<std::pair<KnobId, std::int64_t>>& values) const {
@@ -102,15 +102,15 @@ class WholeTiles {
 
 /// Finds the least transfer of a legal tile. Transfers depend on the axes' knobs alone: their combinations are tried in
 /// ascending order until one has a legal tile.
-std::optional<OptimumAnswer::Integer> find(const Layout& layout) {
-  const std::vector<AxisKnob> knobs = axis_knobs(layout);
-  Layout tried = layout;
-  const WholeTiles whole(layout, knobs);
-  for (const Combination& combination : combinations(layout, knobs)) {
+std::optional<LeastTransfer> find(const Setup& setup) {
+  const std::vector<AxisKnob> knobs = axis_knobs(setup);
+  Setup tried = setup;
+  const WholeTiles whole(setup, knobs);
+  for (const Combination& combination : combinations(setup, knobs)) {
     tried.fixed.clear();
     for (std::size_t i = 0; i < knobs.size(); ++i) tried.fixed.emplace_back(knobs[i].knob, combination.values[i]);
     if (!(whole.all_given() ? whole.is_legal(tried.fixed) : fits(tried))) continue;
-    OptimumAnswer::Integer answer{combination.transfer.get(), {}};
+    LeastTransfer answer{combination.transfer.get(), {}};
     for (std::size_t i = 0; i < knobs.size(); ++i) answer.group.emplace_back(knobs[i].axis, combination.values[i]);
     return answer;
   }
@@ -119,19 +119,21 @@ std::optional<OptimumAnswer::Integer> find(const Layout& layout) {
 
 }  // namespace
 
-std::int64_t moved_by(const Layout& layout, const NamedSizes& group) {
+std::int64_t moved_by(const Setup& setup, const NamedSizes& group) {
   Tile tile;
-  for (const Knob& knob : layout.mapping->knobs) {
+  for (const Knob& knob : setup.mapping->knobs) {
     const auto is = [&](const auto& size) { return size.first == knob.name; };
     const auto size = std::find_if(group.begin(), group.end(), is);
     tile.values.push_back(size == group.end() ? 1 : size->second);
   }
-  return moved_home(place(placer_of(layout), tile).placed).get();
+  return moved_home(place(placer_of(setup), tile).placed).get();
 }
 
-std::optional<OptimumAnswer::Integer> least_transfer(const Layout& layout) {
-  return layout.workspace->least_transfer({layout.problem.sizes, layout.problem.mask, layout.problem.dtype},
-                                          [&] { return find(layout); });
+std::optional<OptimumAnswer::Integer> least_transfer(const Setup& setup) {
+  const auto found = setup.workspace->least_transfer({setup.problem.sizes, setup.problem.mask, setup.problem.dtype},
+                                                     [&] { return find(setup); });
+  if (!found) return std::nullopt;
+  return OptimumAnswer::Integer{found->transfer, found->group};
 }
 
 }  // namespace napkin

@@ -5,17 +5,17 @@
 #include <cstdint>
 #include <optional>
 
-#include "apps/library/question/request.hpp"
+#include "apps/library/question/question.hpp"
 #include "napkin/answers.hpp"
 
 namespace napkin {
 
 /// Returns the bytes that groups of such sizes move into a block's level, in chunks of 1; values on the abstract
 /// machine.
-[[nodiscard]] std::int64_t moved_by(const Layout& layout, const NamedSizes& group);
+[[nodiscard]] std::int64_t moved_by(const Setup& setup, const NamedSizes& group);
 
-/// Finds the least transfer of any legal tile, in bytes; nothing if no tile is legal. Keeps it in the layout's
+/// Finds the least transfer of any legal tile, in bytes; nothing if no tile is legal. Keeps it in the setup's
 /// workspace.
-[[nodiscard]] std::optional<OptimumAnswer::Integer> least_transfer(const Layout& layout);
+[[nodiscard]] std::optional<OptimumAnswer::Integer> least_transfer(const Setup& setup);
 
 }  // namespace napkin

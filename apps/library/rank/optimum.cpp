@@ -91,34 +91,34 @@ bool gives(const std::vector<OptimumAnswer::Term>& terms, double memory, double 
 }
 
 /// Finds the optimum in values: streams 1, no divisors, memory_lower_bound <= VALUES.
-OptimumAnswer abstract_optimum(std::int64_t memory, const Layout& layout) {
-  const OptimumReport report = optimum_of(*layout.streamed, layout.problem, Values(Count(memory)));
+OptimumAnswer abstract_optimum(std::int64_t memory, const Setup& setup) {
+  const OptimumReport report = optimum_of(*setup.streamed, setup.problem, Values(Count(memory)));
   std::optional<OptimumAnswer::Integer> integer;
   if (report.integer) {
     integer = {report.integer->transfer.value.get(), {}};
     for (const auto& [axis, size] : report.integer->group) integer->group.emplace_back(axis, size.get());
   }
-  const auto& arrays = layout.streamed->diagram.arrays;
+  const auto& arrays = setup.streamed->diagram.arrays;
   const bool shifted = std::any_of(arrays.begin(), arrays.end(), [](const Array& array) { return is_shifted(array); });
   if (integer && shifted)  // whose ends no product of counts has
-    integer->transfer = moved_by(layout, integer->group);
+    integer->transfer = moved_by(setup, integer->group);
   OptimumAnswer answer{terms_of(report.terms), report.transfer, report.group, integer,
-                       report.formula.optimum + std::string(counted_beside(*layout.streamed, layout.problem))};
+                       report.formula.optimum + std::string(counted_beside(*setup.streamed, setup.problem))};
   answer.exact = gives(answer.terms, static_cast<double>(memory), report.transfer);
   return answer;
 }
 
 /// Finds the optimum in bytes, with `limit` bytes in a block's level; in whole numbers under all constraints.
-OptimumAnswer machine_optimum(const Layout& layout, std::int64_t limit) {
+OptimumAnswer machine_optimum(const Setup& setup, std::int64_t limit) {
   const GeometricProgram program = program_of(
-      *layout.streamed, layout.problem, value_bytes(layout.streamed->diagram, layout.problem.dtype), Border::left_out);
+      *setup.streamed, setup.problem, value_bytes(setup.streamed->diagram, setup.problem.dtype), Border::left_out);
   const ClosedForm form = closed_form(program, static_cast<double>(limit));
-  const auto least = [layout] { return at_shape([&] { return least_transfer(layout); }); };
+  const auto least = [setup] { return at_shape([&] { return least_transfer(setup); }); };
   OptimumAnswer answer{terms_of(form.terms),
                        form.transfer,
                        {},
                        Later<std::optional<OptimumAnswer::Integer>>(least),
-                       form.formula + std::string(counted_beside(*layout.streamed, layout.problem))};
+                       form.formula + std::string(counted_beside(*setup.streamed, setup.problem))};
   answer.exact = gives(answer.terms, static_cast<double>(limit), form.transfer);
   for (std::size_t i = 0; i < program.axes.size(); ++i) answer.group.emplace_back(program.axes[i].name, form.group[i]);
   return answer;
@@ -127,18 +127,18 @@ OptimumAnswer machine_optimum(const Layout& layout, std::int64_t limit) {
 /// The inputs of formula and optimum, which are worked out at first read.
 struct Kept {
   std::optional<std::int64_t> memory;  // of the abstract machine
-  Layout layout;
+  Setup setup;
   std::vector<Count> groups;  // of the tile, where a block lives
   Count chunk;
   std::optional<std::int64_t> limit;  // of memory there, bytes
 
-  [[nodiscard]] const Packing& packing() const { return layout.problem.packing; }
+  [[nodiscard]] const Packing& packing() const { return setup.problem.packing; }
   [[nodiscard]] bool packed() const { return !packing().sequences.empty(); }
 };
 
 FormulaAnswer formula_of(const Kept& kept) {
-  const Streamed& streamed = *kept.layout.streamed;
-  Problem problem = kept.layout.problem;
+  const Streamed& streamed = *kept.setup.streamed;
+  Problem problem = kept.setup.problem;
   if (kept.packed()) problem.sizes[static_cast<std::size_t>(kept.packing().batch)] = 1;  // of one sequence
   // Chunks that overlap read some rows twice, so H depends on the chunk too: the formula is of chunks of 1.
   const bool of_chunks = overlapping_stream(streamed) && kept.chunk != Count(1);
@@ -150,23 +150,23 @@ FormulaAnswer formula_of(const Kept& kept) {
   if (!leaves_chunks_out(streamed, problem) && has_border(streamed.diagram, problem.sizes))
     out.transfer += " with the rows of the border";
   out.memory =
-      print(MemoryRule(streamed, kept.layout.problem.sizes, ColumnView::drawn).largest(kept.groups, kept.chunk));
+      print(MemoryRule(streamed, kept.setup.problem.sizes, ColumnView::drawn).largest(kept.groups, kept.chunk));
   return out;
 }
 
 std::optional<OptimumAnswer> least_of(const Kept& kept) {
   if (kept.packed()) return std::nullopt;  // the closed form is of one length
-  if (kept.memory) return abstract_optimum(*kept.memory, kept.layout);
+  if (kept.memory) return abstract_optimum(*kept.memory, kept.setup);
   if (!kept.limit) return std::nullopt;
-  return machine_optimum(kept.layout, *kept.limit);
+  return machine_optimum(kept.setup, *kept.limit);
 }
 
 }  // namespace
 
-void add_optimum(const Request& request, const Layout& layout, const PlacedDiagram& placed, QueryAnswer& answer) {
+void add_optimum(const Question& question, const Setup& setup, const PlacedDiagram& placed, QueryAnswer& answer) {
   const auto kept = std::make_shared<Kept>(
-      Kept{request.ask.memory, layout, groups_in(*layout.streamed, placed), placed.block().chunk, std::nullopt});
-  const std::string& home = request.machine->levels[static_cast<std::size_t>(placed.block().level)].name;
+      Kept{question.ask.memory, setup, groups_in(*setup.streamed, placed), placed.block().chunk, std::nullopt});
+  const std::string& home = question.machine->levels[static_cast<std::size_t>(placed.block().level)].name;
   for (const LevelAnswer& level : answer.levels) {
     if (level.name == home) kept->limit = level.memory_limit;
   }
@@ -177,10 +177,10 @@ void add_optimum(const Request& request, const Layout& layout, const PlacedDiagr
   answer.optimum = Later<std::optional<OptimumAnswer>>([kept] { return at_shape([&] { return least_of(*kept); }); });
 }
 
-NamedSizes integer_groups(const Request& request, const Streamed& streamed, const NamedSizes& fixed) {
+NamedSizes integer_groups(const Question& question, const Streamed& streamed, const NamedSizes& fixed) {
   const Diagram& diagram = streamed.diagram;
   const std::vector<AxisId> axes = grouped_axes(streamed);
-  IntegerProblem problem = integer_problem_of(streamed, request.problem, Values(Count(*request.ask.memory)));
+  IntegerProblem problem = integer_problem_of(streamed, question.problem, Values(Count(*question.ask.memory)));
   NamedSizes sizes;
   if (streamed.stream && !streamed.grouped(*streamed.stream)) {
     const std::string& name = diagram.axes[static_cast<std::size_t>(*streamed.stream)].name;
@@ -191,11 +191,11 @@ NamedSizes integer_groups(const Request& request, const Streamed& streamed, cons
     const std::int64_t given = size_or(fixed, diagram.axes[static_cast<std::size_t>(axes[i])].name, 0);
     if (given > 0) problem.axes[i].fixed = given;
   }
-  const auto optimum = integer_optimum_of(streamed, request.problem, problem);
+  const auto optimum = integer_optimum_of(streamed, question.problem, problem);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const auto axis = static_cast<std::size_t>(axes[i]);
     Count group = problem.axes[i].fixed.value_or(1);
-    if (optimum && !problem.axes[i].fixed) group = std::min(optimum->group[i], request.problem.sizes[axis]);
+    if (optimum && !problem.axes[i].fixed) group = std::min(optimum->group[i], question.problem.sizes[axis]);
     sizes.emplace_back(diagram.axes[axis].name, group.get());
   }
   return sizes;

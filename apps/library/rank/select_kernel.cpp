@@ -4,23 +4,21 @@
 
 #include <algorithm>
 
-#include "apps/library/question/layouts.hpp"
+#include "apps/library/question/setups.hpp"
 #include "apps/library/rank/evaluate.hpp"
 #include "apps/library/rank/kind.hpp"
 #include "napkin/bands.hpp"
 
 namespace napkin {
 
-Ranking::Ranking(const Layout& layout, Seconds limit)
-    : layout_(&layout),
-      question_(std::make_unique<const Question>(layout.question())),
-      selector_(std::make_unique<Selector>(*question_, layout.workspace->tables)),
+Ranking::Ranking(const Setup& setup, Seconds limit)
+    : setup_(&setup),
+      selector_(std::make_unique<Selector>(setup, setup.workspace->tables)),
       selection_(selector_->best(limit)) {}
 
-Ranking::Ranking(const Layout& layout, Selection selection)
-    : layout_(&layout),
-      question_(std::make_unique<const Question>(layout.question())),
-      selector_(std::make_unique<Selector>(*question_, layout.workspace->tables)),
+Ranking::Ranking(const Setup& setup, Selection selection)
+    : setup_(&setup),
+      selector_(std::make_unique<Selector>(setup, setup.workspace->tables)),
       selection_(std::move(selection)) {}
 
 Explanation Ranking::explain() const { return selector_->explain(selection_); }
@@ -29,14 +27,14 @@ Rejections Ranking::count_rejections() const { return selector_->count_rejection
 
 std::string Ranking::unsearched() const {
   std::string out;
-  for (KnobId id = 0; const Knob& knob : question_->mapping->knobs) {
+  for (KnobId id = 0; const Knob& knob : setup_->mapping->knobs) {
     const KnobId own = id++;
     const auto is_own = [&](const auto& fixed) { return fixed.first == own; };
-    if (knob.searched || std::any_of(question_->fixed.begin(), question_->fixed.end(), is_own)) continue;
+    if (knob.searched || std::any_of(setup_->fixed.begin(), setup_->fixed.end(), is_own)) continue;
     for (const std::int64_t value : knob.domain) {
-      Question asked = *question_;
+      Setup asked = *setup_;
       asked.fixed.emplace_back(own, value);
-      if (value == knob.domain.front() || !any_legal(asked, layout_->workspace->tables)) continue;
+      if (value == knob.domain.front() || !any_legal(asked, setup_->workspace->tables)) continue;
       const std::string word = knob.words.empty() ? std::to_string(value) : knob.words[static_cast<std::size_t>(value)];
       out += fmt::format("; {}={} fits and is the user's to ask for ({})", knob.name, word, knob.about);
     }
@@ -65,15 +63,16 @@ void keep_comparable(std::vector<Ranking>& rankings) {
 }
 
 /// Returns the band of the best tile.
-Band band_of(const Request& request, const Ranking& ranking) {
-  const Placement placement = place(placer_of(ranking.layout()), ranking.best().tile);
-  return band_of(kind_of(request, ranking.layout(), placement.placed, ranking.best().prediction));
+Band band_of(const Question& question, const Ranking& ranking) {
+  const Placement placement = place(placer_of(ranking.setup()), ranking.best().tile);
+  return band_of(kind_of(question, ranking.setup(), placement.placed, ranking.best().prediction));
 }
 
 /// Returns true if the first one's band ends before the other's begins.
-bool ahead_beyond_doubt(const Request& request, const Ranking& one, const Ranking& other) {
+bool ahead_beyond_doubt(const Question& question, const Ranking& one, const Ranking& other) {
   const auto time = [](const Ranking& ranking) { return ranking.best().prediction.time.value; };
-  return time(one) < time(other) && band_of(request, one).high * time(one) < band_of(request, other).low * time(other);
+  return time(one) < time(other) &&
+         band_of(question, one).high * time(one) < band_of(question, other).low * time(other);
 }
 
 /// The rankings of a question by kernel, with the fastest. Among kernels within a hundredth of it, the first wins, a
@@ -81,16 +80,16 @@ bool ahead_beyond_doubt(const Request& request, const Ranking& one, const Rankin
 /// few blocks Ampere's kernels on Hopper come close (tests/measured/small).
 class Contest {
  public:
-  explicit Contest(const Request& request) : request_(request) {}
+  explicit Contest(const Question& question) : question_(question) {}
 
   /// Ranks the kernel, unless another one is ahead of all its tiles. Returns false if none of its tiles is legal.
-  bool enter(const Layout& layout) {
-    Ranking ranking(layout, Seconds(limit(by_fastest_instruction(request_, layout))));
+  bool enter(const Setup& setup) {
+    Ranking ranking(setup, Seconds(limit(by_fastest_instruction(question_, setup))));
     if (!ranking.empty()) {
       rankings_.push_back(std::move(ranking));
       return true;
     }
-    return !rankings_.empty() && fits(layout);
+    return !rankings_.empty() && fits(setup);
   }
 
   [[nodiscard]] bool empty() const { return rankings_.empty(); }
@@ -99,7 +98,7 @@ class Contest {
     keep_comparable(rankings_);
     const auto newest = first_of(true), older = first_of(false);
     if (!newest) return rankings_[*older];
-    return rankings_[older && ahead_beyond_doubt(request_, rankings_[*older], rankings_[*newest]) ? *older : *newest];
+    return rankings_[older && ahead_beyond_doubt(question_, rankings_[*older], rankings_[*newest]) ? *older : *newest];
   }
 
  private:
@@ -110,7 +109,7 @@ class Contest {
   [[nodiscard]] std::optional<std::size_t> first_of(bool newest) const {
     std::optional<std::size_t> best;
     for (std::size_t i = 0; i < rankings_.size(); ++i) {
-      if (by_fastest_instruction(request_, rankings_[i].layout()) == newest &&
+      if (by_fastest_instruction(question_, rankings_[i].setup()) == newest &&
           (!best || time(i) < (1 - tie) * time(*best)))
         best = i;
     }
@@ -121,27 +120,27 @@ class Contest {
   [[nodiscard]] double limit(bool newest) const {
     double out = INFINITY;
     for (std::size_t i = 0; i < rankings_.size(); ++i) {
-      const bool binds = !newest || by_fastest_instruction(request_, rankings_[i].layout());
+      const bool binds = !newest || by_fastest_instruction(question_, rankings_[i].setup());
       if (binds && !is_optimistic(rankings_[i])) out = std::min(out, (1 - tie) * time(i));
     }
     return out;
   }
 
-  const Request& request_;
+  const Question& question_;
   std::vector<Ranking> rankings_;
 };
 
 }  // namespace
 
-Ranking select_kernel(const Request& request, int top) {
-  std::vector<std::string> left_out = request.left_out;
-  Contest contest(request);
+Ranking select_kernel(const Question& question, int top) {
+  std::vector<std::string> left_out = question.left_out;
+  Contest contest(question);
   std::optional<Ranking> none;  // the first in which nothing fits
-  for (const Layout& layout : request.layouts) {
-    if (contest.enter(layout)) continue;
-    Ranking ranking(layout);
-    if (lists(layout.mapping->runs_on, request.machine->architecture))
-      left_out.push_back(layout.mapping->name + ": " + ranking.nothing_fits());
+  for (const Setup& setup : question.setups) {
+    if (contest.enter(setup)) continue;
+    Ranking ranking(setup);
+    if (lists(setup.mapping->runs_on, question.machine->architecture))
+      left_out.push_back(setup.mapping->name + ": " + ranking.nothing_fits());
     if (!none) none = std::move(ranking);
   }
   if (contest.empty()) return std::move(*none);
@@ -151,17 +150,17 @@ Ranking select_kernel(const Request& request, int top) {
   return std::move(picked);
 }
 
-std::optional<Tile> best_tile(const Layout& layout) {
-  const Ranking ranking(layout);
+std::optional<Tile> best_tile(const Setup& setup) {
+  const Ranking ranking(setup);
   if (ranking.empty()) return std::nullopt;
   return ranking.best().tile;
 }
 
-std::vector<Ranked> legal_tiles(const Layout& layout) {
-  const Exhausted exhausted = select_exhaustively(layout.question());
+std::vector<Ranked> legal_tiles(const Setup& setup) {
+  const Exhausted exhausted = select_exhaustively(setup);
   return {exhausted.all.begin(), exhausted.all.end()};
 }
 
-bool fits(const Layout& layout) { return any_legal(layout.question(), layout.workspace->tables); }
+bool fits(const Setup& setup) { return any_legal(setup, setup.workspace->tables); }
 
 }  // namespace napkin

@@ -1,6 +1,6 @@
 #pragma once
-// select_kernel ranks the tiles of each kernel that can answer a request, and returns the kernel whose best tile is the
-// fastest: attention_sm90 on an H200. select_kernel.cpp alone asks the solver to select. Internal to apps/.
+// select_kernel ranks the tiles of each kernel that can answer a question, and returns the kernel whose best tile is
+// the fastest: attention_sm90 on an H200. select_kernel.cpp alone asks the solver to select. Internal to apps/.
 
 #include <cmath>
 #include <memory>
@@ -8,23 +8,23 @@
 #include <string>
 #include <vector>
 
-#include "apps/library/question/request.hpp"
+#include "apps/library/question/question.hpp"
 #include "model/clock/prediction.hpp"
 #include "solver/select/select.hpp"
 
 namespace napkin {
 
-/// The ranking of a layout's tiles, with explanations. Points to the layout.
+/// The ranking of a setup's tiles, with explanations. Points to the setup.
 class Ranking {
  public:
   /// Finds the best tile alone; perhaps none if every tile takes longer than the limit.
-  explicit Ranking(const Layout& layout, Seconds limit = Seconds(INFINITY));
+  explicit Ranking(const Setup& setup, Seconds limit = Seconds(INFINITY));
   /// Takes up what rank() found before.
-  Ranking(const Layout& layout, Selection selection);
+  Ranking(const Setup& setup, Selection selection);
   /// Ranks the `top` best tiles, and finds the runner-up.
   void rank(int top) { selection_ = selector_->rank(top); }
 
-  [[nodiscard]] const Layout& layout() const { return *layout_; }
+  [[nodiscard]] const Setup& setup() const { return *setup_; }
   [[nodiscard]] const Selection& selection() const { return selection_; }
   [[nodiscard]] bool empty() const { return selection_.ranked.empty(); }
   [[nodiscard]] const Ranked& best() const { return selection_.ranked.front(); }
@@ -43,22 +43,21 @@ class Ranking {
   /// there is none.
   [[nodiscard]] std::string unsearched() const;
 
-  const Layout* layout_;
-  std::unique_ptr<const Question> question_;  // the selector points to it
+  const Setup* setup_;
   std::unique_ptr<Selector> selector_;
   Selection selection_;
 };
 
-/// Ranks every layout and keeps the one whose best tile is fastest, among layouts that one clock predicts. The ranking
+/// Ranks every setup and keeps the one whose best tile is fastest, among setups that one clock predicts. The ranking
 /// is empty if nothing fits.
-[[nodiscard]] Ranking select_kernel(const Request& request, int top);
+[[nodiscard]] Ranking select_kernel(const Question& question, int top);
 
-/// Returns the best tile of a layout, which `select` would select for its kernel; nothing if none fits.
-[[nodiscard]] std::optional<Tile> best_tile(const Layout& layout);
-/// Returns every legal tile of one layout, best first.
-[[nodiscard]] std::vector<Ranked> legal_tiles(const Layout& layout);
+/// Returns the best tile of a setup, which `select` would select for its kernel; nothing if none fits.
+[[nodiscard]] std::optional<Tile> best_tile(const Setup& setup);
+/// Returns every legal tile of one setup, best first.
+[[nodiscard]] std::vector<Ranked> legal_tiles(const Setup& setup);
 
-/// Returns true if any tile of the layout is legal.
-[[nodiscard]] bool fits(const Layout& layout);
+/// Returns true if any tile of the setup is legal.
+[[nodiscard]] bool fits(const Setup& setup);
 
 }  // namespace napkin

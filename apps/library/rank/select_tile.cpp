@@ -38,41 +38,41 @@ Distance distance_of(const Placer& placer, const Tile& tile) {
   }
 }
 
-Tile preferred(const Layout& layout) {
+Tile preferred(const Setup& setup) {
   Tile tile;
-  for (const Knob& knob : layout.mapping->knobs) tile.values.push_back(knob.domain.empty() ? 0 : knob.domain.front());
-  for (const auto& [knob, value] : layout.fixed) tile.values[static_cast<std::size_t>(knob)] = value;
+  for (const Knob& knob : setup.mapping->knobs) tile.values.push_back(knob.domain.empty() ? 0 : knob.domain.front());
+  for (const auto& [knob, value] : setup.fixed) tile.values[static_cast<std::size_t>(knob)] = value;
   return tile;
 }
 
-bool is_fixed(const Layout& layout, std::size_t knob) {
-  return std::any_of(layout.fixed.begin(), layout.fixed.end(),
+bool is_fixed(const Setup& setup, std::size_t knob) {
+  return std::any_of(setup.fixed.begin(), setup.fixed.end(),
                      [&](const auto& fix) { return static_cast<std::size_t>(fix.first) == knob; });
 }
 
 }  // namespace
 
-SelectedTile select_tile(const Request& request) {
-  const Layout& first = request.layouts.front();
-  if (request.abstract()) return {&first, abstract_tile(request, first), true};
-  // Nothing is left to select where the user fixed every knob of the only layout.
-  if (request.layouts.size() == 1 && first.fixed.size() == first.mapping->knobs.size())
+SelectedTile select_tile(const Question& question) {
+  const Setup& first = question.setups.front();
+  if (question.abstract()) return {&first, abstract_tile(question, first), true};
+  // Nothing is left to select where the user fixed every knob of the only setup.
+  if (question.setups.size() == 1 && first.fixed.size() == first.mapping->knobs.size())
     return {&first, preferred(first), true};
-  Ranking ranking = select_kernel(request, 1);
-  if (ranking.empty()) return {&ranking.layout(), least_illegal(ranking.layout()), false};
-  return {&ranking.layout(), ranking.best().tile, true, std::move(ranking.left_out)};
+  Ranking ranking = select_kernel(question, 1);
+  if (ranking.empty()) return {&ranking.setup(), least_illegal(ranking.setup()), false};
+  return {&ranking.setup(), ranking.best().tile, true, std::move(ranking.left_out)};
 }
 
-Tile least_illegal(const Layout& layout) {
-  const Placer placer = placer_of(layout);
-  Tile tile = preferred(layout);
+Tile least_illegal(const Setup& setup) {
+  const Placer placer = placer_of(setup);
+  Tile tile = preferred(setup);
   Distance best = distance_of(placer, tile);
   for (bool better = true; better && best.violations > 0;) {
     better = false;
     for (std::size_t knob = 0; knob < tile.values.size(); ++knob) {
-      if (is_fixed(layout, knob) || !layout.mapping->knobs[knob].searched) continue;
+      if (is_fixed(setup, knob) || !setup.mapping->knobs[knob].searched) continue;
       Tile other = tile;
-      for (const std::int64_t value : layout.mapping->knobs[knob].domain) {
+      for (const std::int64_t value : setup.mapping->knobs[knob].domain) {
         other.values[knob] = value;
         const Distance distance = distance_of(placer, other);
         if (!(distance < best)) continue;
@@ -85,8 +85,8 @@ Tile least_illegal(const Layout& layout) {
   return tile;
 }
 
-std::vector<OtherSetting> other_settings(const Layout& layout, const Tile& tile) {
-  const Placer placer = placer_of(layout);
+std::vector<OtherSetting> other_settings(const Setup& setup, const Tile& tile) {
+  const Placer placer = placer_of(setup);
   const auto names = [](const std::vector<Violation>& all) {
     std::set<std::string> out;
     for (const Violation& one : all) out.insert(one.constraint);
@@ -95,10 +95,10 @@ std::vector<OtherSetting> other_settings(const Layout& layout, const Tile& tile)
   const std::set<std::string> shown = names(place(placer, tile).violations);
   std::vector<OtherSetting> out;
   for (std::size_t knob = 0; knob < tile.values.size(); ++knob) {
-    if (is_fixed(layout, knob) || !layout.mapping->knobs[knob].searched) continue;
+    if (is_fixed(setup, knob) || !setup.mapping->knobs[knob].searched) continue;
     Distance best;
     std::optional<OtherSetting> nearest;
-    for (const std::int64_t value : layout.mapping->knobs[knob].domain) {
+    for (const std::int64_t value : setup.mapping->knobs[knob].domain) {
       Tile other = tile;
       other.values[knob] = value;
       const Distance distance = distance_of(placer, other);
@@ -117,7 +117,7 @@ std::vector<OtherSetting> other_settings(const Layout& layout, const Tile& tile)
   return out;
 }
 
-Tile abstract_tile(const Request& request, const Layout& layout) {
+Tile abstract_tile(const Question& question, const Setup& setup) {
   const auto size_of = [&](const NamedSizes& sizes, const std::string& name) {
     for (const auto& [axis, size] : sizes) {
       if (axis == name) return size;
@@ -125,11 +125,11 @@ Tile abstract_tile(const Request& request, const Layout& layout) {
     return std::int64_t{1};
   };
   NamedSizes named;
-  for (const auto& [knob, value] : layout.fixed)
-    named.emplace_back(layout.mapping->knobs[static_cast<std::size_t>(knob)].name, value);
-  const NamedSizes chosen = integer_groups(request, *layout.streamed, named);
+  for (const auto& [knob, value] : setup.fixed)
+    named.emplace_back(setup.mapping->knobs[static_cast<std::size_t>(knob)].name, value);
+  const NamedSizes chosen = integer_groups(question, *setup.streamed, named);
   Tile tile;
-  for (const Knob& knob : layout.mapping->knobs) tile.values.push_back(size_of(chosen, knob.name));
+  for (const Knob& knob : setup.mapping->knobs) tile.values.push_back(size_of(chosen, knob.name));
   return tile;
 }
 

@@ -9,13 +9,14 @@
 #include "model/fusion/derive.hpp"
 #include "model/machine/load.hpp"
 #include "model/mapping/read/load.hpp"
-#include "solver/space/question.hpp"
+#include "solver/space/setup.hpp"
+#include "tests/support/setup.hpp"
 
 namespace napkin::testing {
 
 using Shape = std::vector<std::pair<std::string, std::int64_t>>;
 
-/// Owns what a Question points to.
+/// Owns what a Setup points to.
 struct Case {
   Mapping mapping;
   Machine machine;
@@ -32,7 +33,7 @@ struct Case {
   void restrict(const std::string& knob, const std::vector<std::int64_t>& domain) {
     if (const auto id = mapping.find_knob(knob)) mapping.knobs[static_cast<std::size_t>(*id)].domain = domain;
   }
-  [[nodiscard]] Question question() const { return {&streamed, &mapping, &machine, problem, {}}; }
+  [[nodiscard]] Setup setup() const { return test::setup_of(*this); }
   /// Every knob at its first value, but those given (where the mapping has them).
   [[nodiscard]] Tile tile(const Shape& given) const {
     Tile out;

@@ -32,17 +32,17 @@ Tables& shared_tables() {
   return tables;
 }
 
-Selection select(const Question& question, int top, Tables& tables = shared_tables()) {
-  return Selector(question, tables).rank(top);
+Selection select(const Setup& setup, int top, Tables& tables = shared_tables()) {
+  return Selector(setup, tables).rank(top);
 }
 
-Rejections count(const Question& question) { return Selector(question, shared_tables()).count_rejections(); }
+Rejections count(const Setup& setup) { return Selector(setup, shared_tables()).count_rejections(); }
 
 struct Asked {
   Selector selector;
   Selection selection;
-  Asked(const Question& question, int top, Tables& tables = shared_tables())
-      : selector(question, tables), selection(selector.rank(top)) {}
+  Asked(const Setup& setup, int top, Tables& tables = shared_tables())
+      : selector(setup, tables), selection(selector.rank(top)) {}
 };
 
 }  // namespace
@@ -52,8 +52,8 @@ TEST_CASE("at least a thousand legal tiles at each head size, and every candidat
   for (const std::int64_t d : {256, 64, 96, 128, 192}) {
     if (left-- <= 0) return;
     const Case& c = attention(d);
-    const Selection selection = select(c.question(), 5);
-    const Rejections counted = count(c.question());
+    const Selection selection = select(c.setup(), 5);
+    const Rejections counted = count(c.setup());
     CAPTURE(d);
     CHECK(counted.legal >= Count(1000));
     Count sum = counted.legal;
@@ -68,13 +68,13 @@ TEST_CASE("types that differ in their names alone share a table, whose answers a
   CHECK(c.machine.cost_alike(DType::bf16, DType::f16));
   CHECK_FALSE(c.machine.cost_alike(DType::bf16, DType::e4m3));
   Tables tables;
-  const Question question = c.question();
-  Question other = question;
+  const Setup setup = c.setup();
+  Setup other = setup;
   other.problem.dtype = DType::f16;
   Tables own;
   const Selection alone = select(other, 3, own);
-  const Selector first(question, tables), second(other, tables);
-  CHECK(tables.of(question) == tables.of(other));
+  const Selector first(setup, tables), second(other, tables);
+  CHECK(tables.of(setup) == tables.of(other));
   for (const Selector* selector : {&first, &second, &first}) {  // in turn: each keeps its own placements
     const Selection shared = selector->rank(3);
     REQUIRE(shared.ranked.size() == alone.ranked.size());
@@ -85,13 +85,13 @@ TEST_CASE("types that differ in their names alone share a table, whose answers a
   }
   for (TensorInstruction& one : c.machine.tensor) one.flop_per_clock *= one.type == DType::f16 ? 2 : 1;
   CHECK_FALSE(c.machine.cost_alike(DType::bf16, DType::f16));
-  CHECK(tables.of(question) != tables.of(other));
+  CHECK(tables.of(setup) != tables.of(other));
 }
 
 TEST_CASE("the reason names what binds, what stops the next larger tile, and what the runner-up loses on") {
   const Case& c = attention(128);
-  const Question question = c.question();
-  const Asked asked(question, 3);
+  const Setup setup = c.setup();
+  const Asked asked(setup, 3);
   REQUIRE(asked.selection.runner_up);
   CHECK(asked.selection.runner_up->prediction.time > asked.selection.ranked.front().prediction.time);
   const std::string because = asked.selector.explain(asked.selection).sentence;
@@ -105,8 +105,8 @@ TEST_CASE("the reason names what binds, what stops the next larger tile, and wha
 
 TEST_CASE("the next larger size is refused for what stops it with every other knob free") {
   const Case& c = attention(256);
-  const Question question = c.question();
-  const Asked asked(question, 1);
+  const Setup setup = c.setup();
+  const Asked asked(setup, 1);
   const std::string because = asked.selector.explain(asked.selection).sentence;
   CAPTURE(because);
   CHECK(std::regex_search(because,
@@ -119,9 +119,9 @@ TEST_CASE("a larger size fits where some tile of it is legal") {
   for (const std::int64_t d : {256, 192, 64}) {
     if (left-- <= 0) break;
     const Case& c = attention(d);
-    const Question question = c.question();
-    Scan scan(shared_tables().of(question), question);
-    const Space space = space_of(question);
+    const Setup setup = c.setup();
+    Scan scan(shared_tables().of(setup), setup);
+    const Space space = space_of(setup);
     for (const char* name : {"q", "x"}) {
       const KnobId knob = *c.mapping.find_knob(name);
       Tile tile = space.tile(0);
@@ -144,9 +144,9 @@ TEST_CASE("nothing fits: no tile, and the nearest constraint") {
   Case c = attention(128);
   c.restrict("x", {256});
   c.restrict("stages", {4});
-  const Question question = c.question();
+  const Setup setup = c.setup();
   Tables tables;
-  const Asked asked(question, 5, tables);
+  const Asked asked(setup, 5, tables);
   CHECK(asked.selection.ranked.empty());
   const Rejections counted = asked.selector.count_rejections();
   CHECK(counted.legal == Count(0));
@@ -158,15 +158,15 @@ TEST_CASE("nothing fits: no tile, and the nearest constraint") {
 
 TEST_CASE("a fixed knob stays, in the domain or not") {
   const Case& c = attention(128);
-  Question question = c.question();
-  question.fixed = {{*c.mapping.find_knob("x"), 80}, {*c.mapping.find_knob("stages"), 1}};
-  for (const Ranked& one : select(question, 4).ranked) {
+  Setup setup = c.setup();
+  setup.fixed = {{*c.mapping.find_knob("x"), 80}, {*c.mapping.find_knob("stages"), 1}};
+  for (const Ranked& one : select(setup, 4).ranked) {
     CHECK(value_of(c.mapping, one.tile, "x") == 80);
     CHECK(value_of(c.mapping, one.tile, "stages") == 1);
   }
-  question.fixed = {{*c.mapping.find_knob("x"), 100}};
-  CHECK(select(question, 4).ranked.empty());
-  CHECK(count(question).legal == Count(0));
+  setup.fixed = {{*c.mapping.find_knob("x"), 100}};
+  CHECK(select(setup, 4).ranked.empty());
+  CHECK(count(setup).legal == Count(0));
 }
 
 TEST_CASE("no run of a block is shorter than what bounds blocks whose runs are not known") {
@@ -174,9 +174,9 @@ TEST_CASE("no run of a block is shorter than what bounds blocks whose runs are n
     Mask mask;
     mask.kind = kind;
     const Case c("attention_sm90", "h200-sxm", {{"h", 16}, {"q", 1024}, {"x", 1024}, {"d", 128}}, mask);
-    const Question question = c.question();
-    const auto table = std::make_shared<Table>(question);
-    Scan scan(table, question);
+    const Setup setup = c.setup();
+    const auto table = std::make_shared<Table>(setup);
+    Scan scan(table, setup);
     REQUIRE_FALSE(scan.rank(5).ranked.empty());
     std::size_t runs = 0;
     for (const TablePart* part : table->parts()) {
@@ -197,9 +197,9 @@ TEST_CASE("no run of a block is shorter than what bounds blocks whose runs are n
 
 TEST_CASE("ties are broken by the bytes into blocks, then by the order of preference") {
   const Case& c = attention(128);
-  const std::vector<Exhausted::Timed> all = select_exhaustively(c.question()).all;
-  const Selection selection = select(c.question(), 5);
-  const Space space = space_of(c.question());
+  const std::vector<Exhausted::Timed> all = select_exhaustively(c.setup()).all;
+  const Selection selection = select(c.setup(), 5);
+  const Space space = space_of(c.setup());
   const auto rank_of = [&](const Tile& tile) {
     std::int64_t rank = 0;
     for (std::size_t k = 0; k < tile.values.size(); ++k) {
@@ -222,15 +222,15 @@ TEST_CASE("ties are broken by the bytes into blocks, then by the order of prefer
 TEST_CASE("questions of one kind share a table, and those of another do not") {
   const Case& c = attention(128);
   Tables tables;
-  Question question = c.question();
-  const auto first = tables.of(question);
-  question.problem.sizes[static_cast<std::size_t>(c.streamed.diagram.axis("q"))] = Count(777);
-  CHECK(tables.of(question) == first);
-  question.problem.mask.kind = Mask::Kind::causal;
-  CHECK(tables.of(question) != first);
-  question.problem.mask.kind = Mask::Kind::none;
-  question.problem.sizes[static_cast<std::size_t>(c.streamed.diagram.axis("dv"))] = Count(64);
-  CHECK(tables.of(question) != first);
+  Setup setup = c.setup();
+  const auto first = tables.of(setup);
+  setup.problem.sizes[static_cast<std::size_t>(c.streamed.diagram.axis("q"))] = Count(777);
+  CHECK(tables.of(setup) == first);
+  setup.problem.mask.kind = Mask::Kind::causal;
+  CHECK(tables.of(setup) != first);
+  setup.problem.mask.kind = Mask::Kind::none;
+  setup.problem.sizes[static_cast<std::size_t>(c.streamed.diagram.axis("dv"))] = Count(64);
+  CHECK(tables.of(setup) != first);
 }
 
 TEST_CASE("tables of several mappings share a memory, in which those used longest ago make room") {
@@ -241,24 +241,24 @@ TEST_CASE("tables of several mappings share a memory, in which those used longes
   heads.restrict("x", {64});
   const auto memory = make_table_memory(std::size_t{2} << 20U);
   Tables of_heads(memory), of_products(memory);
-  (void)select(product.question(), 1, of_products);
+  (void)select(product.setup(), 1, of_products);
   const auto ask = [&](std::int64_t dv) {  // a kind each
-    Question question = heads.question();
-    question.problem.sizes[static_cast<std::size_t>(heads.streamed.diagram.axis("dv"))] = Count(dv);
-    (void)select(question, 1, of_heads);
-    return std::weak_ptr<Table>(of_heads.find(question));
+    Setup setup = heads.setup();
+    setup.problem.sizes[static_cast<std::size_t>(heads.streamed.diagram.axis("dv"))] = Count(dv);
+    (void)select(setup, 1, of_heads);
+    return std::weak_ptr<Table>(of_heads.find(setup));
   };
   const std::weak_ptr<Table> first = ask(8);
   REQUIRE(first.lock() != nullptr);
   CHECK(first.lock()->bytes() > std::size_t{1} << 18U);
   for (std::int64_t dv = 16; dv <= 256; dv += 8) {
-    CHECK(of_products.find(product.question()) != nullptr);  // used again and again
+    CHECK(of_products.find(product.setup()) != nullptr);  // used again and again
     CHECK(ask(dv).lock() != nullptr);
   }
   CHECK(first.expired());
   Tables alone(make_table_memory(1));  // keeps the table used last, however large
-  (void)select(product.question(), 1, alone);
-  CHECK(alone.find(product.question()) != nullptr);
+  (void)select(product.setup(), 1, alone);
+  CHECK(alone.find(product.setup()) != nullptr);
 }
 
 }  // namespace test_select

@@ -5,6 +5,7 @@
 
 #include "solver/select/select.hpp"
 #include "tests/support/gpu_of_mapping.hpp"
+#include "tests/support/setup.hpp"
 #include "tests/unit/select/case.hpp"
 
 namespace test_ties {
@@ -28,12 +29,12 @@ struct Ideal {
     problem = {resolve_sizes(diagram, shape, "test"), mask, DType::bf16};
     mapping = ideal_mapping(streamed, machine, problem.sizes);
   }
-  [[nodiscard]] Question question() const { return {&streamed, &mapping, &machine, problem, {}}; }
+  [[nodiscard]] Setup setup() const { return test::setup_of(*this); }
 };
 
-Selection select(const Question& question, int top) {
+Selection select(const Setup& setup, int top) {
   Tables tables;
-  return Selector(question, tables).rank(top);
+  return Selector(setup, tables).rank(top);
 }
 
 }  // namespace
@@ -49,12 +50,12 @@ TEST_CASE("of the ideal mapping the tile that moves least is selected, as the ex
   int moved = 0;
   for (const Ideal& one : asked) {
     CAPTURE(one.streamed.diagram.axes.front().name);
-    const std::vector<Exhausted::Timed> all = select_exhaustively(one.question()).all;
+    const std::vector<Exhausted::Timed> all = select_exhaustively(one.setup()).all;
     REQUIRE(all.size() > 1);
     const auto less = [](const auto& a, const auto& b) { return a.into_blocks < b.into_blocks; };
     CHECK(all.front().into_blocks == std::min_element(all.begin(), all.end(), less)->into_blocks);
-    CHECK(select(one.question(), 1).ranked.front().tile == all.front().tile);
-    CHECK_FALSE(select(one.question(), 3).runner_up.has_value());
+    CHECK(select(one.setup(), 1).ranked.front().tile == all.front().tile);
+    CHECK_FALSE(select(one.setup(), 3).runner_up.has_value());
     const auto sooner = [](const auto& a, const auto& b) { return a.prediction.time < b.prediction.time; };
     moved += std::min_element(all.begin(), all.end(), sooner)->into_blocks > all.front().into_blocks ? 1 : 0;
   }
@@ -73,7 +74,7 @@ TEST_CASE("every product's kernel takes one column, one row and sizes that eight
       CAPTURE(shape[2].second);
       const Case one(name, gpu, shape, {}, parse_dtype(mapping.dtypes.front(), "test"));
       Tables of_its_own;
-      CHECK(any_legal(one.question(), of_its_own));
+      CHECK(any_legal(one.setup(), of_its_own));
       ++asked;
     }
   }

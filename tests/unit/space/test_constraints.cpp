@@ -142,7 +142,7 @@ TEST_CASE("8-bit inputs: a depth of 32 bytes is 32 elements") {
 
 TEST_CASE("a space leaves out what only wastes") {
   const auto domain = [](const Case& c, const std::string& knob) {
-    return space_of(c.question()).domains[static_cast<std::size_t>(*c.mapping.find_knob(knob))];
+    return space_of(c.setup()).domains[static_cast<std::size_t>(*c.mapping.find_knob(knob))];
   };
   const Case small = attention({{"b", 1}, {"h", 1}, {"g", 3}, {"q", 1}, {"x", 100}, {"d", 128}});
   CHECK(domain(small, "g") == std::vector<std::int64_t>{1, 2});
@@ -156,7 +156,7 @@ TEST_CASE("a space leaves out what only wastes") {
 
 TEST_CASE("a tile's rank is its place in the order of preference") {
   const Case c = attention();
-  const Space space = space_of(c.question());
+  const Space space = space_of(c.setup());
   CHECK(space.tile(0).values == c.tile({{"x", 256}}).values);
   Tile last = space.tile(space.candidates.get() - 1);
   for (std::size_t k = 0; k < last.values.size(); ++k) CHECK(last.values[k] == space.domains[k].back());

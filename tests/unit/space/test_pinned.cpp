@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "solver/space/enumerate.hpp"
+#include "tests/support/setup.hpp"
 #include "tests/unit/mapping/mapped.hpp"
 
 namespace test_pinned {
@@ -15,13 +16,12 @@ TEST_CASE("FlashAttention's tile of split keys stays the library's for short key
   for (const std::int64_t keys : {1, 65, 4096}) {
     CAPTURE(keys);
     const testing::Mapped m("attention", "flash_attention_2_split", "a100-sxm-80", {{"q", 7}, {"x", keys}, {"d", 64}});
-    const Question question{&m.streamed, &m.mapping, &m.machine, m.problem, {}};
-    const Space space = space_of(question);
+    const Space space = space_of(test::setup_of(m));
     const auto& chunks = space.domains[static_cast<std::size_t>(*m.mapping.find_knob("x"))];
     CHECK(std::count(chunks.begin(), chunks.end(), 256) == 1);
   }
   const testing::Mapped free("attention", "flash_attention_2", "a100-sxm-80", {{"q", 7}, {"x", 65}, {"d", 64}});
-  const Space space = space_of({&free.streamed, &free.mapping, &free.machine, free.problem, {}});
+  const Space space = space_of(test::setup_of(free));
   const auto& chunks = space.domains[static_cast<std::size_t>(*free.mapping.find_knob("x"))];
   CHECK(*std::max_element(chunks.begin(), chunks.end()) == 80);
 }

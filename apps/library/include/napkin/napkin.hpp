@@ -36,7 +36,7 @@
 
 namespace napkin {
 
-struct Request;
+struct Question;
 
 /// A selected configuration in the form that another program reads.
 struct Emission {
@@ -102,7 +102,7 @@ class Session {
   [[nodiscard]] Emission emit(const Ask& ask, const std::string& form, int top = 5) const;
 
   /// Resolves all names of the question, for this project's own programs. Throws Error for every mistake in it.
-  [[nodiscard]] Request request(const Ask& ask) const;
+  [[nodiscard]] Question question(const Ask& ask) const;
 
  private:
   struct State;

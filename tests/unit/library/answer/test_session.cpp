@@ -14,10 +14,10 @@
 
 #include "apps/library/answer/answering.hpp"
 #include "apps/library/question/catalog.hpp"
-#include "apps/library/question/latest.hpp"
-#include "apps/library/question/request.hpp"
+#include "apps/library/question/question.hpp"
 #include "apps/library/rank/select_kernel.hpp"
 #include "model/base/embedded.hpp"
+#include "model/base/latest.hpp"
 #include "napkin/napkin.hpp"
 #include "tests/support/mistakes.hpp"
 
@@ -135,24 +135,24 @@ TEST_CASE("no more than 256 answers are kept, the latest ones") {
 
 TEST_CASE("requests of one kind share their parts, so that the solver knows them again") {
   const Session session;
-  const Request a = session.request(attention(1024)), b = session.request(attention(4096, true));
+  const Question a = session.question(attention(1024)), b = session.question(attention(4096, true));
   CHECK(a.machine == b.machine);
   CHECK(a.diagram == b.diagram);
-  REQUIRE(a.layouts.size() == b.layouts.size());
-  for (std::size_t i = 0; i < a.layouts.size(); ++i) {
-    CHECK(a.layouts[i].mapping == b.layouts[i].mapping);
-    CHECK(a.layouts[i].streamed == b.layouts[i].streamed);
-    CHECK(a.layouts[i].workspace == b.layouts[i].workspace);
+  REQUIRE(a.setups.size() == b.setups.size());
+  for (std::size_t i = 0; i < a.setups.size(); ++i) {
+    CHECK(a.setups[i].mapping == b.setups[i].mapping);
+    CHECK(a.setups[i].streamed == b.setups[i].streamed);
+    CHECK(a.setups[i].workspace == b.setups[i].workspace);
   }
   CHECK(a.problem.sizes != b.problem.sizes);
 
-  // The parts of an ideal layout are the request's own, and so is its workspace.
+  // The parts of an ideal setup are the question's own, and so is its workspace.
   Ask ideal = matmul(1024);
   ideal.gpu = "ascend-910b2";
-  const Request c = session.request(ideal), d = session.request(ideal);
-  REQUIRE(c.layouts.front().ideal);
+  const Question c = session.question(ideal), d = session.question(ideal);
+  REQUIRE(c.setups.front().ideal);
   CHECK(c.machine == d.machine);
-  CHECK(c.layouts.front().workspace != d.layouts.front().workspace);
+  CHECK(c.setups.front().workspace != d.setups.front().workspace);
 }
 
 TEST_CASE("a changed file is noticed: profile, mapping, algorithm") {
@@ -163,16 +163,16 @@ TEST_CASE("a changed file is noticed: profile, mapping, algorithm") {
   ask.gpu = folder.write("mine.yaml", profile);
   const auto before = session.query(ask);
   CHECK(session.query(ask) == before);
-  const Request old = session.request(ask);
+  const Question old = session.question(ask);
 
   (void)folder.write("mine.yaml", test::replaced(profile, "name: h200-sxm", "name: h200-new"));
   const auto after = session.query(ask);
   CHECK(before->head.gpu == "h200-sxm");
   CHECK(after->head.gpu == "h200-new");
   CHECK(session.query(ask) == after);
-  const Request renewed = session.request(ask);
+  const Question renewed = session.question(ask);
   CHECK(renewed.machine != old.machine);
-  CHECK(renewed.layouts.front().workspace != old.layouts.front().workspace);
+  CHECK(renewed.setups.front().workspace != old.setups.front().workspace);
   CHECK(old.machine->name == "h200-sxm");
 
   // Of the same size, renamed into place: a file of another identity.
@@ -250,7 +250,7 @@ TEST_CASE("every mistake is raised in making the request") {
   const Session session;
   const auto refused = [&](const Ask& ask, const std::string& message) {
     CAPTURE(message);
-    CHECK_THROWS_WITH_AS((void)session.request(ask), doctest::Contains(message.c_str()), Error);
+    CHECK_THROWS_WITH_AS((void)session.question(ask), doctest::Contains(message.c_str()), Error);
     CHECK_THROWS_WITH_AS((void)session.query(ask), doctest::Contains(message.c_str()), Error);
   };
   const auto changed = [](const auto& change) {
@@ -333,9 +333,9 @@ TEST_CASE("session: the bound of an ideal mapping does not keep the table that i
   ask.algorithm = "max_pooling";
   ask.gpu = "h200-sxm";
   ask.shape = {{"i", 56}, {"x", 56}, {"c", 64}};
-  Request request = Session().request(ask);
-  const std::weak_ptr<Workspace> kept = request.layouts.front().workspace;
-  const SelectAnswer answer = select_answer(std::move(request), 5);
+  Question question = Session().question(ask);
+  const std::weak_ptr<Workspace> kept = question.setups.front().workspace;
+  const SelectAnswer answer = select_answer(std::move(question), 5);
   REQUIRE(answer.predicted);
   CHECK(kept.expired());
   CHECK(answer.predicted->standing.get());

@@ -106,9 +106,9 @@ Ask ask_of(const Case& one) {
 }
 
 ColumnDiagram diagram_of(const Ask& ask) {
-  const Request request = default_session().request(ask);
-  const SelectedTile selected = select_tile(request);
-  const Placer placer = placer_of(*selected.layout);
+  const Question question = default_session().question(ask);
+  const SelectedTile selected = select_tile(question);
+  const Placer placer = placer_of(*selected.setup);
   return columns_of(placer.place(selected.tile), {});
 }
 
@@ -196,12 +196,12 @@ TEST_CASE("hierarchies and tilings have labels that one can read") {
     ask.algorithm = "matmul";
     ask.gpu = gpu;
     ask.shape = {{"a", 4096}, {"b", 4096}, {"c", 4096}};
-    const Request request = default_session().request(ask);
-    const SelectedTile selected = select_tile(request);
-    const Placer placer = placer_of(*selected.layout);
-    const Drawing hierarchy = hierarchy_of(*request.machine, clock_of(*request.machine));
+    const Question question = default_session().question(ask);
+    const SelectedTile selected = select_tile(question);
+    const Placer placer = placer_of(*selected.setup);
+    const Drawing hierarchy = hierarchy_of(*question.machine, clock_of(*question.machine));
     CHECK(joined(collisions(hierarchy)) == "");
-    CHECK(hierarchy.labels.size() >= 3 * request.machine->levels.size());
+    CHECK(hierarchy.labels.size() >= 3 * question.machine->levels.size());
     const PlacedDiagram placed = placer.place(selected.tile);
     const Drawing tiling = tiling_of(placed);
     CHECK(joined(collisions(tiling)) == "");

@@ -1,4 +1,4 @@
-#include "apps/library/question/layouts.hpp"
+#include "apps/library/question/setups.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -6,21 +6,21 @@
 
 #include "apps/library/question/catalog.hpp"
 #include "apps/library/question/words.hpp"
-#include "apps/library/question/workspace.hpp"
 #include "model/base/library.hpp"
 #include "model/diagram/library.hpp"
 #include "model/fusion/derive.hpp"
 #include "model/mapping/asked.hpp"
 #include "model/mapping/read/load.hpp"
+#include "solver/select/workspace.hpp"
 
 namespace napkin {
 namespace {
 
 /// Returns the built-in algorithm with the diagram's structure, whatever its name; "" if there is none. Its kernels
 /// then compute it.
-std::string builtin_name(const Request& request, Catalog& catalog) {
-  if (!names_file(request.ask.algorithm)) return request.diagram->name;
-  Diagram diagram = *request.diagram;
+std::string builtin_name(const Question& question, Catalog& catalog) {
+  if (!names_file(question.ask.algorithm)) return question.diagram->name;
+  Diagram diagram = *question.diagram;
   for (const std::string& name : builtin_diagrams()) {
     const auto original = catalog.diagram(name);
     diagram.name = original->name;
@@ -60,28 +60,28 @@ std::vector<std::string> knob_names(const Mapping& mapping) {
 }
 
 /// Returns the value that an axis without a knob has in any tile: 1 if it is grouped, its size if it is whole.
-std::optional<std::int64_t> unchangeable(const Request& request, const Mapping& mapping, const std::string& name) {
-  const auto axis = request.diagram->find_axis(name);
+std::optional<std::int64_t> unchangeable(const Question& question, const Mapping& mapping, const std::string& name) {
+  const auto axis = question.diagram->find_axis(name);
   if (!axis) return std::nullopt;
   for (const LevelMapping& level : mapping.levels) {
     if (lists(level.group, name)) return 1;
     if (lists(level.stream, name)) return std::nullopt;
   }
-  return request.problem.sizes[static_cast<std::size_t>(*axis)].get();
+  return question.problem.sizes[static_cast<std::size_t>(*axis)].get();
 }
 
 /// Returns the user's --tile as knobs of the mapping.
-std::vector<std::pair<KnobId, std::int64_t>> fixed_knobs(const Request& request, const Mapping& mapping) {
+std::vector<std::pair<KnobId, std::int64_t>> fixed_knobs(const Question& question, const Mapping& mapping) {
   const LevelMapping* home = block_level(mapping);
   const std::string prefix = home == nullptr ? std::string() : home->level + ".";
   std::vector<std::pair<KnobId, std::int64_t>> fixed;
-  for (const auto& [name, text] : request.ask.tile) {
+  for (const auto& [name, text] : question.ask.tile) {
     auto knob = mapping.find_knob(name);
     const bool at_home = !prefix.empty() && name.starts_with(prefix);
     const std::string plain = at_home ? name.substr(prefix.size()) : name;
     if (!knob) knob = mapping.find_knob(plain);
     if (!knob) {
-      const auto only = unchangeable(request, mapping, plain);
+      const auto only = unchangeable(question, mapping, plain);
       if (only && text == std::to_string(*only)) continue;
       const std::string what = only ? plain + " is always " + std::to_string(*only) + " here"
                                     : in_quotes(name) + " is no knob of " + mapping.name;
@@ -111,63 +111,63 @@ bool has_all(const Machine& machine, const Mapping& mapping, DType dtype) {
   }
 }
 
-Layout laid_out(const Request& request, Catalog& catalog, const std::shared_ptr<const Mapping>& mapping) {
-  Layout layout = catalog.layout(request.diagram, mapping, request.machine);
-  layout.fixed = fixed_knobs(request, *mapping);
-  layout.problem = asked_of(*mapping, *request.diagram, request.problem);
-  return layout;
+Setup setup_of(const Question& question, Catalog& catalog, const std::shared_ptr<const Mapping>& mapping) {
+  Setup setup = catalog.setup(question.diagram, mapping, question.machine);
+  setup.fixed = fixed_knobs(question, *mapping);
+  setup.problem = asked_of(*mapping, *question.diagram, question.problem);
+  return setup;
 }
 
 /// Lays out a kernel; nothing if it cannot run there or does not take the type or these sizes.
-std::optional<Layout> layout_of(const Request& request, Catalog& catalog, const std::string& name) {
+std::optional<Setup> fitting_setup(const Question& question, Catalog& catalog, const std::string& name) {
   const auto mapping = catalog.mapping(name, "--kernel");
-  if (!runs_on(*mapping, *request.machine) || !takes_type(*mapping, request.problem.dtype)) return std::nullopt;
-  if (!takes_mask(*mapping, request.problem.mask.kind)) return std::nullopt;
-  if (!supports_sizes(*mapping, *request.diagram, request.problem.sizes)) return std::nullopt;
-  if (!has_all(*request.machine, *mapping, request.problem.dtype)) return std::nullopt;
-  return laid_out(request, catalog, mapping);
+  if (!runs_on(*mapping, *question.machine) || !takes_type(*mapping, question.problem.dtype)) return std::nullopt;
+  if (!takes_mask(*mapping, question.problem.mask.kind)) return std::nullopt;
+  if (!supports_sizes(*mapping, *question.diagram, question.problem.sizes)) return std::nullopt;
+  if (!has_all(*question.machine, *mapping, question.problem.dtype)) return std::nullopt;
+  return setup_of(question, catalog, mapping);
 }
 
 /// Explains a size that the kernel does not take: "takes d up to 192 only, not 256"; "" if it takes all.
-std::string refused_size(const Request& request, const Mapping& mapping) {
+std::string refused_size(const Question& question, const Mapping& mapping) {
   for (const auto& [axis, sizes] : mapping.head_sizes) {
-    const std::int64_t size = request.problem.sizes[static_cast<std::size_t>(request.diagram->axis(axis))].get();
+    const std::int64_t size = question.problem.sizes[static_cast<std::size_t>(question.diagram->axis(axis))].get();
     if (mapping.size_for(axis, size)) continue;
     const auto most = static_cast<double>(*std::max_element(sizes.begin(), sizes.end()));
-    return words_of({"size of " + axis, static_cast<double>(size), most}, request, mapping);
+    return words_of({"size of " + axis, static_cast<double>(size), most}, question, mapping);
   }
   return "";
 }
 
 }  // namespace
 
-Layout ideal_layout(const Request& request) {
-  Layout layout;
-  layout.streamed = std::make_shared<const Streamed>(derive(*request.diagram));
-  layout.mapping =
-      std::make_shared<const Mapping>(ideal_mapping(*layout.streamed, *request.machine, request.problem.sizes));
-  layout.machine = request.machine;
-  layout.workspace = make_workspace(request.tables);
-  layout.ideal = true;
-  layout.fixed = fixed_knobs(request, *layout.mapping);
-  layout.problem = request.problem;
-  return layout;
+Setup ideal_setup(const Question& question) {
+  Setup setup;
+  setup.streamed = std::make_shared<const Streamed>(derive(*question.diagram));
+  setup.mapping =
+      std::make_shared<const Mapping>(ideal_mapping(*setup.streamed, *question.machine, question.problem.sizes));
+  setup.machine = question.machine;
+  setup.workspace = make_workspace(question.tables);
+  setup.ideal = true;
+  setup.fixed = fixed_knobs(question, *setup.mapping);
+  setup.problem = question.problem;
+  return setup;
 }
 
-Layout named_layout(const Request& request, Catalog& catalog) {
-  const auto mapping = catalog.mapping(request.ask.kernel, "--kernel");
-  if (mapping->algorithm != request.diagram->name && mapping->algorithm != builtin_name(request, catalog)) {
-    throw Error("--kernel", mapping->name + " computes " + mapping->algorithm + ", not " + request.diagram->name,
+Setup named_setup(const Question& question, Catalog& catalog) {
+  const auto mapping = catalog.mapping(question.ask.kernel, "--kernel");
+  if (mapping->algorithm != question.diagram->name && mapping->algorithm != builtin_name(question, catalog)) {
+    throw Error("--kernel", mapping->name + " computes " + mapping->algorithm + ", not " + question.diagram->name,
                 "one of napkin list kernels");
   }
-  check(*mapping, *request.machine, request.problem.dtype);
-  return laid_out(request, catalog, mapping);
+  check(*mapping, *question.machine, question.problem.dtype);
+  return setup_of(question, catalog, mapping);
 }
 
-std::vector<Layout> kernel_layouts(const Request& request, Catalog& catalog, bool bundled) {
-  std::vector<Layout> layouts;
-  if (request.abstract()) return layouts;
-  const std::string algorithm = builtin_name(request, catalog);
+std::vector<Setup> kernel_setups(const Question& question, Catalog& catalog, bool bundled) {
+  std::vector<Setup> setups;
+  if (question.abstract()) return setups;
+  const std::string algorithm = builtin_name(question, catalog);
   std::vector<std::string> names = algorithm.empty() ? std::vector<std::string>() : catalog.kernels(algorithm, bundled);
   // A kernel that deals a row's keys out to blocks answers behind the others for a tile without a kernel's name.
   std::stable_partition(names.begin(), names.end(), [&](const std::string& name) {
@@ -178,37 +178,37 @@ std::vector<Layout> kernel_layouts(const Request& request, Catalog& catalog, boo
     });
   });
   std::stable_partition(names.begin(), names.end(), [&](const std::string& name) {
-    return lists(catalog.mapping(name, "--kernel")->runs_on, request.machine->architecture);
+    return lists(catalog.mapping(name, "--kernel")->runs_on, question.machine->architecture);
   });
   std::optional<Error> refused;
   for (const std::string& name : names) {
     try {
-      if (auto layout = layout_of(request, catalog, name)) layouts.push_back(std::move(*layout));
+      if (auto setup = fitting_setup(question, catalog, name)) setups.push_back(std::move(*setup));
     } catch (const Error& error) {  // a knob that this kernel lacks: another may have it
       if (!refused) refused = error;
     }
   }
-  if (layouts.empty() && refused) throw *refused;
-  return layouts;
+  if (setups.empty() && refused) throw *refused;
+  return setups;
 }
 
-bool by_fastest_instruction(const Request& request, const Layout& layout) {
-  const auto& all = layout.mapping->operations;
+bool by_fastest_instruction(const Question& question, const Setup& setup) {
+  const auto& all = setup.mapping->operations;
   return std::all_of(all.begin(), all.end(), [&](const OperationMapping& op) {
     if (op.unit != "tensor" || op.instruction.empty()) return true;
-    const DType type = op.type == "T" ? request.problem.dtype : parse_dtype(op.type, layout.mapping->file);
-    const TensorInstruction* fastest = request.machine->tensor_for(type);
+    const DType type = op.type == "T" ? question.problem.dtype : parse_dtype(op.type, setup.mapping->file);
+    const TensorInstruction* fastest = question.machine->tensor_for(type);
     return std::any_of(op.instruction.begin(), op.instruction.end(),
                        [&](const auto& named) { return fastest != nullptr && named.second == fastest->name; });
   });
 }
 
-std::vector<Layout> all_layouts(const Request& request, Catalog& catalog) {
-  std::vector<Layout> all;
+std::vector<Setup> all_setups(const Question& question, Catalog& catalog) {
+  std::vector<Setup> all;
   std::optional<Error> refused;
   for (const bool bundled : {true, false}) {
     try {
-      for (Layout& layout : kernel_layouts(request, catalog, bundled)) all.push_back(std::move(layout));
+      for (Setup& setup : kernel_setups(question, catalog, bundled)) all.push_back(std::move(setup));
     } catch (const Overflow&) {
       throw;
     } catch (const Error& error) {  // none of them has the user's knobs
@@ -219,26 +219,26 @@ std::vector<Layout> all_layouts(const Request& request, Catalog& catalog) {
   return all;
 }
 
-std::vector<Layout> ranked_layouts(const Request& request, Catalog& catalog) {
-  if (request.ask.bundled) return kernel_layouts(request, catalog, true);
-  std::vector<Layout> all = all_layouts(request, catalog);
-  const auto is_bundled = [](const Layout& layout) { return layout.bundled(); };
-  const bool ours = !request.ask.tile.empty() || request.ask.compile;
+std::vector<Setup> ranked_setups(const Question& question, Catalog& catalog) {
+  if (question.ask.bundled) return kernel_setups(question, catalog, true);
+  std::vector<Setup> all = all_setups(question, catalog);
+  const auto is_bundled = [](const Setup& setup) { return setup.bundled(); };
+  const bool ours = !question.ask.tile.empty() || question.ask.compile;
   if (ours && std::any_of(all.begin(), all.end(), is_bundled))
-    std::erase_if(all, [&](const Layout& layout) { return !is_bundled(layout); });
+    std::erase_if(all, [&](const Setup& setup) { return !is_bundled(setup); });
   return all;
 }
 
-std::vector<std::string> kept_out_by_sizes(const Request& request, Catalog& catalog) {
+std::vector<std::string> kept_out_by_sizes(const Question& question, Catalog& catalog) {
   std::vector<std::pair<std::string, std::string>> by_reason;
-  const std::string algorithm = builtin_name(request, catalog);
+  const std::string algorithm = builtin_name(question, catalog);
   for (const bool bundled : {true, false}) {
-    if (algorithm.empty() || (request.ask.bundled && !bundled)) continue;
+    if (algorithm.empty() || (question.ask.bundled && !bundled)) continue;
     for (const std::string& name : catalog.kernels(algorithm, bundled)) {
       const auto mapping = catalog.mapping(name, "--kernel");
-      if (!lists(mapping->runs_on, request.machine->architecture)) continue;
-      if (!takes_type(*mapping, request.problem.dtype)) continue;
-      const std::string reason = refused_size(request, *mapping);
+      if (!lists(mapping->runs_on, question.machine->architecture)) continue;
+      if (!takes_type(*mapping, question.problem.dtype)) continue;
+      const std::string reason = refused_size(question, *mapping);
       const auto known =
           std::find_if(by_reason.begin(), by_reason.end(), [&](const auto& r) { return r.first == reason; });
       if (known != by_reason.end())

@@ -1,22 +1,23 @@
 #pragma once
-// A Workspace keeps what questions of one Layout have in common: the solver's tables, placers, periods of graphs and
-// least transfers of attention_sm90 on an H200, say. It goes with its Layout. Internal to apps/.
+// A Workspace keeps what is worth keeping between the problems of one diagram, mapping and machine: tables of tiles,
+// placers, periods of graphs and least transfers. Setups of these three share it.
 
 #include <cstddef>
+#include <cstdint>
 #include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "apps/library/question/latest.hpp"
+#include "model/base/latest.hpp"
 #include "model/clock/prediction.hpp"
 #include "model/clock/run/period.hpp"
 #include "model/diagram/problem.hpp"
 #include "model/mapping/placed.hpp"
 #include "model/resource/resources.hpp"
-#include "napkin/answers.hpp"
 #include "solver/select/select.hpp"
 
 namespace napkin {
@@ -32,7 +33,13 @@ struct LeastTransferKey {
     std::size_t operator()(const LeastTransferKey& key) const;
   };
 };
-using LeastTransfers = Latest<LeastTransferKey, std::optional<OptimumAnswer::Integer>, LeastTransferKey::Hash>;
+
+/// The least transfer of any legal tile into the level of a block, with the sizes of the axes that reach it.
+struct LeastTransfer {
+  std::int64_t transfer = 0;  ///< bytes
+  std::vector<std::pair<std::string, std::int64_t>> group;
+};
+using LeastTransfers = Latest<LeastTransferKey, std::optional<LeastTransfer>, LeastTransferKey::Hash>;
 
 /// A placer and the copy of a problem that it is bound to.
 struct BoundPlacer {
@@ -50,7 +57,7 @@ class Workspace {
   [[nodiscard]] Prediction predicted(const PlacedDiagram& placed);
   /// Returns the least transfer that is kept for the key, else what `find` finds.
   template <class Find>
-  std::optional<OptimumAnswer::Integer> least_transfer(const LeastTransferKey& key, const Find& find) {
+  std::optional<LeastTransfer> least_transfer(const LeastTransferKey& key, const Find& find) {
     {
       const std::lock_guard lock(mutex_);
       if (const auto* found = least_transfers_.find(key)) return *found;
@@ -72,12 +79,13 @@ class Workspace {
 };
 /// Makes a workspace whose tables share that memory; nullptr: they have their own.
 [[nodiscard]] std::shared_ptr<Workspace> make_workspace(std::shared_ptr<TableMemory> memory = nullptr);
+/// Returns the setup on another machine, with a workspace of its own.
+[[nodiscard]] Setup on_machine(Setup setup, std::shared_ptr<const Machine> machine);
 
 /// A placer bound to a problem, of which it has a copy; given back at its end: what it placed must not outlive it.
 class KeptPlacer {
  public:
-  KeptPlacer(std::shared_ptr<Workspace> from, const Streamed& streamed, const Mapping& mapping, const Machine& machine,
-             const Problem& problem);
+  explicit KeptPlacer(const Setup& setup);
   ~KeptPlacer() {
     if (bound_ != nullptr) from_->give_back(std::move(bound_));
   }

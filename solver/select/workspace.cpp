@@ -1,4 +1,4 @@
-#include "apps/library/question/workspace.hpp"
+#include "solver/select/workspace.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -53,17 +53,21 @@ void Workspace::give_back(std::unique_ptr<BoundPlacer> placer) {
   if (placers_.size() > most_kept) placers_.pop_back();
 }
 
-KeptPlacer::KeptPlacer(std::shared_ptr<Workspace> from, const Streamed& streamed, const Mapping& mapping,
-                       const Machine& machine, const Problem& problem)
-    : from_(std::move(from)), bound_(from_->take_placer(problem)) {
+Setup on_machine(Setup setup, std::shared_ptr<const Machine> machine) {
+  setup.machine = std::move(machine);
+  setup.workspace = make_workspace();
+  return setup;
+}
+
+KeptPlacer::KeptPlacer(const Setup& setup) : from_(setup.workspace), bound_(from_->take_placer(setup.problem)) {
   if (bound_ != nullptr) {
-    bound_->problem = problem;
+    bound_->problem = setup.problem;
     bound_->placer->rebind(bound_->problem);
     return;
   }
   bound_ = std::make_unique<BoundPlacer>();
-  bound_->problem = problem;
-  bound_->placer.emplace(streamed, mapping, machine, bound_->problem);
+  bound_->problem = setup.problem;
+  bound_->placer.emplace(*setup.streamed, *setup.mapping, *setup.machine, bound_->problem);
 }
 
 }  // namespace napkin

@@ -1,4 +1,4 @@
-#include "apps/library/question/request.hpp"
+#include "apps/library/question/question.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -7,12 +7,12 @@
 
 #include "apps/library/question/catalog.hpp"
 #include "apps/library/question/compilable.hpp"
-#include "apps/library/question/layouts.hpp"
-#include "apps/library/question/workspace.hpp"
+#include "apps/library/question/setups.hpp"
 #include "model/diagram/packing.hpp"
 #include "model/island/island.hpp"
 #include "model/machine/load.hpp"
 #include "model/mapping/tile.hpp"
+#include "solver/select/workspace.hpp"
 
 namespace napkin {
 namespace {
@@ -101,44 +101,35 @@ Problem problem_of(const Ask& ask, const Diagram& diagram) {
 
 }  // namespace
 
-Question Layout::question() const { return {streamed.get(), mapping.get(), machine.get(), problem, fixed}; }
-
-Layout Layout::on(std::shared_ptr<const Machine> other) const {
-  Layout out = *this;
-  out.machine = std::move(other);
-  out.workspace = make_workspace();
-  return out;
-}
-
-Request resolve_problem(const Ask& ask, Catalog& catalog) {
+Question resolve_problem(const Ask& ask, Catalog& catalog) {
   if (ask.check && !ask.lengths.empty())
     throw Error("--check", "stands beside --lengths",
                 "leave one of the two out: what is run and counted is sequences of one length");
-  Request request;
-  request.ask = ask;
-  request.tables = catalog.tables();
-  request.diagram = catalog.diagram(ask.algorithm);
-  request.machine = machine_of(ask, catalog);
-  request.problem = at_shape([&] { return problem_of(ask, *request.diagram); });
-  request.diagram = catalog.at_sizes(request.diagram, request.problem.sizes);
-  return request;
+  Question question;
+  question.ask = ask;
+  question.tables = catalog.tables();
+  question.diagram = catalog.diagram(ask.algorithm);
+  question.machine = machine_of(ask, catalog);
+  question.problem = at_shape([&] { return problem_of(ask, *question.diagram); });
+  question.diagram = catalog.at_sizes(question.diagram, question.problem.sizes);
+  return question;
 }
 
-Request make_request(const Ask& ask, Catalog& catalog) {
-  Request request = resolve_problem(ask, catalog);
+Question make_question(const Ask& ask, Catalog& catalog) {
+  Question question = resolve_problem(ask, catalog);
   at_shape([&] {
     if (ask.kernel == "ideal") {
-      request.layouts.push_back(ideal_layout(request));
+      question.setups.push_back(ideal_setup(question));
     } else if (!ask.kernel.empty()) {
-      request.layouts.push_back(named_layout(request, catalog));
+      question.setups.push_back(named_setup(question, catalog));
     } else {
-      request.layouts = ranked_layouts(request, catalog);
-      if (!request.abstract()) request.left_out = kept_out_by_sizes(request, catalog);
+      question.setups = ranked_setups(question, catalog);
+      if (!question.abstract()) question.left_out = kept_out_by_sizes(question, catalog);
     }
-    if (request.layouts.empty()) request.layouts.push_back(ideal_layout(request));
+    if (question.setups.empty()) question.setups.push_back(ideal_setup(question));
   });
-  if (ask.compile) check_compilable(request);
-  return request;
+  if (ask.compile) check_compilable(question);
+  return question;
 }
 
 TileValues values_of(const Mapping& mapping, const Tile& tile) {
@@ -151,21 +142,21 @@ TileValues values_of(const Mapping& mapping, const Tile& tile) {
   return values;
 }
 
-Head head_of(const Request& request, const Layout& layout, const Tile* tile) {
+Head head_of(const Question& question, const Setup& setup, const Tile* tile) {
   Head head;
-  head.algorithm = request.diagram->name;
-  if (!request.abstract()) head.gpu = request.machine->name;
-  if (!layout.ideal) head.kernel = layout.mapping->name;
-  head.bundled = layout.bundled();
-  head.terms = vocabulary_of(*request.machine);
-  head.dtype = std::string(name_of(request.problem.dtype));
-  head.mask = as_asked(request.ask.mask, request.problem.mask);
-  head.conditions = request.ask.conditions;
-  for (std::size_t i = 0; i < request.diagram->axes.size(); ++i) {
-    head.shape.emplace_back(request.diagram->axes[i].name, request.problem.sizes[i].get());
+  head.algorithm = question.diagram->name;
+  if (!question.abstract()) head.gpu = question.machine->name;
+  if (!setup.ideal) head.kernel = setup.mapping->name;
+  head.bundled = setup.bundled();
+  head.terms = vocabulary_of(*question.machine);
+  head.dtype = std::string(name_of(question.problem.dtype));
+  head.mask = as_asked(question.ask.mask, question.problem.mask);
+  head.conditions = question.ask.conditions;
+  for (std::size_t i = 0; i < question.diagram->axes.size(); ++i) {
+    head.shape.emplace_back(question.diagram->axes[i].name, question.problem.sizes[i].get());
   }
-  if (tile != nullptr) head.tile = values_of(*layout.mapping, *tile);
-  head.lengths = request.ask.lengths;
+  if (tile != nullptr) head.tile = values_of(*setup.mapping, *tile);
+  head.lengths = question.ask.lengths;
   return head;
 }
 
