@@ -23,8 +23,8 @@ class NapkinArrays {
     out.halves = true;
     return out;
   }
-  /// Compares up to that many rows with float64; the plain formula has scores, exponentials and sums in fp16. A step of
-  /// the largest result is allowed beside: how tensor cores round sums of fp16, and ex2 its results, is not in it.
+  /// Compares up to that many rows with float64. The plain formula rounds to fp16 where the kernel's instructions do;
+  /// the last two roundings of the largest result are allowed even where the formula, by luck, does both right.
   [[nodiscard]] Comparison compare_all(std::int64_t rows) const;
 
  private:

@@ -64,7 +64,22 @@ double tensor_dot(const HostArray& a, std::size_t a_at, const HostArray& b, std:
   return static_cast<double>(sum);
 }
 
-enum class Sums { exact, of_tensor_cores };
+enum class Sums { exact, of_tensor_cores, of_halves };
+
+/// Columns of e4m3, and keys of fp16, that one tensor instruction contracts: a sum in fp16 is rounded behind each.
+constexpr std::int64_t contracted_columns = 32, contracted_keys = 16;
+
+/// Computes a score as the tensor cores do that sum in fp16.
+double dot_of_halves(const HostArray& a, std::size_t a_at, const HostArray& b, std::size_t b_at, std::int64_t count,
+                     DType type) {
+  double sum = 0;
+  for (std::int64_t from = 0; from < count; from += contracted_columns) {
+    const auto skip = static_cast<std::size_t>(from);
+    const std::int64_t columns = std::min(contracted_columns, count - from);
+    sum = rounded(sum + dot(a, a_at + skip, b, b_at + skip, columns, type), DType::f16);
+  }
+  return sum;
+}
 
 /// Computes a row's scores by key, -infinity at masked ones.
 std::vector<double> scores(const HostAttention& a, const Sequence& s, std::int64_t batch, std::int64_t head,
@@ -75,22 +90,29 @@ std::vector<double> scores(const HostAttention& a, const Sequence& s, std::int64
     if (!sees(a.mask, s, query, j)) continue;
     const std::size_t q = a.q.at(s.batch, head, s.q_first + query),
                       k = a.k.at(s.batch, head / a.sizes.g, s.x_first + j);
-    const double sum =
-        sums == Sums::exact ? dot(a.q, q, a.k, k, a.sizes.d, a.type) : tensor_dot(a.q, q, a.k, k, a.sizes.d);
+    const double sum = sums == Sums::exact       ? dot(a.q, q, a.k, k, a.sizes.d, a.type)
+                       : sums == Sums::of_halves ? dot_of_halves(a.q, q, a.k, k, a.sizes.d, a.type)
+                                                 : tensor_dot(a.q, q, a.k, k, a.sizes.d);
     out[static_cast<std::size_t>(j)] = sum * row * a.k_scale.at(batch, head / a.sizes.g, j);
   }
   return out;
 }
 
-std::vector<double> weighted(const HostAttention& a, const Sequence& s, std::int64_t batch, std::int64_t head,
-                             const std::vector<double>& weights) {
-  std::vector<double> out(static_cast<std::size_t>(a.sizes.dv), 0.0);
-  for (std::int64_t j = 0; j < s.keys; ++j) {
+/// Adds to `out` the keys from `from` to `to`, each with its weight.
+void add_weighted(const HostAttention& a, const Sequence& s, std::int64_t batch, std::int64_t head,
+                  const std::vector<double>& weights, std::int64_t from, std::int64_t to, std::vector<double>& out) {
+  for (std::int64_t j = from; j < to; ++j) {
     const double w = weights[static_cast<std::size_t>(j)] * a.v_scale.at(batch, head / a.sizes.g, j);
     if (w == 0) continue;
     const std::size_t at = a.v.at(s.batch, head / a.sizes.g, s.x_first + j);
     for (std::size_t c = 0; c < out.size(); ++c) out[c] += w * static_cast<double>(decode(a.v.values[at + c], a.type));
   }
+}
+
+std::vector<double> weighted(const HostAttention& a, const Sequence& s, std::int64_t batch, std::int64_t head,
+                             const std::vector<double>& weights) {
+  std::vector<double> out(static_cast<std::size_t>(a.sizes.dv), 0.0);
+  add_weighted(a, s, batch, head, weights, 0, s.keys, out);
   return out;
 }
 
@@ -242,17 +264,16 @@ ReferenceRow reference_row(const HostAttention& a, std::int64_t batch, std::int6
 
 namespace {
 
-/// Computes the row in fp16 as the tensor cores and the fp16 unit would: scores, exponents, exponentials, and the sum
-/// of the outputs of `summed_keys` keys at a time.
+/// Computes the row in fp16 as the tensor cores and the fp16 unit would: scores, exponents, exponentials, and outputs,
+/// which are summed for `summed_keys` keys at a time. Sums of the tensor cores are rounded behind each instruction.
 ReferenceRow row_of_halves(const HostAttention& a, const Sequence& s, std::int64_t batch, std::int64_t head,
                            std::int64_t query) {
   constexpr DType half = DType::f16;
-  std::vector<double> row = scores(a, s, batch, head, query);
+  std::vector<double> row = scores(a, s, batch, head, query, Sums::of_halves);
   const double factor = rounded(a.scale * std::numbers::log2e, half);
   double most = -infinity, size = 0, sum = 0;
   for (double& one : row) {
     if (one == -infinity) continue;
-    one = rounded(one, half);
     size = std::max(size, std::fabs(one));
     most = std::max(most, rounded(one * factor, half));
   }
@@ -263,11 +284,13 @@ ReferenceRow row_of_halves(const HostAttention& a, const Sequence& s, std::int64
     sum += one = rounded(std::exp2(one), half);
   }
   for (std::int64_t from = 0; from < s.keys; from += a.summed_keys) {
-    std::vector<double> weights(row.size(), 0.0);
-    for (std::int64_t j = from; j < std::min(s.keys, from + a.summed_keys); ++j)
-      weights[static_cast<std::size_t>(j)] = row[static_cast<std::size_t>(j)];
-    const std::vector<double> part = weighted(a, s, batch, head, weights);
-    for (std::size_t c = 0; c < part.size(); ++c) out.o[c] = rounded(out.o[c] + rounded(part[c], half), half);
+    const std::int64_t end = std::min(s.keys, from + a.summed_keys);
+    std::vector<double> part(out.o.size(), 0.0);
+    for (std::int64_t j = from; j < end; j += contracted_keys) {
+      add_weighted(a, s, batch, head, row, j, std::min(end, j + contracted_keys), part);
+      for (double& one : part) one = rounded(one, half);
+    }
+    for (std::size_t c = 0; c < part.size(); ++c) out.o[c] = rounded(out.o[c] + part[c], half);
   }
   for (double& one : out.o) one = rounded(one / sum, half);
   out.log_sum_exp = most / std::numbers::log2e + std::log(sum);
