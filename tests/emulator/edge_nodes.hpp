@@ -3,8 +3,10 @@
 // work behind its wait for a product.
 
 #include <algorithm>
+#include <initializer_list>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/plans/placement_reader.hpp"
@@ -22,6 +24,7 @@ struct Node {
   bool by_tile = false;
   bool thread = false;     ///< a piece of thread work: an agent is a warp
   bool for_all = false;    ///< what each agent makes all others need
+  bool for_group = false;  ///< what each warp makes its warpgroup's others need
   std::int64_t first = 0;  ///< iteration of the first event
 };
 
@@ -39,14 +42,30 @@ class Nodes {
     }
   }
   /// The events that an edge's end stands for; null where it is within a thread's own work.
-  [[nodiscard]] const Node* find(const std::string& name, bool from) const {
-    const auto found = nodes_.find(stands_for(name, from));
+  [[nodiscard]] const Node* find(const EdgeMapping& edge, bool from) const { return find(stands_for(edge, from)); }
+  [[nodiscard]] const Node* find(const std::string& node) const {
+    const auto found = nodes_.find(node);
     return found == nodes_.end() ? nullptr : &found->second;
   }
 
  protected:
   virtual void add(const Event& event) = 0;
-  [[nodiscard]] virtual std::string stands_for(const std::string& name, bool from) const = 0;
+  /// Returns the name of the node that an edge's end stands for.
+  [[nodiscard]] virtual std::string stands_for(const EdgeMapping& edge, bool from) const = 0;
+
+  /// Returns the array, of those named, that has a place in shared memory.
+  [[nodiscard]] std::string array_at(emulator::u32 offset, std::initializer_list<const char*> names) const {
+    std::string array;
+    int nearest = -1;
+    for (const char* name : names) {
+      const int first = read_.offset(name);
+      if (first <= static_cast<int>(offset) && first > nearest) {
+        nearest = first;
+        array = name;
+      }
+    }
+    return array;
+  }
 
   Node& put(const std::string& name, std::size_t agent, const Event& event) {
     Node& node = nodes_[name];
@@ -112,7 +131,8 @@ class ForwardNodes : public Nodes {
 
   /// Pieces of thread work: the first of P begins where its scores are there, and all end behind the last exponential;
   /// S.issue and C.control stand before their products.
-  [[nodiscard]] std::string stands_for(const std::string& name, bool from) const override {
+  [[nodiscard]] std::string stands_for(const EdgeMapping& edge, bool from) const override {
+    const std::string& name = from ? edge.from : edge.to;
     if (name.starts_with("P.")) {
       const bool always = !placed_.mapping->find_knob("rescale") || read_.word("rescale") == "always";
       const bool begins = name == (always ? "P.max" : "P.exp"),
@@ -135,15 +155,7 @@ class BackwardNodes : public Nodes {
 
  private:
   [[nodiscard]] std::string product_of(const Event& event) const {
-    std::string array;
-    int nearest = -1;
-    for (const char* name : {"K", "V", "Q", "dO", "dS"}) {
-      const int offset = read_.offset(name);
-      if (offset <= static_cast<int>(event.offset) && offset > nearest) {
-        nearest = offset;
-        array = name;
-      }
-    }
+    const std::string array = array_at(event.offset, {"K", "V", "Q", "dO", "dS"});
     if (array == "K") return "dQ";
     if (array == "Q") return event.a_in_registers ? "dK" : "S";
     return array == "dO" ? event.a_in_registers ? "dV" : "dP" : "no product reads " + array;
@@ -180,15 +192,95 @@ class BackwardNodes : public Nodes {
   }
 
   /// Pieces that end behind a wait for a product, and pieces that stand before the issue of one.
-  [[nodiscard]] std::string stands_for(const std::string& name, bool from) const override {
+  [[nodiscard]] std::string stands_for(const EdgeMapping& edge, bool from) const override {
     static const std::map<std::string, std::string> ends = {
         {"P.convert", "behind S"}, {"dS.convert", "behind dP"}, {"dQ.then_dK", "behind dV"}};
     static const std::map<std::string, std::string> begins = {
         {"S.control", "S"}, {"S.then_dP", "dP"}, {"dV.control", "dV"}, {"dQ.control", "dQ"}, {"dQ.then_dK", "dK"}};
     const auto& pieces = from ? ends : begins;
+    const std::string& name = from ? edge.from : edge.to;
     const auto found = pieces.find(name);
     return found == pieces.end() ? name : found->second;
   }
+};
+
+/// Of napkin_fp8_sm90. A chunk has several products of P and V: of each subloop of keys one for each block of columns.
+/// An edge between ends of which one comes more often waits for the last of them, or holds the first back.
+class NapkinNodes : public Nodes {
+ public:
+  using Nodes::Nodes;
+
+  /// Returns the name of a node's first or last event of each chunk: "O, last of its chunk".
+  [[nodiscard]] static std::string of_chunk(const std::string& name, bool last) {
+    return name + (last ? ", last" : ", first") + " of its chunk";
+  }
+
+ private:
+  enum class Often { chunk, subloop, block };
+
+  [[nodiscard]] std::int64_t subloops() const { return read_.knob("x") / read_.knob("u_x"); }
+  [[nodiscard]] std::int64_t blocks() const { return read_.size("dv") / read_.knob("d_block"); }
+  [[nodiscard]] static Often often(const std::string& name) {
+    return name == "O" || name == "O.spread" ? Often::block : name == "P.place" ? Often::subloop : Often::chunk;
+  }
+
+  /// Returns how many events a node has while another has one.
+  [[nodiscard]] std::int64_t events(Often own, Often other) const {
+    std::int64_t out = 1;
+    if (own == Often::block && other != Often::block) out *= blocks();
+    if (own != Often::chunk && other == Often::chunk) out *= subloops();
+    return out;
+  }
+
+  [[nodiscard]] static std::string name_of(const std::string& name, Often to, bool last) {
+    if (to == Often::chunk) return of_chunk(name, last);
+    return to == Often::block ? name : name + (last ? ", last" : ", first") + " of its subloop";
+  }
+
+  void put_each(const std::string& name, std::size_t agent, const Event& event, bool thread) {
+    const Often own = often(name);
+    const std::int64_t number = counted_[{name, agent}]++;
+    for (const Often to : {Often::chunk, Often::subloop, Often::block}) {
+      const std::int64_t many = events(own, to);
+      for (const bool last : {false, true}) {
+        if (number % many != (last ? many - 1 : 0) || (to == Often::block && last)) continue;
+        Node& node = put(name_of(name, to, last), agent, event);
+        node.thread = thread;
+        node.for_group = name == "P.place";
+      }
+    }
+  }
+
+  void add(const Event& event) override {
+    switch (event.kind) {
+      case Event::Kind::load: {
+        const bool queries = event.array == "Q";
+        const auto warpgroups = static_cast<std::size_t>(read_.knob("warpgroups"));
+        put("load " + event.array, queries ? asked_++ % warpgroups : 0, event).by_tile = queries;
+        break;
+      }
+      case Event::Kind::product:
+        put_each(array_at(event.offset, {"Q", "K", "V"}) == "K" ? "S" : "O", event.agent - 1, event, false);
+        break;
+      case Event::Kind::write: {
+        const bool outputs = array_at(event.to, {"P", partial()}) != "P";
+        put_each(outputs ? "O.spread" : event.by_matrix ? "P.spread" : "P.place", event.agent - 4, event, true);
+        break;
+      }
+      case Event::Kind::store:
+      case Event::Kind::thread: break;
+    }
+  }
+  [[nodiscard]] const char* partial() const { return read_.word("accumulate") == "f32" ? "dO_f32" : "dO"; }
+
+  [[nodiscard]] std::string stands_for(const EdgeMapping& edge, bool from) const override {
+    const std::string &name = from ? edge.from : edge.to, &other = from ? edge.to : edge.from;
+    if (name.starts_with("load")) return name;
+    return name_of(name, std::min(often(name), often(other)), from);
+  }
+
+  std::map<std::pair<std::string, std::size_t>, std::int64_t> counted_;
+  std::size_t asked_ = 0;
 };
 
 }  // namespace test_edges

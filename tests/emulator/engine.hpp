@@ -223,7 +223,7 @@ class Engine {
 
   /// The thread writes, to shared memory at `offset` or to a sum: its warp's writes behind one wait for a product are
   /// one event, and where it has waited for none those between two releases.
-  void trace_write(u32 offset = 0);
+  void trace_write(u32 offset = 0, bool by_matrix = false);
 
   void perform(BoxWork work);
   void perform_product(Warpgroup& group);

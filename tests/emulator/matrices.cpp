@@ -109,7 +109,7 @@ void exchange(bool load, bool transposed, const Gathering& gathering, const Matr
 
 void move_matrices(bool load, u32* registers, u32 address, bool transposed, Place at) {
   engine->begin(at);
-  if (!load) engine->trace_write(shared_place(address, granule_bytes).offset);
+  if (!load) engine->trace_write(shared_place(address, granule_bytes).offset, true);
   const MatrixOperand own{registers, address};
   Gathering* gathering = nullptr;
   if (!engine->gather(load ? "ldmatrix" : "stmatrix", all_lanes, &own, gathering)) return;

@@ -511,6 +511,37 @@ inline const std::vector<PlantedBug>& planted_bugs() {
        "    }\n",
        rows,
        {},
+       ""},
+      {"outputs_not_awaited",
+       "kernels/attention/napkin/napkin_fp8_sm90.cuh",
+       "      wgmma_wait<0>();\n      spread_outputs(d);\n",
+       "      spread_outputs(d);\n",
+       rows,
+       {},
+       "under way"},
+      {"v_not_awaited",
+       "kernels/attention/napkin/napkin_fp8_sm90.cuh",
+       "        if (loop == 0) barrier_wait(barrier(Block::v_full + at.stage), at.parity);\n",
+       "",
+       rows,
+       {},
+       ""},
+      {"next_scores_issued_over_unread_ones",
+       "kernels/attention/napkin/napkin_fp8_sm90.cuh",
+       "      spread<C.x, Block::x_span>(Block::p_place(), s[1], 1);\n      __syncwarp();\n      if (n > tile.first) "
+       "issue_scores(s, next);\n",
+       "      if (n > tile.first) issue_scores(s, next);\n      spread<C.x, Block::x_span>(Block::p_place(), s[1], "
+       "1);\n"
+       "      __syncwarp();\n",
+       rows,
+       {},
+       "numbers"},
+      {"stage_of_k_waited_for_in_one_phase",
+       "kernels/attention/napkin/block_napkin.cuh",
+       "barrier_wait(barrier(k_empty + ring.stage), ring.parity ^ 1);",
+       "barrier_wait(barrier(k_empty + ring.stage), 1);",
+       rows,
+       {},
        ""}};
   return all;
 }

@@ -6,10 +6,14 @@
 
 namespace emulator {
 
-void Engine::trace_write(u32 offset) {
+void Engine::trace_write(u32 offset, bool by_matrix) {
   const Thread& self = thread();
   Warp& warp = *self.warp;
   if (trace == nullptr || self.lane != 0) return;
+  if (!trace->arrays.empty() && warp.write_event) {
+    const Event& own = (*trace)[*warp.write_event];
+    if (own.by_matrix != by_matrix || trace->array_at(own.to) != trace->array_at(offset)) warp.write_event.reset();
+  }
   if (!warp.thread_event && warp.write_event && (*trace)[*warp.write_event].time != warp.time())
     warp.write_event.reset();
   if (!warp.write_event) {
@@ -17,6 +21,8 @@ void Engine::trace_write(u32 offset) {
     if (warp.thread_event) event = (*trace)[*warp.thread_event];
     if (!warp.thread_event) event.offset = offset;
     event.kind = Event::Kind::write;
+    event.to = offset;
+    event.by_matrix = by_matrix;
     event.block = self.position.block;
     event.agent = warp.number;
     event.part = event.issuer = warp.part;

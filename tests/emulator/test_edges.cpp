@@ -2,6 +2,7 @@
 // for among the waits of a run, whatever the seed.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <optional>
@@ -72,7 +73,19 @@ struct Question {
   std::int64_t chunks;  ///< of a tile
   std::vector<Buffer> buffers;
   std::function<std::string(std::uint64_t, emulator::Trace&)> run;
+  std::vector<std::string> written{};  ///< arrays whose writes are told apart by their place
 };
+
+/// Makes an empty trace of a question.
+emulator::Trace empty_trace(const Question& question) {
+  emulator::Trace out;
+  out.reserve(4096);
+  const PlacementReader read(question.placed);
+  for (const std::string& array : question.written)
+    out.arrays.push_back(static_cast<emulator::u32>(read.offset(array)));
+  std::sort(out.arrays.begin(), out.arrays.end());
+  return out;
+}
 
 /// Five seeds of one question.
 template <class Named>
@@ -81,8 +94,7 @@ void look_for_edges(const Question& question, Found& found) {
   const std::string& kernel = placed.mapping->name;
   std::vector<bool> ahead(question.buffers.size());
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-    emulator::Trace trace;
-    trace.reserve(4096);
+    emulator::Trace trace = empty_trace(question);
     REQUIRE(question.run(seed, trace) == "");
     Named nodes(placed, trace);
     nodes.fill();
@@ -191,6 +203,71 @@ TEST_CASE("edges of attention_fp8_sm90's mapping are its waits") {
     const bool turns = edge.find("O.turn") != std::string::npos;
     CHECK(!turns);
   }
+}
+
+namespace {
+
+constexpr std::int64_t napkin_chunks = 8;
+
+/// Makes a question of one tile and of seven chunks and a rest, without a mask.
+test::NapkinCase longer_napkin(const test::BytesConfiguration& c) {
+  test::NapkinCase one = test::napkin_case(c, 0);
+  AttentionSizes& s = one.layout.sizes;
+  s = {1, 1, 1, knob(c.tile, "q"), (napkin_chunks - 1) * knob(c.tile, "x") + 3, c.d, c.d};
+  one.layout.mask = {};
+  one.layout.deviation = 1;
+  return one;
+}
+
+Question question_of(test::NapkinProblem& problem) {
+  const bool single = PlacementReader(problem.placed()).word("accumulate") == "f32";
+  const auto run = [&problem](std::uint64_t seed, emulator::Trace& trace) {
+    return problem.run(seed, 4, "", &trace).outcome.error;
+  };
+  return {problem.placed(),
+          napkin_chunks,
+          {{"K", NapkinNodes::of_chunk("S", true), 2}, {"V", NapkinNodes::of_chunk("O", true), 2}},
+          run,
+          {"Q", "K", "V", "P", single ? "dO_f32" : "dO"}};
+}
+
+}  // namespace
+
+TEST_CASE("edges of napkin_fp8_sm90's mapping are its waits") {
+  Found found;
+  for (const test::BytesConfiguration& c : test::napkin_configurations()) {
+    if (c.mask.kind != Mask::Kind::none || c.packed) continue;
+    const test::NapkinCase one = longer_napkin(c);
+    CAPTURE(test::describe(one));
+    test::NapkinProblem problem(one, 1);
+    look_for_edges<NapkinNodes>(question_of(problem), found);
+  }
+  check_found(found, 10);
+}
+
+// The first scores do not wait for V, nor a chunk's for the products of the chunk before, and two copies are fewer than
+// three.
+TEST_CASE("an edge that napkin_fp8_sm90 has not is found out") {
+  test::NapkinProblem problem(longer_napkin(test::napkin_configurations().front()), 1);
+  const Question question = question_of(problem);
+  EdgeMapping early, other;
+  early.from = "load V";
+  early.to = "S";
+  other.from = "O";
+  other.to = "S";
+  std::int64_t wrong[2] = {0, 0};
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    emulator::Trace trace = empty_trace(question);
+    REQUIRE(question.run(seed, trace) == "");
+    NapkinNodes nodes(problem.placed(), trace);
+    nodes.fill();
+    const Waits waits(nodes, napkin_chunks);
+    CHECK(waits.check(early, 0, wrong[0]).value_or(0) > 0);
+    CHECK(waits.check(other, 1, wrong[1]).value_or(0) > 0);
+    CHECK(!waits.runs_ahead("K", NapkinNodes::of_chunk("S", true), 3));
+  }
+  CHECK(wrong[0] > 0);
+  CHECK(wrong[1] > 0);
 }
 
 namespace {

@@ -2,7 +2,9 @@
 // An Event is one of what ran, in the order in which it was asked for, with what its threads had seen by then: which
 // waits there were.
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,8 @@ struct Event {
   u32 commit = 0;            ///< product: its group's number
   u32 offset = 0;  ///< in shared memory: where the box goes, where operand B lies; thread, write: of the product that
                    ///< was waited for, or where it is written
+  u32 to = 0;      ///< write: its first place in shared memory
+  bool by_matrix = false;       ///< write: its first was an stmatrix
   bool a_in_registers = false;  ///< product, and the one that thread and write waited for
   Clock before;                 ///< what the threads that asked had seen; of a warpgroup what each of its warps had
   u32 part = 0, time = 0;       ///< its end: who has seen this component of that time has waited for it
@@ -35,6 +39,15 @@ struct Event {
   }
 };
 
-using Trace = std::vector<Event>;
+/// Events in the order in which they were asked for.
+struct Trace : std::vector<Event> {
+  /// Where arrays begin in shared memory, ascending. If there are any, a warp's writes to two arrays are two events,
+  /// and so are those of stmatrix and of ordinary stores.
+  std::vector<u32> arrays;
+
+  [[nodiscard]] std::ptrdiff_t array_at(u32 offset) const {
+    return std::upper_bound(arrays.begin(), arrays.end(), offset) - arrays.begin();
+  }
+};
 
 }  // namespace emulator

@@ -21,7 +21,7 @@ class Waits {
   /// How many pairs of events an edge was looked for in; nothing where it ends within a thread's own work. `wrong`:
   /// pairs that did not wait.
   std::optional<std::int64_t> check(const EdgeMapping& edge, std::int64_t tokens, std::int64_t& wrong) const {
-    const Node *from = nodes_.find(edge.from, true), *to = nodes_.find(edge.to, false);
+    const Node *from = nodes_.find(edge, true), *to = nodes_.find(edge, false);
     if (from == nullptr || to == nullptr) return std::nullopt;
     std::int64_t pairs = 0;
     each_pair(edge, tokens, *from, *to, [&](const Event& earlier, const Event& later) {
@@ -34,8 +34,7 @@ class Waits {
   /// Whether some load of that array was asked for before the product of one chunk later had ended: copies are as many
   /// as the mapping says, and no fewer.
   bool runs_ahead(const std::string& array, const std::string& product, std::int64_t copies) const {
-    const auto &loads = nodes_.find("load " + array, true)->agents.at(0),
-               &products = nodes_.find(product, true)->agents.at(0);
+    const auto &loads = nodes_.find("load " + array)->agents.at(0), &products = nodes_.find(product)->agents.at(0);
     for (std::size_t n = static_cast<std::size_t>(copies); n < loads.size(); ++n) {
       if (!products.at(n - static_cast<std::size_t>(copies) + 1)->ended_before(*loads[n])) return true;
     }
@@ -121,7 +120,7 @@ class Waits {
       if (later.kind == Event::Kind::load) return later.before[earlier.issuer] >= earlier.issued[0];
       return earlier.issued_before(later);
     }
-    if (from.thread && later.kind == Event::Kind::product && !edge.barrier && !from.for_all)
+    if (from.thread && later.kind == Event::Kind::product && !edge.barrier && !from.for_all && !from.for_group)
       return later.issued[earlier.agent % 4] >= earlier.time;
     // V's stages are given back by the warpgroup's first warp, K's by each.
     if (from.thread && !from.for_all && later.array == "V" && earlier.agent % 4 != 0) return true;
