@@ -426,6 +426,33 @@ def test_kept_keys(lengths, new, page, left):
         assert torch.allclose(o[i].transpose(0, 1).double(), right[0], atol=2e-2) and torch.allclose(lse[i].double(), right_lse[0], atol=1e-4)
 
 
+def test_terms_that_no_kernel_has_are_refused_with_the_nearest_kernel_and_its_reason():
+    q, k, v = (t.transpose(1, 2) for t in tensors())
+    starts = torch.tensor([0, 8], dtype=torch.int32)
+    for give, reason, right in (
+        ({"dropout_p": 0.1}, "drops no score", "0, or another"), ({"softcap": 30.0}, "scores as they are", "soft_capped_attention"),
+        ({"alibi_slopes": torch.ones(4)}, "adds nothing to scores", "alibi_attention"),
+    ):
+        calls = [lambda: nt.flash_attn_func(q, k, v, **give), lambda: nt.flash_attn_varlen_func(q[0], k[0], v[0], starts, starts, 8, 8, **give)]
+        if "dropout_p" not in give:
+            calls.append(lambda: nt.flash_attn_with_kvcache(q, k, v, **give))
+        for call in calls:
+            with pytest.raises(napkin.InputError) as error:
+                call()
+            assert error.value.where in give and "attention_sm90, the nearest, " in error.value.problem
+            assert reason in error.value.problem and right in error.value.right
+    heads_first = [t.transpose(1, 2) for t in (q, k, v)]
+    for give, reason in (({"s_aux": torch.ones(4)}, "has no sink"), ({"softcap": 50.0}, "takes scores as they are"), ({"dropout": 0.1}, "drops no score")):
+        with pytest.raises(napkin.InputError, match=reason):
+            nt.transformers_attention(None, *heads_first, **give)
+    with pytest.raises(napkin.InputError, match="q and k as they are: q and k rotated before the call"):
+        nt.flash_attn_with_kvcache(q, k, v, rotary_cos=q, rotary_sin=q)
+    with pytest.raises(napkin.InputError, match="return_debug_mask: is given"):
+        nt._sdpa(*heads_first, return_debug_mask=True)
+    for algorithm in ("soft_capped_attention", "alibi_attention", "sink_attention"):  # what the messages point to
+        assert algorithm in [one.name for one in napkin.algorithms()]
+
+
 def test_kept_keys_that_are_refused():
     q, k, v = (t.transpose(1, 2) for t in tensors())
     for more, words in (({"rotary_cos": q}, "rotary_cos: is given"), ({"softcap": 1.0}, "softcap"), ({"k": k}, "new keys and new values"),

@@ -12,13 +12,7 @@ from torch.compiler import is_dynamo_compiling
 from . import _layout
 from . import torch as _torch
 from ._errors import InputError
-from ._tensors import _check_tensors, _mask, _scale
-
-
-def _refuse(what: str = "leave it out, or call flash_attn", **given: Any) -> None:
-    for name, value in given.items():
-        if value:
-            raise InputError(name, "is given, and no kernel here has it", what)
+from ._tensors import _check_tensors, _mask, _refuse, _scale
 
 
 def flash_attn_func(q: Tensor, k: Tensor, v: Tensor, dropout_p: float = 0.0, softmax_scale: Optional[float] = None,
@@ -31,7 +25,7 @@ def flash_attn_func(q: Tensor, k: Tensor, v: Tensor, dropout_p: float = 0.0, sof
     them without dropout; return_lse: the first two.
     """
     if dropout_p != 0 or softcap != 0 or alibi_slopes is not None:
-        _refuse(dropout_p=dropout_p != 0, softcap=softcap != 0, alibi_slopes=alibi_slopes is not None)
+        _refuse(q, dropout_p=dropout_p, softcap=softcap, alibi_slopes=alibi_slopes)
     if return_attn_probs:
         return (*flash_attn_func(q, k, v, 0.0, softmax_scale, causal, window_size, deterministic=deterministic, return_lse=True), None)
     if not is_dynamo_compiling() and forward_ad._current_level < 0:
@@ -58,8 +52,8 @@ def flash_attn_varlen_func(q: Tensor, k: Tensor, v: Tensor, cu_seqlens_q: Tensor
                            alibi_slopes: Any = None, deterministic: bool = False, return_attn_probs: bool = False,
                            block_table: Any = None, *, return_lse: bool = False) -> Any:
     """varlen() with the signature of flash_attn. return_attn_probs: (out, log-sum-exp, None)."""
-    _refuse(dropout_p=dropout_p != 0, softcap=softcap != 0, alibi_slopes=alibi_slopes is not None)
-    _refuse("flash_attn_with_kvcache, which has pages", block_table=block_table is not None)
+    _check_tensors(q=q)
+    _refuse(q, dropout_p=dropout_p, softcap=softcap, alibi_slopes=alibi_slopes, block_table=block_table)
     found = _torch.varlen(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, causal=causal, window=window_size,
                           scale=softmax_scale, return_lse=return_lse or return_attn_probs, deterministic=deterministic or None)
     return (*found, None) if return_attn_probs else found
@@ -134,8 +128,7 @@ def flash_attn_with_kvcache(q: Tensor, k_cache: Tensor, v_cache: Tensor, k: Opti
     that is an int are read where they lie; others, and pages, are brought together first.
     """
     _check_tensors(q=q, k_cache=k_cache, v_cache=v_cache)
-    _refuse("rotate q and k before the call", rotary_cos=rotary_cos is not None, rotary_sin=rotary_sin is not None)
-    _refuse(softcap=softcap != 0, alibi_slopes=alibi_slopes is not None)
+    _refuse(q, rotary_cos=rotary_cos, rotary_sin=rotary_sin, softcap=softcap, alibi_slopes=alibi_slopes)
     if q.dim() != 4 or k_cache.dim() != 4 or v_cache.dim() != 4:
         raise InputError("q", f"has {q.dim()} axes, and the caches {k_cache.dim()} and {v_cache.dim()}", "four each")
     if (k is None) != (v is None):

@@ -52,6 +52,34 @@ def _scale(scale: Any) -> Optional[float]:
         raise InputError("scale", f"is {scale!r}", "a positive number") from None
 
 
+def _predicted(algorithm: str) -> str:
+    return f'; napkin.select("{algorithm}", ...) says what a kernel that has it takes'
+
+
+#: What calls may ask for and no kernel here has: what the nearest kernel does, and what would be right.
+_REFUSED = {
+    "dropout_p": ("drops no score", "0, or another attention"),
+    "softcap": ("takes scores as they are", "0, or another attention" + _predicted("soft_capped_attention")),
+    "alibi_slopes": ("adds nothing to scores", "None, or another attention" + _predicted("alibi_attention")),
+    "s_aux": ("has no sink beside the keys", "None, or another attention" + _predicted("sink_attention")),
+    "rotary_cos": ("takes q and k as they are", "q and k rotated before the call"),
+    "block_table": ("reads keys that lie one behind the other", "flash_attn_with_kvcache, which has pages"),
+}
+_REFUSED["dropout"] = _REFUSED["dropout_p"]
+_REFUSED["rotary_sin"] = _REFUSED["rotary_cos"]
+
+
+def _refuse(q: Tensor, otherwise: str = "None, or another attention", **given: Any) -> None:
+    """Raises InputError for the first argument that is given: neither None, nor 0, nor False. otherwise: what would be right where
+    the argument is none of those above."""
+    for name, value in given.items():
+        if value is None or (isinstance(value, (bool, int, float)) and value == 0):
+            continue
+        ampere = q.is_cuda and torch.cuda.get_device_capability(q.device)[0] == 8
+        does, right = _REFUSED.get(name, ("has no such argument", otherwise))
+        raise InputError(name, f"is given, and no kernel here has it: attention_sm{80 if ampere else 90}, the nearest, {does}", right)
+
+
 def _check_tensors(**given: Any) -> None:
     for name, t in given.items():
         if not isinstance(t, Tensor):

@@ -10,6 +10,7 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 from . import torch as _torch
 from ._errors import InputError
+from ._tensors import _refuse
 
 
 class _Packing:
@@ -53,9 +54,7 @@ def transformers_attention(module: Any, query: Tensor, key: Tensor, value: Tenso
     if attention_mask is not None and attention_mask.shape != (key.shape[0], key.shape[2]):
         raise InputError("attention_mask", f"is {tuple(attention_mask.shape)}, of more than padding, and no kernel here has it",
                          f"padding of {(key.shape[0], key.shape[2])}, or varlen")
-    if dropout != 0 or other.get("softcap") is not None or other.get("s_aux") is not None:
-        name = "dropout" if dropout != 0 else "softcap" if other.get("softcap") is not None else "s_aux"
-        raise InputError(name, "is given, and no kernel here has it", "another attention")
+    _refuse(query, dropout=dropout, softcap=other.get("softcap"), s_aux=other.get("s_aux"))
     causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
     rows = query.shape[2]
     causal = bool(causal) and rows > 1

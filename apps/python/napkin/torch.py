@@ -25,6 +25,7 @@ from torch.compiler import is_dynamo_compiling
 
 from . import _core, _gradients, _layout
 from ._errors import InputError
+from ._tensors import _refuse as _refuse_arguments
 from ._tensors import _ALL, _DTYPES, _check, _check_tensors, _empty_strided, _load_compiler, _mask, _on_stream, _row_strides, _scale, _window
 
 __all__ = ["activate", "attention", "flash_attn_func", "flash_attn_varlen_func", "flash_attn_with_kvcache", "register_transformers",
@@ -409,15 +410,12 @@ def varlen(q: Tensor, k: Tensor, v: Tensor, q_starts: Tensor, x_starts: Tensor, 
 # PyTorch's registry of implementations of its flash attention.
 
 
-def _refuse_sdpa(dropout_p: float, return_debug_mask: bool) -> None:
-    if dropout_p != 0 or return_debug_mask:
-        name = "dropout_p" if dropout_p != 0 else "return_debug_mask"
-        raise InputError(name, "is given, and no kernel here has it", "napkin.torch.restore(), or leave it out")
+_RESTORED = "napkin.torch.restore(), or leave it out"
 
 
 def _sdpa(query: Tensor, key: Tensor, value: Tensor, dropout_p: float = 0.0, is_causal: bool = False,
           return_debug_mask: bool = False, *, scale: Optional[float] = None) -> Any:
-    _refuse_sdpa(dropout_p, return_debug_mask)
+    _refuse_arguments(query, _RESTORED, dropout_p=dropout_p, return_debug_mask=return_debug_mask)
     query, key, value = (_layout.dense(t) for t in (query, key, value))
     o, lse = _forward(query, key, value, *_mask(is_causal, None), scale, True)
     return o, lse, None, None, query.shape[2], key.shape[2], *_gradients.no_dropout(query), query.new_empty(0)
@@ -427,10 +425,8 @@ def _flash(query: Tensor, key: Tensor, value: Tensor, cum_seq_q: Optional[Tensor
            max_k: int, dropout_p: float, is_causal: bool, return_debug_mask: bool, *, scale: Optional[float] = None,
            window_size_left: Optional[int] = None, window_size_right: Optional[int] = None,
            seqused_k: Optional[Tensor] = None, alibi_slopes: Optional[Tensor] = None, **other: Any) -> Any:
-    _refuse_sdpa(dropout_p, return_debug_mask)
-    for name, given in (("seqused_k", seqused_k), ("alibi_slopes", alibi_slopes), *other.items()):
-        if given is not None:
-            raise InputError(name, "is given, and no kernel here has it", "napkin.torch.restore(), or leave it out")
+    _refuse_arguments(query, _RESTORED, dropout_p=dropout_p, return_debug_mask=return_debug_mask, seqused_k=seqused_k,
+                      alibi_slopes=alibi_slopes, **other)
     sides = (-1 if side is None else side for side in (window_size_left, window_size_right))
     left, right = _mask(is_causal, tuple(sides))
     query, key, value = (_layout.dense(t) for t in (query, key, value))
