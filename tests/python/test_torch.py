@@ -545,6 +545,16 @@ def test_transformers():
         assert torch.allclose(found[0].float(), found[1].float(), atol=0.05)
         with pytest.raises(napkin.InputError, match="of more than padding"):
             nt.transformers_attention(model, *tensors(), attention_mask=torch.ones(2, 1, 8, 16, dtype=torch.bool))
+        config = transformers.MistralConfig(hidden_size=64, intermediate_size=64, num_hidden_layers=1, num_attention_heads=4,
+                                            num_key_value_heads=2, vocab_size=50, sliding_window=12)
+        windowed = transformers.MistralForCausalLM(config).to(torch.bfloat16).eval()
+        windowed.set_attn_implementation("sdpa")
+        right = windowed(ids, attention_mask=padded).logits[padded.bool()]
+        windowed.set_attn_implementation("napkin")  # a window that the text does not fill hides nothing
+        assert torch.allclose(windowed(ids, attention_mask=padded).logits[padded.bool()].float(), right.float(), atol=0.05)
+        windowed.config.sliding_window = 4
+        with pytest.raises(napkin.InputError, match="of more than padding"):
+            windowed(ids, attention_mask=padded)
         with pytest.raises(napkin.InputError, match="of more than padding"):  # sequences packed into one row
             model(ids, position_ids=torch.tensor([[0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 6, 7]] * 2), use_cache=False)
 

@@ -73,12 +73,25 @@ def _mask(*args: Any, **given: Any) -> Optional[Tensor]:
     names = ("q_length", "kv_length", "q_offset", "kv_offset")
     rows, keys, q_first, x_first = (given.get(name, 0) for name in names)
     padding = given.get("attention_mask")
-    simple = not args and all(type(n) is int for n in (rows, keys, q_first, x_first)) and rows > 0 and given.get("local_size") is None
-    if simple and given.get("mask_function", causal_mask_function) in (causal_mask_function, bidirectional_mask_function) and \
-            padding is not None and padding.dim() == 2 and q_first + rows == x_first + keys == padding.shape[1]:
-        padding = padding[:, x_first:].bool()
-        return None if bool(padding.all()) else padding
-    return sdpa_mask(*args, **given)
+    simple = not args and all(type(n) is int for n in (rows, keys, q_first, x_first)) and rows > 0 and padding is not None and \
+        padding.dim() == 2 and q_first + rows == x_first + keys == padding.shape[1]
+    if not simple:
+        return sdpa_mask(*args, **given)
+    own: Tensor = padding[:, x_first:].bool()
+    if given.get("local_size") is None and given.get("mask_function", causal_mask_function) in (causal_mask_function, bidirectional_mask_function):
+        return None if bool(own.all()) else own
+    found = sdpa_mask(*args, **given)
+    return own if found is not None and _is_padding_alone(found, own, rows) else found
+
+
+def _is_padding_alone(mask: Tensor, padding: Tensor, rows: int) -> bool:
+    """Whether a mask [b, 1, rows, keys] hides from every token what comes behind it and padding, and nothing else: that of a window
+    that no text here is as long as, say."""
+    keys = padding.shape[1]
+    if mask.shape != (padding.shape[0], 1, rows, keys) or mask.dtype != _pytorch.bool:
+        return False
+    right = _pytorch.ones(rows, keys, dtype=_pytorch.bool, device=mask.device).tril(keys - rows) & padding[:, None]
+    return bool((mask[:, 0] == right)[padding[:, keys - rows:]].all())
 
 
 def register_transformers(name: str = "napkin") -> None:
