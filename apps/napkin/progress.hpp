@@ -21,7 +21,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Begins a stretch of work of so many steps, from which the time left is estimated.
+  /// Begins work of that many steps; the time left is estimated from those that are done.
   void begin(std::string what, std::size_t steps);
   void step(const std::string& now);
   void show(std::size_t done, const std::string& now);

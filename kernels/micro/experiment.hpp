@@ -1,5 +1,5 @@
 #pragma once
-// An Experiment runs micro-kernels and returns readings: tensor_time those of the clocks of a product.
+// An Experiment runs micro-kernels and returns readings: tensor_time reads how many clocks a product takes.
 // model/machine/calibrate/calibration.hpp derives a machine's numbers from them. A new experiment is a function and its
 // row in experiments.cpp.
 

@@ -15,7 +15,7 @@ struct TilesRun {
   bool cold = false;
 };
 
-/// Makes a box of a bf16 matrix, moved so many rows and columns at a time.
+/// Makes a box of a bf16 matrix that moves `box_rows` rows and `span` columns at a time.
 TensorBox matrix_box(std::size_t offset, std::uint64_t address, std::int64_t rows, std::int64_t columns, int box_rows,
                      int span) {
   TensorBox box = micro::rows_box(offset, address, rows, box_rows);

@@ -40,7 +40,7 @@ std::vector<Named> all_named(const PlacedDiagram& placed) {
   return out;
 }
 
-/// A tile: its groups' indices on the grouped axes, and what it holds of every axis.
+/// A tile: its groups' indices on the grouped axes, and its range of every axis.
 struct Place {
   std::vector<std::int64_t> group;
   Box box;

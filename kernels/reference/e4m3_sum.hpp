@@ -57,7 +57,7 @@ inline float e4m3_sum(float sum, const E4m3Terms& a, const E4m3Terms& b) {
   auto units = static_cast<int>(static_cast<double>(sum) * power_of_two(e4m3_kept_bits - largest));  // 2^(largest - 13)
   if (of_products >= e4m3_least_exponent) {
     const auto scale = static_cast<float>(power_of_two(e4m3_kept_bits - largest));
-    // Exact, but for what is cut: a product has 8 bits.
+    // A product has 8 bits, so that each is exact until it is cut.
     for (int i = 0; i < e4m3_sum_terms; ++i) units += static_cast<int>(a.values[i] * b.values[i] * scale);
   }
   // |units| is below 2^20. It is cut to 14 bits, toward zero.

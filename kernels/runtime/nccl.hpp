@@ -1,6 +1,6 @@
 #pragma once
-// Ranks are the GPUs of this process as NCCL knows them, opened at run time: what --emit nccl prints they call, one
-// rank a GPU, send and receive between neighbours of a ring for instance.
+// Ranks are the GPUs of this process as NCCL knows them, one rank a GPU. They make the calls that --emit nccl prints,
+// such as send and receive between neighbours of a ring. NCCL is opened at run time.
 
 #include <cstdint>
 #include <functional>

@@ -1,6 +1,6 @@
 #pragma once
-// Nvml reads clock, power and temperature of a GPU while something runs on it, 1,755 MHz and 690 W, where the driver
-// brought NVML.
+// Nvml reads clock, power and temperature of a GPU while something runs on it: 1,755 MHz and 690 W. It needs the NVML
+// that a driver brings.
 
 #include <atomic>
 #include <cstdint>

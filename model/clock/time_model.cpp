@@ -53,7 +53,7 @@ double times_waited(const PlacedDiagram& placed, const Schedule& who, Count bloc
   return waves_of(who, blocks_per_node);
 }
 
-/// The clocks of a node's blocks: run in sequence, those of the longest block, and those of the busiest pipe.
+/// The clocks of a node's blocks: of all blocks in sequence, of the longest block, and of the busiest pipe.
 struct NodeBlocks {
   double alone = 0, longest = 0, pipe = 0;
   double ends = 0;  ///< clocks of `alone` beyond the blocks' iterations

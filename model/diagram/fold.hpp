@@ -1,6 +1,7 @@
 #pragma once
-// A Fold is a function over an axis that a diagram's author writes by its accumulator: a state of nothing, that of one
-// element, that of two neighbouring parts together, and the result of all. A variance keeps count, mean and spread.
+// A Fold is a function over an axis that a diagram's author defines by an accumulator: its state before any element,
+// its state for one element, the state of two neighbouring parts from their two states, and the result from the last
+// state. The state of a variance is count, mean and spread.
 // (model/README.md, "Streams", eq. 4.5)
 
 #include <string>

@@ -1,6 +1,7 @@
 #pragma once
-// A Slice is a run of a diagram's operations as a diagram of its own: of Y = gelu(X W1) W2 the first two are A = gelu(X
-// W1). What it takes from before and what others need of it are its inputs and outputs.
+// A Slice is a run of a diagram's operations as a diagram of its own: the first two operations of Y = gelu(X W1) W2
+// make A = gelu(X W1). Arrays that it reads and does not make are its inputs; arrays that later operations read are its
+// outputs.
 
 #include <vector>
 

@@ -1,7 +1,7 @@
 #pragma once
 // combine_launch is the launch that makes the partial results of split axes whole, as a diagram of its own: eight parts
-// of O become one. What it moves follows from the rule that everything else follows from. (eq. 2.4; model/README.md,
-// "Combining partial results")
+// of O become one. Its transfers follow from the transfer rule, as those of every diagram do. (eq. 2.4;
+// model/README.md, "Combining partial results")
 
 #include <optional>
 

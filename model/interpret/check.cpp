@@ -72,7 +72,7 @@ void whole_again(const Streamed& s, const Sizes& sizes, Partition& p) {
   }
 }
 
-// The rows of what shifted dimensions and tables read shrink with what reads them.
+// The rows of an array that is read through a shifted dimension or a table shrink with the axes that read it.
 void scale_rows(const Streamed& s, const Problem& problem, Problem& small) {
   for (const Array& array : s.diagram.arrays) {
     for (const Reindex& dimension : array.reindexed) {

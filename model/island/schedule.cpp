@@ -131,7 +131,7 @@ double beside(const StepTime& step, double copy, double held) {
   return step.stays ? alone + copy : std::min(alone / (1 - held), alone + held * copy);
 }
 
-/// The time of a GPU in a ring: until its last step ends, and that of its steps alone, copies beside all but the last.
+/// The time of a GPU in a ring: until its last step ends, and the sum of its steps, all but the last beside copies.
 struct RingTime {
   double seconds = 0, busy = 0;
 };

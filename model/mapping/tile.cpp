@@ -61,7 +61,7 @@ std::int64_t parse_knob(const Knob& knob, const std::string& text, const std::st
 
 namespace {
 
-/// Calls visit(guard) for the guards of what the kernel is made of.
+/// Calls visit(guard) for each guard of the kernel's agents, variables, operations and edges.
 template <class Visit>
 void visit_structure(const Mapping& mapping, const Visit& visit) {
   const auto visit_all = [&](const Guarded<Value>& alternatives) {

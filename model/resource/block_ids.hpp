@@ -1,7 +1,7 @@
 #pragma once
-// BlockIds gives numbers to the iterations of all blocks, one block behind the other: what a kernel divides among nodes
-// that has them in equal shares. Under a causal mask with N columns of N, N - 1, ... 1 tiles id 0 to N - 1 are column
-// 0.
+// BlockIds numbers the iterations of all blocks, one block behind the other, so that a kernel can give every node an
+// equal share of the numbers. Under a causal mask with N columns of N, N - 1, ... 1 tiles, numbers 0 to N - 1 are
+// column 0.
 
 #include <cstdint>
 #include <vector>

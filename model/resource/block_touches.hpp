@@ -1,6 +1,6 @@
 #pragma once
-// BlockTouches says which pieces of which arrays each block of a launch touches: a block of attention its tile of Q and
-// of O once, and of K and V a segment after the other. Internal to resource/.
+// BlockTouches says which pieces of which arrays each block of a launch touches: a block of attention touches its tile
+// of Q and of O once, and K and V segment by segment. Internal to resource/.
 
 #include <cstdint>
 #include <optional>

@@ -1,4 +1,4 @@
-// The second rule on the placed diagram: the largest column of what a level holds. (eq. 2.2)
+// The second rule on the placed diagram: the largest column of the arrays that a level holds. (eq. 2.2)
 #include <algorithm>
 #include <numeric>
 #include <vector>

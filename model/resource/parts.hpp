@@ -1,5 +1,5 @@
 #pragma once
-// parts_memory says where parts of results lie until all of a result's are there: in device memory that a launch takes
+// parts_memory says where the parts of a result lie until the last one is there: in device memory that a launch takes
 // beside its arrays. The kernel chooses the layout. (model/README.md, "Combining partial results")
 
 #include <vector>

@@ -1,6 +1,7 @@
 #pragma once
-// These functions say how much memory, how large a problem and how many rows keep the compute units fed: matmul_minima,
-// of two rates, the square of their ratio in values. (eq. 8.1 to eq. 8.3, eq. 11.1; errata P1, P20, L8)
+// These functions say how much memory, how large a problem and how many rows keep the compute units fed. Example: units
+// that do 100 FLOP in the time in which one value arrives need 10,000 values of memory for a matrix product. (eq. 8.1
+// to eq. 8.3, eq. 11.1; errata P1, P20, L8)
 
 #include <span>
 

@@ -194,7 +194,7 @@ double Scan::Walk::least_from_next() const {
 
 double Scan::Walk::least_waiting() const { return waiting.empty() ? infinity : waiting.front().least; }
 
-/// Times the first waiting row if it may be better than what was found.
+/// Times the first waiting row if it may be better than the tiles found so far.
 void Scan::time_first(Walk& walk, Best& best) {
   const Bound bound = walk.first();
   const TileRow& row = *bound.row;

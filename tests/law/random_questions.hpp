@@ -153,7 +153,7 @@ inline std::string kind_text(Ask ask) {
   return command_of(ask);
 }
 
-/// What was found of one question: how often something was looked at, and what of it is wrong.
+/// The findings of one question: how often each property was checked, and which checks failed.
 class Findings {
  public:
   enum class Came { answered, fits_nowhere, refused };

@@ -36,10 +36,11 @@ struct IslandPace {
   std::int64_t rows = 64;       ///< rows that are compared with float64
 };
 
-/// The GPUs of this machine that take part, opened when the first question asks for so many.
+/// The GPUs of this machine that take part, opened when the first question needs them.
 class IslandInstrument {
  public:
-  /// Predicts, runs and compares. Throws CudaFailure without so many GPUs or without NCCL, Error for what cannot run.
+  /// Predicts, runs and compares. Throws CudaFailure without NCCL or with fewer GPUs than the island has, Error for a
+  /// question that cannot run.
   [[nodiscard]] IslandRow measure(const Session& session, const Ask& ask, const IslandPace& pace);
   /// Measures calls of several sizes between that many GPUs: readings of the experiment "links".
   [[nodiscard]] Readings links(int gpus);

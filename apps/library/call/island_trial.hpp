@@ -1,6 +1,6 @@
 #pragma once
-// An IslandTrial runs a division on the GPUs here: the copies that --emit nccl prints and the bundled kernels, in that
-// order, ring attention over two GPUs for instance. Internal to apps/.
+// An IslandTrial runs a division of work on the GPUs here, such as ring attention over two: the copies and the bundled
+// kernels' launches in the order in which --emit nccl prints them. Internal to apps/.
 
 #include <memory>
 
@@ -22,7 +22,7 @@ class IslandTrial {
 
   /// Puts a run, or a half of it, into the GPUs' streams.
   virtual void run(IslandHalf half) = 0;
-  /// Compares the result of the last whole run with float64, at so many rows of the undivided problem.
+  /// Compares `rows` rows of the last whole run's result with float64.
   [[nodiscard]] virtual Comparison check(std::int64_t rows) const = 0;
 };
 

@@ -10,27 +10,36 @@
 
 namespace napkin {
 
+/// An operation of the algorithm: P = softmax (S) has the output P and the input S.
 struct DraftOperation {
   std::string output;
   std::vector<std::string> inputs;
-  bool product = false, is_output = false;
+  bool product = false;    ///< true for a contraction of two arrays
+  bool is_output = false;  ///< true if the algorithm ends with it
 };
 
 struct DraftInput {
   std::string name;
-  bool streamed = false;
+  bool streamed = false;  ///< true if it comes chunk by chunk, as K does
 };
 
-/// An algorithm's names, as far as a draft needs them.
+/// An algorithm's names, as far as a draft needs them; of attention the axes in the comments.
 struct DraftParts {
-  std::string name, algorithm, source;
-  std::vector<std::string> groups, whole;
-  std::string stream, rows, columns, depth;
+  std::string name;                 ///< mapping's name
+  std::string algorithm;            ///< algorithm's name, or its diagram's file
+  std::string source;               ///< place of the machine code, for the mapping's `about`
+  std::vector<std::string> groups;  ///< grouped axes: b, h, g, q
+  std::vector<std::string> whole;   ///< axes that a block holds whole: d, dv
+  std::string stream;               ///< streamed axis: x
+  std::string rows;                 ///< axis of the first product's rows: q
+  std::string columns;              ///< axis of a single product's columns; empty for two products
+  std::string depth;                ///< contracted axis of the first of two products: d
   std::vector<DraftInput> inputs;
   std::vector<DraftOperation> operations;
-  int products = 0;
+  int products = 0;  ///< number of contractions
 };
 
+/// Writes the mapping: numbers that the census has, and "# TODO" behind what it cannot tell.
 [[nodiscard]] Draft draft_text(const DraftParts& parts, const SassCensus& census, const TileText& tile);
 
 }  // namespace napkin

@@ -1,6 +1,6 @@
 #pragma once
-// A Painter draws the columns of a diagram from left to right and keeps each bundle's current colour. Internal to the
-// folder.
+// A Painter draws the columns of a diagram from left to right and keeps the current colour of each bundle, the lines
+// of an array's axes: K's are orange in shared memory. Internal to the folder.
 
 #include <string>
 #include <utility>
@@ -37,6 +37,7 @@ class Painter {
   /// Draws the dashed lines between the arrays of a tuple.
   void separators(std::size_t column);
 
+  /// Draws a column of arrays: their lines, their names and their moves to other levels.
   void data(std::size_t column);
 
   /// Draws the fork of an input's dimension into the lines of the axes that read it.
@@ -54,7 +55,8 @@ class Painter {
   [[nodiscard]] std::string made_colour(std::size_t column, int id) const;
   [[nodiscard]] bool consumes(const ColumnFunction& f, AxisId axis) const;
 
-  /// Returns the box, over the lines that it consumes if they go on, else between those of its result.
+  /// Returns the box of a function: as high as the lines that it consumes if an array behind it has them too, else as
+  /// high as the lines of its result.
   [[nodiscard]] Rectangle box_of(const ColumnFunction& f, const BundleFrame& b, double xl, double xr) const;
   void outputs(const ColumnFunction& f, const Rectangle& box, double x1);
   void inputs(std::size_t column, const ColumnFunction& f, const Rectangle& box);
@@ -65,6 +67,7 @@ class Painter {
   void beside(const ColumnFunction& f, const Rectangle& box, double x1);
   void shape(const ColumnFunction& f, const Rectangle& box, const std::string& made);
 
+  /// Draws the bracket at which the loop begins or ends.
   void bracket(std::size_t column);
 
   /// Writes "head", "for each s_x of x", "tail" above the columns.

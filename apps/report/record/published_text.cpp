@@ -1,4 +1,4 @@
-// What the model says of published speeds, as table and JSON.
+// Published speeds beside their predictions, as table and JSON.
 
 #include <fmt/format.h>
 

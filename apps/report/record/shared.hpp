@@ -9,8 +9,8 @@
 
 namespace napkin::report {
 
-/// Completes a row by the members that `shared` has gathered, its own winning. A line of shared members is taken into
-/// `shared` instead, members that it calls null out of it, and is no row: false. Throws Error at `where`.
+/// Adds the members of `shared` to a row that lacks them, and returns true. A line {"shared": {...}} is no row: its
+/// members replace those of `shared`, a null removes one, and the result is false. Throws Error at `where`.
 template <class Json>
 bool complete_row(Json& row, Json& shared, const std::string& where) {
   if (!shared.is_object()) shared = Json::object();

@@ -1,7 +1,7 @@
 #pragma once
-// copy_time returns the time of a block's copies, from the L2 or device memory while all nodes copy; boxes_clocks adds
-// up a thread that asks for one box after the other. Example: a chunk of K waits chunk_latency() for its first bytes.
-// (model/README.md, "Time: the event graph")
+// copy_time returns the time of a block's copies, from the L2 or device memory while all nodes copy; boxes_clocks
+// returns the clocks of a thread that asks for one box after the other. Example: a chunk of K waits chunk_latency() for
+// its first bytes. (model/README.md, "Time: the event graph")
 
 #include "model/mapping/placed.hpp"
 

@@ -45,7 +45,7 @@ class GraphBuilder {
   [[nodiscard]] double serial_clocks() const;
   [[nodiscard]] bool named(const std::string& node) const;
   void operation(const PlacedOperation& op);
-  // Work that no edge names belongs to the piece before it.
+  /// Adds a piece of work. Work that no edge names joins the piece before it.
   void work(const std::string& output, std::size_t first, const PlacedOperation& op, const PlacedWork& each);
   /// Adds the time that control code takes from work in steps, in a scheduler's clocks an instruction.
   void beside_steps(EventNode& into, double instructions) const;
@@ -56,7 +56,8 @@ class GraphBuilder {
   [[nodiscard]] int agent_of(const PlacedOperation& op, const WorkMapping& work) const;
   /// Returns the number of all schedulers over those that a node's warps use.
   [[nodiscard]] double idle_schedulers(const EventNode& node) const;
-  // Fewer warps than schedulers cannot use the whole of a pipe, but of shared memory's port, which all share.
+  /// Returns the clocks of work that its warps do alone: fewer warps than schedulers use only a part of each pipe,
+  /// except of shared memory's port, which all schedulers share.
   [[nodiscard]] double alone(const EventNode& node, const std::vector<double>& demand) const;
   void alone(EventNode& node) const;
 
@@ -70,13 +71,15 @@ class GraphBuilder {
   void add_round_robin_waits();
 
   // graph_copies.cpp
-  // The buffer that a name says: the array's, or the variable's, on its way into the block's level or up from it.
+  /// Finds the crossing of a copy's name, "load K" or "store O": of that array or variable, into the block's level or
+  /// up from it.
   [[nodiscard]] const Crossing* crossing_of(const std::string& name) const;
   void copy(const std::string& name);
   /// Returns the agent whose instances each move their own rows; -1: the block moves all at once.
   [[nodiscard]] int mover_of(const Crossing& crossing) const;
   [[nodiscard]] const std::string& variable_name(int variable) const;
-  // A thread that asks for copies waits for their buffer; then it asks for box after box, while they come already.
+  /// Adds the clocks of a thread that asks for a copy: it waits until the buffer is free, then asks for box after box,
+  /// and the first bytes arrive meanwhile.
   void ask(const EdgeMapping& edge);
   [[nodiscard]] bool is_asked_for(const std::string& copy) const;
   [[nodiscard]] bool asks_for_copies() const;
@@ -110,7 +113,7 @@ class GraphBuilder {
   /// Returns true if the node's threads write to shared memory: asynchronous readers need a fence and a barrier first.
   [[nodiscard]] bool stores(const EventNode& node) const;
   [[nodiscard]] std::int64_t value_of(const Value& value) const;
-  // A thread runs its nodes one after the other, iteration after iteration, and block after block.
+  /// Adds edges by which a thread runs its nodes one after the other, iteration after iteration, block after block.
   void threads_in_order();
   void follow(int before, int node, int delay);
   [[nodiscard]] std::vector<int> threads_of(int agent, Phase phase) const;

@@ -1,4 +1,4 @@
-// What waits for what: the mapping's edges, and the order in which a thread runs its nodes.
+// The waits of the graph: the mapping's edges, and the order in which a thread runs its nodes.
 
 #include <algorithm>
 #include <string>

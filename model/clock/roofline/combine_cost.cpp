@@ -15,8 +15,8 @@ using By = CombineMapping::By;
 
 double real(Bytes bytes) { return real(bytes.value); }
 
-/// Returns the pipes between the meeting place of the parts and the blocks: the cluster's, or those of the levels in
-/// between.
+/// Returns the pipes between the blocks and the level where their parts meet: the cluster's pipe, or the pipe of each
+/// level in between.
 std::vector<const Pipe*> way(const PlacedDiagram& placed) {
   if (const Pipe* cluster = exchange_pipe(placed)) return {cluster};
   std::vector<const Pipe*> pipes;

@@ -1,7 +1,8 @@
 #pragma once
 // Ways say how arrays go through memories side by side: an array passes the variables that hold it in the order in
-// which the mapping lists them; what no pipe leads to from the one before comes from an earlier one, an input at last
-// from device memory. Example: scores go from L0C to a buffer in the L2 and from there to a vector core's UB.
+// which the mapping lists them. If no pipe leads to a variable from the one before, it is filled from the latest
+// earlier one from which a pipe leads, an input if need be from device memory. Example: scores go from L0C to a buffer
+// in the L2 and from there to a vector core's UB.
 
 #include <optional>
 #include <span>

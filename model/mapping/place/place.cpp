@@ -84,8 +84,8 @@ void Placer::Compiled::place_levels(const Tile& tile, PlacedDiagram& into) const
   place_below(tile, into);
 }
 
-// Each level's chunks of the streamed axis: its own, or those of the block (above) or of the level above (below the
-// block, where all agents walk together).
+// Sets each level's chunk of the streamed axis. A level without one of its own has the block's if it lies above the
+// block, else that of the level above it, since all agents of a block walk together.
 void Placer::Compiled::place_chunks(const Tile& tile, PlacedDiagram& into) const {
   PlacedLevel& block = into.levels[at(block_)];
   const auto chunk = [&](int position, Count otherwise) {

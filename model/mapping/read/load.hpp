@@ -20,8 +20,8 @@ namespace napkin {
 /// known ones.
 [[nodiscard]] Mapping load_mapping(const std::string& name_or_path, const std::string& where);
 [[nodiscard]] std::vector<std::string> builtin_mappings();
-/// Lists the mappings of bundled kernels of that algorithm, by the files' top-level keys alone, which saves a
-/// millisecond for each other file.
+/// Lists the mappings of an algorithm's bundled kernels. Reads only the top-level keys of each file, since reading a
+/// whole mapping takes a millisecond.
 [[nodiscard]] std::vector<std::string> bundled_mappings(std::string_view algorithm);
 /// Lists the mappings of other people's kernels.
 [[nodiscard]] std::vector<std::string> peers_mappings(std::string_view algorithm);
@@ -37,8 +37,8 @@ void check(const Mapping& mapping, const Machine& machine, DType dtype);
 /// Returns the roles that the mapping's levels give the diagram's axes, for derive(diagram, roles).
 [[nodiscard]] std::vector<AxisRole> mapped_roles(const Mapping& mapping, const Diagram& diagram);
 
-/// Returns the diagram without the operations of the mapping's streaming launches, whose results become inputs.
-/// (Launch)
+/// Returns the diagram of the launch that computes: operations of the mapping's streaming launches (Launch::streams)
+/// are left out, and their results are inputs.
 [[nodiscard]] Diagram main_launch(const Mapping& mapping, const Diagram& diagram);
 
 /// Derives the diagram as the mapping streams it: its main launch with the roles that the levels give the axes.
@@ -47,8 +47,8 @@ void check(const Mapping& mapping, const Machine& machine, DType dtype);
 /// Returns true if the machine's architecture is in runs_on ("sm_80+": sm_80 and every later NVIDIA architecture).
 [[nodiscard]] bool runs_on(const Mapping& mapping, const Machine& machine);
 
-/// Makes the mapping that no kernel need match: every array at the lowest level that holds it, a knob for the group or
-/// stream size of each grouped or streamed axis.
+/// Makes the ideal mapping, which belongs to no kernel: every array lies at the lowest level that holds it, and each
+/// grouped or streamed axis has a knob for its size.
 [[nodiscard]] Mapping ideal_mapping(const Streamed& streamed, const Machine& machine);
 /// Makes the ideal mapping with each knob's domain bounded by the axis's size.
 [[nodiscard]] Mapping ideal_mapping(const Streamed& streamed, const Machine& machine, const Sizes& sizes);

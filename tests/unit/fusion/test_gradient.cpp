@@ -1,4 +1,4 @@
-// Gradients: what they take and yield, and that of attention is the built-in backward pass, operation by operation.
+// Gradients: their inputs and outputs; attention's is the built-in backward pass, operation by operation.
 
 #include <doctest/doctest.h>
 
