@@ -69,8 +69,7 @@ struct Knob {
   std::vector<OrderWord> orders;       ///< meaning of each word of the knob that orders the launch's tiles; else empty
   bool searched = true;                ///< false if a search takes only the first value, unless the user asks for
                                        ///< another
-  std::optional<std::int64_t> before;  ///< behaviour of the kernel before it had the knob, for recorded tiles that lack
-                                       ///< it
+  std::optional<std::int64_t> before;  ///< value that a recorded tile without the knob stands for: the kernel was older
   std::string about;
   Location location;
 };
@@ -124,10 +123,10 @@ struct Agent {
                              ///< (a table's); empty, or without a row: the plan decides
   Overhead overhead;
   std::vector<std::string> splits;  ///< axes of the block's group that the instances divide among themselves
-  std::vector<Value> split_steps;   ///< numbers by axis of `splits` that divide an instance's part; empty: any
+  std::vector<Value> split_steps;   ///< numbers, by axis of `splits`, of which an instance's part is a multiple
   bool repeats = false;             ///< true if instances without rows of their own repeat those of others
-  Value row_step{Value::Kind::literal, 1, -1, {}};  ///< step: an instance's product of split axes is a multiple of it
-  std::optional<Value> row_most;                    ///< largest such product
+  Value row_step{Value::Kind::literal, 1, -1, {}};  ///< number of which an instance's rows are a multiple: 64
+  std::optional<Value> row_most;                    ///< most rows of an instance
   Location location;
 };
 
@@ -140,9 +139,9 @@ struct OwnParts {
   };
   By by = By::waves;
   std::int64_t blocks = 1;    ///< blocks of a node that the rule counts on
-  double enough = 1;          ///< share of the slots from which on blocks of whole rows are not cut
+  double enough = 1;          ///< share of the slots that uncut rows must fill so that no row is cut
   double within = 1;          ///< share of the fullest waves that suffices
-  bool distinct = false;      ///< true if a number that makes no smaller parts than one less is passed over
+  bool distinct = false;      ///< true if a number is passed over whose parts are as large as with one part less
   std::int64_t whole_to = 0;  ///< largest number of chunks that is not cut
   std::int64_t least = 1;     ///< fewest elements of a part
   std::int64_t most = 0;      ///< most parts; 0: any number
@@ -241,7 +240,7 @@ struct OperationMapping {
 struct EdgeMapping {
   std::string from, to;       ///< "load K", "S", "P.max", "P.exp", "O", "store O"
   std::int64_t distance = 0;  ///< iterations between its two ends
-  std::int64_t agents = 0;    ///< distance to the agent instance at which it ends (ping-pong)
+  std::int64_t agents = 0;    ///< instances between its two ends: 1 from each warpgroup to the next (ping-pong)
   bool barrier = false;       ///< true if each instance waits for all of them
   Value tokens;
   bool issued = false;  ///< true if it waits for the hand-over of `from`, not for its result
