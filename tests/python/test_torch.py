@@ -1,11 +1,9 @@
 """The PyTorch operators as far as no GPU reaches: schemas, fake tensors, autograd, compilation, refusals.
 
-On the CPU the operators have no kernel: here they get ones that compute in float64, in the place of the GPU's. That of the
-backward pass stands in for an H200's.
+On the CPU the operators have no kernel: torch_on_cpu.py gives them ones that compute in float64.
 """
 
 import json
-import math
 import pathlib
 import shutil
 import subprocess
@@ -17,101 +15,9 @@ torch = pytest.importorskip("torch", reason="SKIP: no PyTorch in this environmen
 import napkin  # noqa: E402
 import napkin.torch as nt  # noqa: E402
 from napkin import _gradients, _tensors  # noqa: E402
+from torch_on_cpu import cpu_kernels, gradients, hopper, on_cpu, reference, tensors  # noqa: E402, F401
 
 F = torch.nn.functional
-
-
-def visible(rows, keys, left, right):
-    i, j = torch.arange(rows)[:, None], torch.arange(keys)[None, :]
-    mask = torch.ones(rows, keys, dtype=torch.bool)
-    if left >= 0:
-        mask &= j >= i + keys - rows - left
-    if right >= 0:
-        mask &= j <= i + keys - rows + right
-    return mask
-
-
-def reference(q, k, v, left, right, scale):
-    """In float64, with the natural log-sum-exp."""
-    group = q.shape[1] // k.shape[1]
-    k, v = (t.double().repeat_interleave(group, dim=1) for t in (k, v))
-    s = q.double() @ k.transpose(-1, -2) * (scale if scale is not None else q.shape[-1] ** -0.5)
-    s = s.masked_fill(~visible(q.shape[2], k.shape[2], left, right), -math.inf)
-    lse = torch.logsumexp(s, -1)
-    p = torch.exp(s - torch.where(lse.isneginf(), 0.0, lse)[..., None])
-    return (p @ v), lse
-
-
-def gradients(grad, q, k, v, left, right, scale):
-    """In float64, by the formula: below PyTorch's autograd no kernel may differentiate."""
-    o, lse = reference(q, k, v, left, right, scale)
-    group, scale = q.shape[1] // k.shape[1], scale if scale is not None else q.shape[-1] ** -0.5
-    grad, q = grad.double(), q.double()
-    wide_k, wide_v = (t.double().repeat_interleave(group, dim=1) for t in (k, v))
-    s = (q @ wide_k.transpose(-1, -2) * scale).masked_fill(~visible(q.shape[2], k.shape[2], left, right), -math.inf)
-    p = torch.exp(s - torch.where(lse.isneginf(), 0.0, lse)[..., None])
-    ds = p * (grad @ wide_v.transpose(-1, -2) - (grad * o).sum(-1, keepdim=True)) * scale
-    return ds @ wide_k, *((part.transpose(-1, -2) @ rows).unflatten(1, (-1, group)).sum(2) for part, rows in ((ds, q), (p, grad)))
-
-
-def on_cpu(q, k, v, left, right, scale, want_lse, deterministic=False):
-    o, lse = nt._outputs(q, k, v, want_lse)
-    found = reference(q, k, v, left, right, scale)
-    o.copy_(found[0])
-    return o, lse.copy_(found[1]) if want_lse else lse
-
-
-def out_on_cpu(q, k, v, out, lse, left, right, scale):
-    nt._check_out(q, k, v, out, lse)
-    found = reference(q, k, v, left, right, scale)
-    out.copy_(found[0])
-    if lse is not None:
-        lse.copy_(found[1])
-
-
-def backward_on_cpu(grad, q, k, v, o, lse, left, right, scale, deterministic):
-    _gradients.check_gradient(grad, o)
-    out = _gradients.like(q, k, v)
-    for to, found in zip(out, gradients(grad, q, k, v, left, right, scale)):
-        to.copy_(found)
-    return out
-
-
-def packed_on_cpu(q, k, v, q_starts, x_starts, q_max, x_max, left, right, scale, deterministic=False):
-    o, lse = nt._packed_outputs(q, k, v, q_starts, x_starts)
-    for i in range(len(q_starts) - 1):
-        rows, keys = slice(*q_starts[i:i + 2].tolist()), slice(*x_starts[i:i + 2].tolist())
-        if rows.start == rows.stop:
-            continue
-        found = reference(*(t.transpose(0, 1)[None] for t in (q[rows], k[keys], v[keys])), left, right, scale)
-        o[rows] = found[0][0].transpose(0, 1).to(o)
-        lse[:, rows] = found[1][0].float()
-    return o, lse
-
-
-@pytest.fixture(scope="module", autouse=True)
-def cpu_kernels():
-    library = torch.library.Library("napkin", "IMPL")
-    library.impl("attention_packed", packed_on_cpu, "CPU", allow_override=True)
-    library.impl("attention", on_cpu, "CPU", allow_override=True)
-    library.impl("attention_out", out_on_cpu, "CPU", allow_override=True)
-    library.impl("attention_backward", backward_on_cpu, "CPU", allow_override=True)
-    yield
-    library._destroy()
-
-
-@pytest.fixture
-def hopper(monkeypatch):
-    """Tensors are taken to lie on an H200."""
-    monkeypatch.setattr(_gradients, "_gpu", lambda device: "h200-sxm")
-
-
-def tensors(b=2, heads=4, keys_heads=2, rows=8, keys=16, d=16, dv=None, dtype=torch.bfloat16, flash=False, grad=False):
-    torch.manual_seed(0)
-    def one(h, n, size):
-        t = torch.randn((b, n, h, size) if flash else (b, h, n, size), dtype=torch.float32).to(dtype)
-        return (t.transpose(1, 2) if flash else t).requires_grad_(grad)
-    return one(heads, rows, d), one(keys_heads, keys, d), one(keys_heads, keys, dv or d)
 
 
 def test_importing_napkin_activates_nothing():
@@ -389,79 +295,6 @@ def test_pytorchs_backward_of_two_widths_and_in_order(monkeypatch):
     assert not torch.are_deterministic_algorithms_enabled()
 
 
-def test_the_log_sum_exp_as_flash_attn_gives_it():
-    q, k, v = (t.transpose(1, 2) for t in tensors())
-    o, lse, mask = nt.flash_attn_func(q, k, v, causal=True, return_attn_probs=True)
-    assert mask is None and lse.shape == (2, 4, 8) and torch.equal(o, nt.flash_attn_func(q, k, v, causal=True))
-    starts = torch.tensor([0, 8, 16], dtype=torch.int32), torch.tensor([0, 16, 32], dtype=torch.int32)
-    o, lse, mask = nt.flash_attn_varlen_func(*(t.flatten(0, 1) for t in (q, k, v)), *starts, 8, 16, return_attn_probs=True)
-    assert mask is None and lse.shape == (4, 16) and o.shape == (16, 4, 16)
-
-
-@pytest.mark.parametrize("lengths", [None, 9, [3, 13]])
-@pytest.mark.parametrize("new", [0, 2])
-@pytest.mark.parametrize("page, left", [(0, False), (4, False), (0, True)])
-def test_kept_keys(lengths, new, page, left):
-    torch.manual_seed(1)
-    one = lambda *sizes: torch.randn(*sizes).to(torch.bfloat16)  # noqa: E731
-    q, k, v, more_k, more_v = one(2, 3, 4, 16), one(2, 16, 2, 16), one(2, 16, 2, 16), one(2, new, 2, 16), one(2, new, 2, 16)
-    before = [14 if new else 16] * 2 if lengths is None else [lengths] * 2 if isinstance(lengths, int) else lengths
-    given = torch.tensor(lengths, dtype=torch.int32) if isinstance(lengths, list) else 14 if lengths is None and new else lengths
-    skip = [1, 2] if left else [0, 0]
-    caches, table = [k.clone(), v.clone()], None
-    if page:
-        table = torch.randperm(10)[:8].view(2, 4).int()
-        pages = [torch.randn(10, page, 2, 16).to(torch.bfloat16) for _ in "kv"]
-        for to, of in zip(pages, (k, v)):
-            to[table.long()] = of.unflatten(1, (4, page))
-        caches = pages
-    o, lse = nt.flash_attn_with_kvcache(q, *caches, *((more_k, more_v) if new else ()), cache_seqlens=given, block_table=table, causal=True,
-                                        cache_leftpad=torch.tensor(skip, dtype=torch.int32) if left else None, return_softmax_lse=True)
-    if page:
-        caches = [t[table.long()].flatten(1, 2) for t in caches]
-    for i, n in enumerate(before):
-        keys, values = (torch.cat((of[i, :n], fresh[i])) for of, fresh in ((k, more_k), (v, more_v)))
-        assert torch.equal(caches[0][i, :n + new], keys) and torch.equal(caches[1][i, :n + new], values)
-        right, right_lse = reference(*(t.transpose(0, 1)[None] for t in (q[i], keys[skip[i]:], values[skip[i]:])), -1, 0, None)
-        assert torch.allclose(o[i].transpose(0, 1).double(), right[0], atol=2e-2) and torch.allclose(lse[i].double(), right_lse[0], atol=1e-4)
-
-
-def test_terms_that_no_kernel_has_are_refused_with_the_nearest_kernel_and_its_reason():
-    q, k, v = (t.transpose(1, 2) for t in tensors())
-    starts = torch.tensor([0, 8], dtype=torch.int32)
-    for give, reason, right in (
-        ({"dropout_p": 0.1}, "drops no score", "0, or another"), ({"softcap": 30.0}, "scores as they are", "soft_capped_attention"),
-        ({"alibi_slopes": torch.ones(4)}, "adds nothing to scores", "alibi_attention"),
-    ):
-        calls = [lambda: nt.flash_attn_func(q, k, v, **give), lambda: nt.flash_attn_varlen_func(q[0], k[0], v[0], starts, starts, 8, 8, **give)]
-        if "dropout_p" not in give:
-            calls.append(lambda: nt.flash_attn_with_kvcache(q, k, v, **give))
-        for call in calls:
-            with pytest.raises(napkin.InputError) as error:
-                call()
-            assert error.value.where in give and "attention_sm90, the nearest, " in error.value.problem
-            assert reason in error.value.problem and right in error.value.right
-    heads_first = [t.transpose(1, 2) for t in (q, k, v)]
-    for give, reason in (({"s_aux": torch.ones(4)}, "has no sink"), ({"softcap": 50.0}, "takes scores as they are"), ({"dropout": 0.1}, "drops no score")):
-        with pytest.raises(napkin.InputError, match=reason):
-            nt.transformers_attention(None, *heads_first, **give)
-    with pytest.raises(napkin.InputError, match="q and k as they are: q and k rotated before the call"):
-        nt.flash_attn_with_kvcache(q, k, v, rotary_cos=q, rotary_sin=q)
-    with pytest.raises(napkin.InputError, match="return_debug_mask: is given"):
-        nt._sdpa(*heads_first, return_debug_mask=True)
-    for algorithm in ("soft_capped_attention", "alibi_attention", "sink_attention"):  # what the messages point to
-        assert algorithm in [one.name for one in napkin.algorithms()]
-
-
-def test_kept_keys_that_are_refused():
-    q, k, v = (t.transpose(1, 2) for t in tensors())
-    for more, words in (({"rotary_cos": q}, "rotary_cos: is given"), ({"softcap": 1.0}, "softcap"), ({"k": k}, "new keys and new values"),
-                        ({"k": k, "v": v}, "cache_seqlens"), ({"cache_seqlens": 17}, "a length from 0 to 16"),
-                        ({"cache_seqlens": [1, 2]}, "no length for each sequence")):
-        with pytest.raises(napkin.InputError, match=words):
-            nt.flash_attn_with_kvcache(q, k, v, **more)
-
-
 def test_no_gpu_is_said():
     library = torch.library.Library("napkin", "IMPL")
     library.impl("attention", nt._refuse, "CPU", allow_override=True)
@@ -512,51 +345,6 @@ def test_sdpa_registry():
         nt.restore()
     assert registry.current_flash_attention_impl() is None
     nt.restore()
-
-
-def test_transformers():
-    transformers = pytest.importorskip("transformers", reason="SKIP: no transformers in this environment")
-    nt.register_transformers()
-    config = transformers.LlamaConfig(hidden_size=64, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
-                                      num_key_value_heads=2, vocab_size=50)
-    torch.manual_seed(0)
-    model = transformers.LlamaForCausalLM(config).to(torch.bfloat16).eval()
-    ids = torch.randint(0, 50, (2, 12))
-    with torch.no_grad():
-        model.set_attn_implementation("sdpa")
-        right = model(ids).logits
-        model.set_attn_implementation("napkin")
-        assert torch.allclose(model(ids).logits.float(), right.float(), atol=0.05)
-        assert torch.equal(model.generate(ids, max_new_tokens=3, do_sample=False)[:, :12], ids)
-        for side in (slice(0, 4), slice(9, 12)):  # padding before the tokens, and behind them
-            padded = torch.ones_like(ids)
-            padded[0, side] = 0
-            model.set_attn_implementation("sdpa")
-            right = model(ids, attention_mask=padded).logits[padded.bool()]
-            model.set_attn_implementation("napkin")
-            assert torch.allclose(model(ids, attention_mask=padded).logits[padded.bool()].float(), right.float(), atol=0.05)
-        padded = torch.ones_like(ids)
-        padded[0, :4] = 0
-        found = []
-        for name in ("sdpa", "napkin"):
-            model.set_attn_implementation(name)
-            found.append(model.generate(ids, attention_mask=padded, max_new_tokens=4, do_sample=False, output_logits=True,
-                                        return_dict_in_generate=True).logits[0])
-        assert torch.allclose(found[0].float(), found[1].float(), atol=0.05)
-        with pytest.raises(napkin.InputError, match="of more than padding"):
-            nt.transformers_attention(model, *tensors(), attention_mask=torch.ones(2, 1, 8, 16, dtype=torch.bool))
-        config = transformers.MistralConfig(hidden_size=64, intermediate_size=64, num_hidden_layers=1, num_attention_heads=4,
-                                            num_key_value_heads=2, vocab_size=50, sliding_window=12)
-        windowed = transformers.MistralForCausalLM(config).to(torch.bfloat16).eval()
-        windowed.set_attn_implementation("sdpa")
-        right = windowed(ids, attention_mask=padded).logits[padded.bool()]
-        windowed.set_attn_implementation("napkin")  # a window that the text does not fill hides nothing
-        assert torch.allclose(windowed(ids, attention_mask=padded).logits[padded.bool()].float(), right.float(), atol=0.05)
-        windowed.config.sliding_window = 4
-        with pytest.raises(napkin.InputError, match="of more than padding"):
-            windowed(ids, attention_mask=padded)
-        with pytest.raises(napkin.InputError, match="of more than padding"):  # sequences packed into one row
-            model(ids, position_ids=torch.tensor([[0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 6, 7]] * 2), use_cache=False)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="SKIP: no GPU: tests/python/run_torch.py measures on one")
