@@ -36,7 +36,7 @@ class Bench {
   [[nodiscard]] virtual std::uint64_t results() = 0;
   /// Launches once and returns the first `words` of the results, which were 0.
   [[nodiscard]] virtual std::vector<std::uint64_t> run(const LaunchPlan& plan, std::size_t words) = 0;
-  /// Returns the time of one launch: that of `launches` in a row, divided by their number.
+  /// Returns the mean time of a launch, of `launches` launches in a row.
   [[nodiscard]] virtual double seconds(const LaunchPlan& plan, int launches) = 0;
   [[nodiscard]] virtual SteadyLoad load(const LaunchPlan& plan, double seconds) = 0;
   /// Measures an idle GPU, with its context.

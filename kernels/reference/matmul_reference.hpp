@@ -13,7 +13,7 @@ struct MatmulSizes {
   std::int64_t a = 1, b = 1, c = 1;
 };
 
-/// Returns C's type for that of A and B.
+/// Returns the type of C, for A and B of `type`.
 [[nodiscard]] constexpr DType result_type(DType type) { return type == DType::e4m3 ? DType::bf16 : type; }
 
 /// Numbers of 16 bits or 8 on the host, rows of `row` elements.

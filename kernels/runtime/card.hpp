@@ -12,7 +12,8 @@ namespace napkin {
 /// Returns the driver's identity of a GPU, "GPU-" and 32 digits; "" if the driver does not say.
 [[nodiscard]] std::string card_of(int ordinal);
 
-/// Returns the folder of profiles of single cards, $XDG_CONFIG_HOME/napkin/cards, else that of ~/.config; empty: none.
+/// Returns the folder of profiles of single cards: $XDG_CONFIG_HOME/napkin/cards, else ~/.config/napkin/cards; empty
+/// without a home.
 [[nodiscard]] std::filesystem::path cards_folder();
 
 /// The counter of the energy that a card has taken since its driver was loaded.

@@ -13,7 +13,7 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// Returns the program's part of a base directory: that of the variable, else of the home directory.
+/// Returns napkin's folder in a base directory: in the one that the variable names, else in the home directory's.
 std::filesystem::path base_directory(const char* name, const char* in_home) {
   namespace fs = std::filesystem;
   const std::string base = variable(name), home = variable("HOME");

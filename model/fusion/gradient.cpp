@@ -213,8 +213,9 @@ class Differentiator {
     contribute(f, 0, {p, inner ? *inner : *of_rows}, f.scale);
   }
 
-  /// Returns the sum of P dP over a row. Where all that takes P is linear in it and keeps its rows, it is that of O dO
-  /// over the results O (Euler's identity of linear functions), which needs no second pass over the row.
+  /// Returns the sum of P dP over a row. If every operation that reads P is linear in it and keeps its rows, this
+  /// equals the sum of O dO over their results O (Euler's identity of linear functions), which needs no second pass
+  /// over the row.
   ArrayId row_sum(OpId id, ArrayId p, ArrayId gradient) {
     const std::vector<AxisId> rows = state_axes(w_.forward(), id);
     const ArrayId out = op(id).outputs[0];

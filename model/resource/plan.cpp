@@ -115,8 +115,8 @@ RegisterNeed register_need(const PlacedDiagram& placed) {
 
 namespace {
 
-/// Returns the least launch registers that hold all agents' requests. need(agent) is that of an agent that makes no
-/// request.
+/// Returns the least launch registers that hold all agents' requests; need(agent) is the number for an agent that makes
+/// none.
 template <class Need>
 Count registers_asked_for(const PlacedDiagram& placed, const Need& need) {
   Count total;

@@ -122,8 +122,8 @@ struct ValidationSummary {
 /// without a sweep), Spearman all rows.
 [[nodiscard]] ValidationSummary summarise(const std::vector<ScoredRow>& rows);
 
-/// The regret of a sweep: the pick is its best predicted legal row (of all rows if none is legal), as `select` answers;
-/// the best is that of all rows. Times are those that the caller chose.
+/// The regret of a sweep: how much longer the picked row took than the fastest one. The pick is the legal row of least
+/// predicted time, as `select` answers (of all rows if none is legal). The caller chose which times are compared.
 struct Regret {
   double regret = 0;
   double top3 = 0;  ///< loss of the fastest of the three best predicted; 0: the best is among them

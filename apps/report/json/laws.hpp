@@ -32,8 +32,8 @@ namespace napkin::report {
 [[nodiscard]] std::string needed_text(const Laws& laws);
 /// Writes "over the pipe into l2: M >= 1361.4 KiB of f32 accumulators, b >= 296, b at this M >= 348"
 [[nodiscard]] std::string minima_text(const Laws& laws);
-/// Writes "w M^-1: l2 12%, shared 88%": each level's part of the sum by which levels weigh; "" where H* has no such
-/// term.
+/// Writes "w M^-1: l2 12%, shared 88%": each level's part of the sum of w M^-1 over all levels; "" where H* has no term
+/// with M. (eq. 7.1)
 [[nodiscard]] std::string factors_text(const Laws& laws);
 [[nodiscard]] std::string cluster_text(const Laws& laws);
 [[nodiscard]] std::string caching_text(const Laws& laws);

@@ -102,7 +102,8 @@ struct EventGraph {
 /// the mapping has no edges, or if an edge names a node that does not exist under the tile's knobs.
 [[nodiscard]] EventGraph event_graph(const PlacedDiagram& placed);
 
-/// Changes the graph to that of a tile that differs only in knobs for tokens (EventEdge::tokens), all at least 1.
+/// Gives the graph the tokens of another tile, which differs only in knobs for tokens (EventEdge::tokens), all at least
+/// 1.
 void set_tokens(EventGraph& graph, const Tile& tile);
 
 }  // namespace napkin

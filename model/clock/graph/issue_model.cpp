@@ -19,7 +19,7 @@ struct Shares {
   double all = 1;
 };
 
-/// Makes the shares of a list of rates; without rates for few instances, that of all counts for them.
+/// Makes the shares of a list of rates by number of instances; a number without a rate takes the last one.
 Shares shares_of(const std::vector<Number>& rates, double rate) {
   Shares out;
   if (rates.empty()) return out;

@@ -56,7 +56,7 @@ struct Extents {
 
 struct CompiledLevel {
   LevelId id = 0;
-  int agent = -1;  ///< agent whose core's memory it is; -1: that of the agent that divides the block's group
+  int agent = -1;  ///< agent in whose core's memory it lies; -1: the agent that divides the block's group
   bool staged = false;
   bool cluster = false;                            ///< true if blocks are adjacent along `along`
   std::vector<std::pair<AxisId, Number64>> sizes;  ///< group sizes that differ from the array's (below the block's
