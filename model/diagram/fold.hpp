@@ -15,9 +15,9 @@ namespace napkin {
 /// A value of a fold's state.
 struct FoldValue {
   std::string name;
-  double empty = 0;  ///< value of no elements
-  Formula each;      ///< value of one element, of the operands
-  Formula merge;     ///< value of two neighbouring parts together, of their states a and b
+  double empty = 0;  ///< value before any element
+  Formula each;      ///< value for one element, in terms of its operands
+  Formula merge;     ///< value for two neighbouring parts, in terms of their states a and b
   bool operator==(const FoldValue&) const = default;
 };
 
@@ -25,7 +25,7 @@ struct Fold {
   std::string name;
   std::vector<std::string> of;  ///< operands: names of an element's values
   std::vector<FoldValue> state;
-  Formula result;  ///< result, of the state
+  Formula result;  ///< result, in terms of the state
   Location location;
 
   using State = std::vector<double>;  ///< values in the order of `state`
@@ -37,8 +37,8 @@ struct Fold {
 /// Compares all but positions.
 [[nodiscard]] bool operator==(const Fold& a, const Fold& b);
 
-/// Returns "" if merge is associative and the empty state is neutral on states of random elements, else the example
-/// that refutes it. Only then may an axis be walked in chunks of any size.
+/// Checks on states of random elements that merge is associative and the empty state neutral; only then may an axis be
+/// walked in chunks of any size. Returns "" if so, else an example that refutes it.
 [[nodiscard]] std::string refutation(const Fold& fold);
 
 }  // namespace napkin
