@@ -183,6 +183,9 @@ std::uint16_t encode_half(float value) {
 
 float decode_half(std::uint16_t bits) {
   const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+  constexpr std::uint32_t bias = 127 - 15;  // by which the exponents of float and fp16 differ
+  if (exponent > 0 && exponent < 31)
+    return std::bit_cast<float>((bits & 0x8000u) << 16 | (((bits & 0x7fffu) << 13) + (bias << 23)));
   float size = 0;
   if (exponent == 31) {
     size = fraction == 0 ? std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
