@@ -39,9 +39,11 @@ class DecidedRule {
   std::vector<Verdict> verdicts_;
 };
 
-/// Counts up the digits of a tile's rank, the last knob first.
-void next_tile(const Space& space, std::vector<std::size_t>& digits, Tile& tile) {
+/// Counts up the digits of a tile's rank, the last knob first, from the first of `tiles` tiles that differ in whole
+/// domains of the last knobs.
+void next_tile(const Space& space, std::int64_t tiles, std::vector<std::size_t>& digits, Tile& tile) {
   for (std::size_t k = digits.size(); k-- > 0;) {
+    if (space.strides[k] < tiles) continue;
     digits[k] = digits[k] + 1 < space.domains[k].size() ? digits[k] + 1 : 0;
     tile.values[k] = space.domains[k][digits[k]];
     if (digits[k] != 0) return;
@@ -115,32 +117,42 @@ Candidates::Candidates(const Setup& like, const Placer& placer) : space_(space_o
 
 namespace {
 
-/// Calls visit(rank, digits, verdict, misfit) for every tile of the space: verdict is the index of the first rule that
-/// it violates, tile rules (of `lengths` all, else those that read no lengths) before the plan's, or one more: legal.
-/// The misfit is of tiles that a rule of the plan rejects.
+/// Calls visit(rank, digits, verdict, misfit, tiles) for every tile of the space: verdict is the index of the first
+/// rule that it violates, tile rules (of `lengths` all, else those that read no lengths) before the plan's, or one
+/// more: legal. The misfit is of tiles that a rule of the plan rejects. A visit may stand for `tiles` consecutive ones
+/// of equal verdict, which differ neither in `kept` knobs nor in those that the rules so far read.
 template <class Visit>
-void each_verdict(const Space& space, const Rules& rules, bool lengths, const Placer& placer, const Visit& visit) {
+void each_verdict(const Space& space, const Rules& rules, bool lengths, KnobSet kept, const Placer& placer,
+                  const Visit& visit) {
   const std::size_t tile_rules = rules.tile.size();
   std::vector<std::pair<std::size_t, DecidedRule>> decided;
+  std::vector<std::int64_t> alike;  // by rule: tiles in a row that differ in no knob of it, of an earlier one, or kept
   for (std::size_t r = 0; r < tile_rules; ++r) {
-    if (lengths || !rules.tile[r].lengths) decided.emplace_back(r, DecidedRule(rules.tile[r], space));
+    if (rules.tile[r].lengths && !lengths) continue;
+    decided.emplace_back(r, DecidedRule(rules.tile[r], space));
+    kept |= rules.tile[r].knobs;
+    alike.push_back(1);
+    for (std::size_t k = space.domains.size(); k-- > 0 && (kept & knob_bit(static_cast<KnobId>(k))) == 0;)
+      alike.back() *= static_cast<std::int64_t>(space.domains[k].size());
   }
   std::vector<std::size_t> digits(space.domains.size(), 0);
   Tile tile = space.tile(0);
   PlacedDiagram placed;
   Footprints footprints;
-  for (std::int64_t rank = 0; rank < space.candidates.get(); ++rank, next_tile(space, digits, tile)) {
+  for (std::int64_t rank = 0, tiles = 1; rank < space.candidates.get(); next_tile(space, tiles, digits, tile)) {
     const auto broken =
         std::find_if(decided.begin(), decided.end(), [&](auto& one) { return !one.second.holds(digits, tile); });
+    tiles = broken == decided.end() ? 1 : alike[static_cast<std::size_t>(broken - decided.begin())];
+    Candidates::Misfit misfit;
+    misfit.rank = static_cast<std::uint32_t>(rank);
+    rank += tiles;
     if (broken != decided.end()) {
-      visit(rank, digits, broken->first, Candidates::Misfit{});
+      visit(rank - tiles, digits, broken->first, misfit, tiles);
       continue;
     }
     placer.place(tile, placed);
-    Candidates::Misfit misfit;
-    misfit.rank = static_cast<std::uint32_t>(rank);
     const std::size_t rule = find_misfit(rules, placed, footprints.of(placed).plan(placed), misfit);
-    visit(rank, digits, tile_rules + rule, misfit);
+    visit(rank - 1, digits, tile_rules + rule, misfit, tiles);
   }
 }
 
@@ -167,8 +179,9 @@ Rejections named(const Rules& rules, std::vector<std::int64_t> sums) {
 Rejections count_each(const Setup& setup, const Placer& placer) {
   const Rules rules(*setup.streamed, *setup.mapping, *setup.machine, setup.problem);
   std::vector<std::int64_t> sums(rules.tile.size() + rules.plan.size() + 1, 0);
-  each_verdict(space_of(setup), rules, true, placer,
-               [&](std::int64_t, const auto&, std::size_t verdict, const auto&) { ++sums[verdict]; });
+  each_verdict(
+      space_of(setup), rules, true, 0, placer,
+      [&](std::int64_t, const auto&, std::size_t verdict, const auto&, std::int64_t tiles) { sums[verdict] += tiles; });
   return named(rules, std::move(sums));
 }
 
@@ -182,11 +195,11 @@ void Candidates::judge(const Rules& rules, const Placer& placer) {
     cells *= space_.domains[k].size();
   }
   std::vector<std::uint32_t> counts(cells * verdicts, 0);
-  each_verdict(space_, rules, false, placer,
-               [&](std::int64_t rank, const auto& digits, std::size_t verdict, const Misfit& misfit) {
+  each_verdict(space_, rules, false, length_knobs_, placer,
+               [&](std::int64_t rank, const auto& digits, std::size_t verdict, const Misfit& misfit, auto tiles) {
                  std::size_t cell = 0;
                  for (std::size_t k = 0; k < digits.size(); ++k) cell += cell_strides[k] * digits[k];
-                 ++counts[cell * verdicts + verdict];
+                 counts[cell * verdicts + verdict] += static_cast<std::uint32_t>(tiles);
                  if (verdict + 1 == verdicts)
                    legal_.push_back(static_cast<std::uint32_t>(rank));
                  else if (verdict >= rules.tile.size())

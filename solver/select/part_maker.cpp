@@ -84,12 +84,14 @@ void PartMaker::add(std::uint32_t legal, TablePart& part) {
 /// Adds the row's graph and its energy; returns true if the graph has cut work.
 bool PartMaker::add_graph(TileRow& row, TablePart& part) {
   if (!rates_) rates_ = energy_rates(placed_);
-  const EventGraph graph = event_graph(placed_);
+  const EventGraph& graph = graphs_.of(placed_);
   const BlockEnergy energy = block_energy(placed_, graph, *rates_);
   const std::array key{energy.iteration, energy.once, energy.cut, energy.alone};
   row.energy = energies_.emplace(key, static_cast<std::uint32_t>(energies_.size())).first->second;
   if (row.energy == part.energies.size()) part.energies.push_back(energy);
-  const auto [known, is_new] = table_.graphs_.try_emplace(table_.periods_.digest_of(graph));
+  Periods& periods = table_.periods_;
+  if (graphs_.number() == digests_.size()) digests_.push_back(periods.digest_but_tokens(graph));
+  const auto [known, is_new] = table_.graphs_.try_emplace(periods.digest_of(graph, digests_[graphs_.number()]));
   row.graph = &known->second;
   if (is_new) *row.graph = {busiest_pipe(graph).clocks, cycle_clocks(graph), nullptr};
   return graph.has_cut_work();

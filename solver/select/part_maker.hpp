@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "model/clock/graph/known_graphs.hpp"
 #include "model/clock/power/power.hpp"
 #include "solver/select/table.hpp"
 
@@ -38,6 +39,8 @@ class PartMaker {
   std::uint64_t device_;
   bool parts_;  // true if blocks cut the streamed axis
   std::optional<EnergyRates> rates_;
+  KnownGraphs graphs_;
+  std::vector<Periods::Digest> digests_;                     // digests without tokens, by a graph's number
   std::map<std::array<double, 4>, std::uint32_t> energies_;  // numbers in the list of the part at hand
 };
 

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/clock/graph/known_graphs.hpp"
 #include "model/clock/run/period.hpp"
 #include "solver/select/best.hpp"
 #include "solver/select/part_maker.hpp"
@@ -101,7 +102,6 @@ class Scan {
   [[nodiscard]] double bound_of(const TablePart& part, const TileRow& row, const Shape& shape) const;
   [[nodiscard]] MeanClocks block_of(const TablePart& part, const TileRow& row, const LaunchShape& launch) const;
   bool learn(const TablePart& part, const TileRow& row, const LaunchShape& launch);
-  [[nodiscard]] const EventGraph& graph_of(const TileRow& row);
 
   [[nodiscard]] Best::BytesOf bytes_of();
   /// A row's time, which lacks device memory's re-reads until it is `whole`.
@@ -139,10 +139,9 @@ class Scan {
   /// Further tiles are ranked only if re-reads cannot cost them time.
   static constexpr int most_acted_out = 192;
   KnownRereads rereads_{most_acted_out};
-  KnownRereads asked_;               ///< re-reads of tiles whose prediction is asked for
-  Periods periods_;                  ///< periods of tiles that are timed one by one
-  const TileRow* latest_ = nullptr;  ///< row whose graph is graph_
-  EventGraph graph_;
+  KnownRereads asked_;  ///< re-reads of tiles whose prediction is asked for
+  Periods periods_;     ///< periods of tiles that are timed one by one
+  KnownGraphs graphs_;
 };
 
 }  // namespace napkin

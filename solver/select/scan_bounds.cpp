@@ -61,7 +61,7 @@ Scan::MeanClocks Scan::block_of(const TablePart& part, const TileRow& row, const
 /// Runs the row's graph, or else its blocks, unless that was done. Returns true if it ran any.
 bool Scan::learn(const TablePart& part, const TileRow& row, const LaunchShape& launch) {
   if (row.graph->period != nullptr && block_of(part, row, launch).known) return false;
-  const EventGraph& graph = graph_of(row);
+  const EventGraph& graph = graphs_.of(place(row));
   if (row.graph->period == nullptr) {
     row.graph->period = &table_->periods_.of(graph);
     return true;
@@ -69,13 +69,6 @@ bool Scan::learn(const TablePart& part, const TileRow& row, const LaunchShape& l
   if (!launch.packed) (void)block_clocks(graph, *row.graph->period, launch.mean, launch.cut);
   for (const LaunchShape::Part& one : launch.parts) (void)block_clocks(graph, *row.graph->period, one.mean, one.cut);
   return true;
-}
-
-/// Returns the row's graph, valid until the next call for another row.
-const EventGraph& Scan::graph_of(const TileRow& row) {
-  if (latest_ != &row) graph_ = event_graph(place(row));
-  latest_ = &row;
-  return graph_;
 }
 
 /// Returns a lower bound of the seconds of a launch with at least that energy, at the fastest clock that the card may

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "model/clock/graph/copy_cost.hpp"
+#include "model/clock/graph/known_graphs.hpp"
 #include "model/clock/roofline/load.hpp"
 #include "model/clock/run/period.hpp"
 #include "model/clock/run/period_bounds.hpp"
@@ -82,11 +83,12 @@ void Table::find_sizes(const Setup& like) {
   std::map<const void*, std::uint32_t> variants;
   PlacedDiagram placed;
   std::optional<EnergyRates> rates;
+  KnownGraphs graphs;
   for (std::uint32_t i = 0; i < candidates_.legal().size(); ++i) {
     const std::int64_t rank = candidates_.legal()[i];
     const Tile tile = space.tile(rank);
     timing.place(tile, placed);
-    by_graph_ = by_graph_ && has_event_graph(placed);
+    by_graph_ = by_graph_ && graphs.has(placed);
     if (!rates) rates = energy_rates(placed);
     const TensorWork work = tensor_work(placed, *rates);
     variant_of_.push_back(

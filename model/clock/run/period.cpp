@@ -235,11 +235,15 @@ std::uint64_t mixed(const std::vector<double>& numbers, std::uint64_t seed) {
   }
   return hash;
 }
+Periods::Digest mixed(const std::vector<double>& numbers) {
+  return {mixed(numbers, 0x9E3779B97F4A7C15U), mixed(numbers, 0xD1B54A32D192ED03U)};
+}
 
 }  // namespace
 
-/// Digests the graph's content; for a single block's run without the edges into the next block, except their reach.
-Periods::Digest Periods::digest_of(const EventGraph& graph, bool one_block) {
+/// Digests the graph's content without the delays that set_tokens() sets; for a single block's run all of it, but of
+/// edges into the next block only their reach.
+Periods::Digest Periods::digest_of_content(const EventGraph& graph, bool one_block) {
   numbers_.assign(1, static_cast<double>(graph.tensor_queue));
   if (!one_block) numbers_.push_back(names_of(graph));
   for (const VectorPipe& pipe : graph.pipes) pipe.say(numbers_);
@@ -261,18 +265,27 @@ Periods::Digest Periods::digest_of(const EventGraph& graph, bool one_block) {
       beyond = std::max(beyond, e.delay);
       continue;
     }
-    reach = std::max(reach, e.delay);
-    numbers_.insert(numbers_.end(),
-                    {static_cast<double>(e.from), static_cast<double>(e.to), static_cast<double>(e.delay),
-                     static_cast<double>(e.agents), (e.barrier ? 1.0 : 0.0) + (e.in_order ? 2.0 : 0.0),
-                     static_cast<double>(e.after), e.latency, static_cast<double>(e.ahead)});
+    const bool is_set = !one_block && e.tokens >= 0;
+    if (!is_set) reach = std::max(reach, e.delay);
+    numbers_.insert(numbers_.end(), {static_cast<double>(e.from), static_cast<double>(e.to),
+                                     is_set ? NAN : static_cast<double>(e.delay), static_cast<double>(e.agents),
+                                     (e.barrier ? 1.0 : 0.0) + (e.in_order ? 2.0 : 0.0), static_cast<double>(e.after),
+                                     e.latency, static_cast<double>(e.ahead)});
   }
   numbers_.push_back(std::max(reach, beyond));
-  return {mixed(numbers_, 0x9E3779B97F4A7C15U), mixed(numbers_, 0xD1B54A32D192ED03U)};
+  return mixed(numbers_);
+}
+
+Periods::Digest Periods::digest_of(const EventGraph& graph, const Digest& but_tokens) {
+  numbers_.assign({std::bit_cast<double>(but_tokens.high), std::bit_cast<double>(but_tokens.low)});
+  for (const EventEdge& e : graph.edges) {
+    if (e.tokens >= 0) numbers_.push_back(e.delay);
+  }
+  return mixed(numbers_);
 }
 
 Periods::Known& Periods::find_or_make(const EventGraph& graph) {
-  const Digest digest = digest_of(graph, false);
+  const Digest digest = digest_of(graph);
   const auto known = known_.find(digest);
   if (known != known_.end()) return known->second;
   const SteadyIteration& from = steady(graph);
@@ -290,7 +303,7 @@ const Period& Periods::explained(const EventGraph& graph) {
 }
 
 const SteadyIteration& Periods::steady(const EventGraph& graph) {
-  const Digest digest = digest_of(graph, true);
+  const Digest digest = digest_of_content(graph, true);
   const auto known = steady_.find(digest);
   if (known != steady_.end()) return known->second;
   simulation_->turn_to(graph);

@@ -153,7 +153,11 @@ class Periods {
   Periods(const Periods&) = delete;
   Periods& operator=(const Periods&) = delete;
 
-  [[nodiscard]] Digest digest_of(const EventGraph& graph) { return digest_of(graph, false); }
+  [[nodiscard]] Digest digest_of(const EventGraph& graph) { return digest_of(graph, digest_but_tokens(graph)); }
+  /// Returns the digest of a graph, given the digest that it has in common with those that differ in set_tokens()
+  /// alone.
+  [[nodiscard]] Digest digest_of(const EventGraph& graph, const Digest& but_tokens);
+  [[nodiscard]] Digest digest_but_tokens(const EventGraph& graph) { return digest_of_content(graph, false); }
   /// Returns the graph's period, not explained unless explained() was called.
   [[nodiscard]] const Period& of(const EventGraph& graph);
   [[nodiscard]] const Period& explained(const EventGraph& graph);
@@ -168,7 +172,7 @@ class Periods {
     Period period;
     bool explained = false;
   };
-  [[nodiscard]] Digest digest_of(const EventGraph& graph, bool one_block);
+  [[nodiscard]] Digest digest_of_content(const EventGraph& graph, bool one_block);
   [[nodiscard]] Known& find_or_make(const EventGraph& graph);
 
   std::vector<double> numbers_;

@@ -1,0 +1,47 @@
+#pragma once
+// KnownGraphs makes the event graphs of one question's tiles, and makes each only once: the 24 tiles of attention_sm90
+// that differ in their order and their copies of K, V and Q have one graph, whose edges take each tile's tokens.
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "model/clock/graph/event_graph.hpp"
+#include "model/mapping/placed.hpp"
+
+namespace napkin {
+
+/// The event graphs of tiles of one mapping, machine and problem, by all that a graph reads of a placed tile: at most
+/// 256 at a time, which take several kilobytes each.
+class KnownGraphs {
+ public:
+  /// Returns has_event_graph(placed).
+  [[nodiscard]] bool has(const PlacedDiagram& placed);
+  /// Returns event_graph(placed), valid until the next call.
+  [[nodiscard]] const EventGraph& of(const PlacedDiagram& placed);
+  /// Returns the latest graph's number: graphs of one number differ in set_tokens() alone.
+  [[nodiscard]] std::size_t number() const { return number_; }
+
+ private:
+  using Key = std::vector<std::int64_t>;
+  void add_alternatives(const PlacedDiagram& placed);
+  void add_sizes(const PlacedDiagram& placed);
+  void add_waits(const PlacedDiagram& placed);
+
+  /// A result; its key names the variant, which therefore lives on.
+  template <class T>
+  struct Known {
+    T result;
+    std::shared_ptr<const void> variant;
+    std::size_t number = 0;
+  };
+
+  Key key_;
+  std::size_t number_ = 0, made_ = 0;
+  std::map<Key, Known<EventGraph>> graphs_;
+  std::map<Key, Known<bool>> has_;
+};
+
+}  // namespace napkin
