@@ -156,7 +156,7 @@ function(napkin_benchmarks)
     # The benchmarks at least run, but those that take seconds; for numbers, run the program itself, alone.
     string(REGEX REPLACE "^bench_" "" name ${name})
     napkin_ctest(bench.${name} bench COMMAND ${target} --benchmark_min_time=0.001
-      "--benchmark_filter=-(making_of_a_table|exhaustive|many_selections|further_selection|first_selection.*causal:1|(ranking|whole_answer).*(d:64|d:256|mask:1|mask:2)|select_command.*(d:128|d:256|s:512|s:4096|causal:1))")
+      "--benchmark_filter=-(making_of_a_table|exhaustive|many_selections|tiles_of_one_question|further_selection|first_selection.*causal:1|(ranking|whole_answer).*(d:64|d:256|mask:1|mask:2)|select_command.*(d:128|d:256|s:512|s:4096|causal:1))")
   endforeach()
 endfunction()
 
