@@ -266,7 +266,7 @@ Timing Scan::timing_of(TablePart& part, const TileRow& row, const PlacedDiagram&
   const Count blocks(part.traits[row.trait].blocks);
   if (!model.by_graph) return model.of(placed, blocks);
   if (table_->one_by_one_) {
-    const EventGraph graph = event_graph(placed);
+    const EventGraph& graph = graphs_.of(placed);
     return model.of(placed, blocks, graph, periods_.of(graph));
   }
   Shape& shape = shapes_.at(&part);
@@ -282,7 +282,7 @@ LaunchClocks Scan::clocks_of(const TablePart& part, const TileRow& row, const Pl
                              LaunchShape& launch) {
   const Period& period = *row.graph->period;
   const TileTrait& trait = part.traits[row.trait];
-  if (launch.packed) return launch_clocks(placed, event_graph(placed), period, launch);
+  if (launch.packed) return launch_clocks(placed, graphs_.of(placed), period, launch);
   if (launch.unequal && launch.lengths == nullptr)
     launch.lengths = std::make_shared<BlockLengths>(block_lengths(placed, launch));
   return launch_clocks(trait.order, launch, trait.ends, block_of(part, row, launch).clocks, period.clocks);
