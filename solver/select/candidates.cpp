@@ -117,10 +117,9 @@ Candidates::Candidates(const Setup& like, const Placer& placer) : space_(space_o
 
 namespace {
 
-/// Calls visit(rank, digits, verdict, misfit, tiles) for every tile of the space: verdict is the index of the first
-/// rule that it violates, tile rules (of `lengths` all, else those that read no lengths) before the plan's, or one
-/// more: legal. The misfit is of tiles that a rule of the plan rejects. A visit may stand for `tiles` consecutive ones
-/// of equal verdict, which differ neither in `kept` knobs nor in those that the rules so far read.
+/// Calls visit(rank, digits, verdict, misfit, tiles) for every tile, or once for `tiles` in a row that agree in `kept`
+/// knobs and in the verdict: the index of the first rule that they violate, tile rules (of `lengths` all, else those
+/// that read no lengths) before the plan's, or one more: legal. The misfit is of tiles that the plan rejects.
 template <class Visit>
 void each_verdict(const Space& space, const Rules& rules, bool lengths, KnobSet kept, const Placer& placer,
                   const Visit& visit) {
