@@ -10,6 +10,13 @@ Mask mask_of(const Arguments& arguments) {
   if (arguments.has("--causal") && arguments.has("--window")) {
     throw Error("--window", "stands beside --causal", "give one of the two (causal is a window with R = 0)");
   }
+  const auto prefix = arguments.find("--prefix");
+  for (const char* other : {"--causal", "--window"}) {
+    if (prefix && arguments.has(other))
+      throw Error("--prefix", std::string("stands beside ") + other,
+                  "give one of the two (a prefix is causal behind it)");
+  }
+  if (prefix) return parse_prefix(*prefix);
   if (const auto window = arguments.find("--window")) return parse_window(*window);
   Mask mask;
   if (arguments.has("--causal")) mask.kind = Mask::Kind::causal;
@@ -73,6 +80,7 @@ std::vector<Option> problem_options() {
           {"--dtype", "T", "element type (default bf16): " + joined(dtype_names())},
           {"--causal", "", "row i sees keys j <= i + x - q"},
           {"--window", "L,R", "row i sees keys from i + x - q - L to i + x - q + R; -1: no limit"},
+          {"--prefix", "N", "row i sees keys j < N and those of --causal (prefix-LM)"},
           {"--bundled", "", "of this program's own kernels alone, which it can launch"}};
 }
 

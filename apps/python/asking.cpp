@@ -131,6 +131,7 @@ const std::unordered_map<std::string_view, Take>& keywords() {
       {"dtype", [](Asking& out, nb::handle v) { out.ask.dtype = dtype_of(v); }},
       {"causal", [](Asking& out, nb::handle v) { out.causal = flag_of(v, "causal"); }},
       {"window", [](Asking& out, nb::handle v) { out.ask.mask = window_of(v); }},
+      {"prefix", [](Asking& out, nb::handle v) { out.prefix = whole_of(v, 1, "prefix", "it"); }},
       {"lengths", [](Asking& out, nb::handle v) { out.ask.lengths = lengths_of(v); }},
       {"kernel", [](Asking& out, nb::handle v) { out.ask.kernel = part_of(v, "kernel"); }},
       {"bundled", [](Asking& out, nb::handle v) { out.ask.bundled = flag_of(v, "bundled"); }},
@@ -176,6 +177,9 @@ void finish(Asking& out) {
   if (out.causal && ask.mask.kind == Mask::Kind::window)
     throw Error("window", "stands beside causal", "give one of the two (causal is a window with right = 0)");
   if (out.causal) ask.mask.kind = Mask::Kind::causal;
+  if (out.prefix && ask.mask.kind != Mask::Kind::none)
+    throw Error("prefix", "stands beside causal or window", "give one of the two (a prefix is causal behind it)");
+  if (out.prefix) ask.mask = {Mask::Kind::prefix, *out.prefix, 0};
   if (ask.memory && !ask.gpu.empty()) throw Error("memory", "stands beside gpu", "give one of the two");
   if (!ask.memory && ask.gpu.empty())
     throw Error("gpu", "is missing", "a profile's name (napkin.gpus()), a path, a dict, or \"here\"");

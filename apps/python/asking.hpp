@@ -19,6 +19,7 @@ struct Asking {
   std::optional<int> top;
   NamedSizes shape;  ///< given as one argument; ask.shape has all sizes
   bool causal = false;
+  std::optional<std::int64_t> prefix;
   nanobind::object progress;
 };
 

@@ -163,19 +163,22 @@ void bind_session(nb::module_& m) {
       .def("query", query, "What a tile moves and holds at each level, how long it takes, and what limits it.",
            nb::sig("def query(self, algorithm: Algorithm, *, gpu: Machine | None = None, memory: int | None = None, "
                    "shape: Shape | None = None, dtype: typing.Any = 'bf16', causal: bool = False, window: Window | "
-                   "None = None, lengths: Lengths | None = None, kernel: Kernel | None = None, tile: Tile | None = "
+                   "None = None, prefix: int | None = None, lengths: Lengths | None = None, kernel: Kernel | None = "
+                   "None, tile: Tile | None = "
                    "None, load: str | float = 'sustained', check: bool = False, compile: bool = False, progress: "
                    "collections.abc.Callable[[int, int], object] | None = None, **axes: int) -> QueryAnswer"))
       .def("select", select, "The legal tile of least predicted time, why, and the runners-up.",
            nb::sig("def select(self, algorithm: Algorithm, *, gpu: Machine, shape: Shape | None = None, dtype: "
-                   "typing.Any = 'bf16', causal: bool = False, window: Window | None = None, lengths: Lengths | None "
+                   "typing.Any = 'bf16', causal: bool = False, window: Window | None = None, prefix: int | None = "
+                   "None, lengths: Lengths | None "
                    "= None, kernel: Kernel | None = None, tile: Tile | None = None, load: str | float = 'sustained', "
                    "top: int = 5, **axes: int) -> "
                    "SelectAnswer"))
       .def("select_many", select_many, nb::arg("algorithm").none(), nb::arg("shapes").none(), nb::arg("named"),
            "select() for each of many shapes in one call, without runners-up; sizes that all share are keywords.",
            nb::sig("def select_many(self, algorithm: Algorithm, shapes: collections.abc.Iterable[Shape], *, gpu: "
-                   "Machine, dtype: typing.Any = 'bf16', causal: bool = False, window: Window | None = None, kernel: "
+                   "Machine, dtype: typing.Any = 'bf16', causal: bool = False, window: Window | None = None, prefix: "
+                   "int | None = None, kernel: "
                    "Kernel | None = None, tile: Tile | None = None, top: int = 1, **axes: int) -> list[SelectAnswer]"))
       .def(
           "rank_configs", rank_configs, nb::arg("algorithm").none(), nb::arg("configs").none(), nb::arg("named"),
@@ -185,7 +188,8 @@ void bind_session(nb::module_& m) {
           "Triton's (BLOCK_M, num_warps); names that are neither are not looked at.",
           nb::sig("def rank_configs(self, algorithm: Algorithm, configs: collections.abc.Iterable[Tile], *, gpu: "
                   "Machine, kernel: Kernel, shape: Shape | None = None, dtype: typing.Any = 'bf16', causal: bool = "
-                  "False, window: Window | None = None, tile: Tile | None = None, **axes: int) -> "
+                  "False, window: Window | None = None, prefix: int | None = None, tile: Tile | None = None, **axes: "
+                  "int) -> "
                   "list[RankedConfig]"));
 }
 

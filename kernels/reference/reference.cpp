@@ -32,6 +32,7 @@ bool sees(const Mask& mask, const Sequence& s, std::int64_t i, std::int64_t j) {
     case Mask::Kind::none: return true;
     case Mask::Kind::causal: return j <= diagonal;
     case Mask::Kind::window: return j >= diagonal - mask.left && j <= diagonal + mask.right;
+    case Mask::Kind::prefix: return j < mask.left || j <= diagonal;
   }
   return false;
 }

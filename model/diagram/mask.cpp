@@ -7,6 +7,7 @@ std::string text_of(const Mask& mask) {
     case Mask::Kind::none: return "none";
     case Mask::Kind::causal: return "causal";
     case Mask::Kind::window: return "window " + std::to_string(mask.left) + "," + std::to_string(mask.right);
+    case Mask::Kind::prefix: return "prefix " + std::to_string(mask.left);
   }
   return {};
 }

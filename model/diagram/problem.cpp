@@ -16,10 +16,11 @@ constexpr std::int64_t few_bits = std::int64_t{1} << 59;
 template <class Int>
 constexpr Int unbounded = Int{1} << (sizeof(Int) > sizeof(std::int64_t) ? 100 : 61);
 
-// Row i sees the columns from i + below to i + above, both included.
+// Row i sees the columns from i + below to i + above, both included, and all rows those of a prefix: [0, all).
 template <class Int>
 struct Band {
   Int below, above;
+  std::int64_t all = 0;
 };
 
 template <class Int>
@@ -29,6 +30,7 @@ Band<Int> band_of(const Mask& mask, std::int64_t rows, std::int64_t columns) {
     case Mask::Kind::none: return {-unbounded<Int>, unbounded<Int>};
     case Mask::Kind::causal: return {-unbounded<Int>, shift};
     case Mask::Kind::window: return {shift - mask.left, shift + mask.right};
+    case Mask::Kind::prefix: return {-unbounded<Int>, shift, std::clamp<std::int64_t>(mask.left, 0, columns)};
   }
   return {};
 }
@@ -38,7 +40,7 @@ template <class Int>
 Span seen_by(const Band<Int>& band, std::int64_t first, std::int64_t last, std::int64_t count) {
   if (first >= last || band.below > band.above) return {};
   const Int from = std::clamp<Int>(first + band.below, 0, count);
-  const Int to = std::clamp<Int>(Int{last} + band.above, 0, count);
+  const Int to = std::max<Int>(std::clamp<Int>(Int{last} + band.above, 0, count), band.all);
   if (from >= to) return {};
   return {static_cast<std::int64_t>(from), static_cast<std::int64_t>(to)};
 }
@@ -53,6 +55,7 @@ template <class Int>
 Span rows_seen_by(const Mask& mask, std::int64_t first, std::int64_t last, std::int64_t rows, std::int64_t columns) {
   const Band<Int> band =
       band_of<Int>(mask, rows, columns);  // i + below <= j <= i + above  <=>  j - above <= i <= j - below
+  if (first < std::min(last, band.all)) return {0, rows};
   return seen_by<Int>({-band.above, -band.below}, first, last, rows);
 }
 
@@ -119,7 +122,7 @@ VisibleSpans::VisibleSpans(const Mask& mask, std::int64_t rows, std::int64_t col
       members_(of_columns ? columns : rows),
       seen_(of_columns ? rows : columns),
       of_columns_(of_columns),
-      narrow_(fits_few_bits(mask, rows, columns)) {
+      narrow_(mask.kind != Mask::Kind::prefix && fits_few_bits(mask, rows, columns)) {
   if (!narrow_) return;
   const auto band = band_of<std::int64_t>(mask, rows, columns);
   below_ = of_columns ? -band.above : band.below;
@@ -130,6 +133,10 @@ Count visible_pairs(const Mask& mask, std::int64_t rows, std::int64_t columns) {
   if (mask.kind == Mask::Kind::none) return Count(rows) * Count(columns);
   const Band<Wide> band = band_of<Wide>(mask, rows, columns);
   if (band.below > band.above) return 0;
+  if (band.all > 0) {  // rows that see the prefix alone, and causal ones below them
+    const std::int64_t flat = std::clamp<std::int64_t>(band.all - columns + rows, 0, rows);
+    return Count(flat) * Count(band.all) + visible_pairs({Mask::Kind::causal, 0, 0}, rows - flat, columns);
+  }
   const Wide pairs = clamped_sum(band.above + 1, rows, columns) -
                      (band.below == -unbounded<Wide> ? 0 : clamped_sum(band.below, rows, columns));
   if (pairs > INT64_MAX) throw Overflow("the number of visible (row, column) pairs");

@@ -16,6 +16,7 @@ struct Span {
   std::int64_t first = 0;
   std::int64_t last = 0;
   [[nodiscard]] std::int64_t size() const { return last > first ? last - first : 0; }
+  bool operator==(const Span&) const = default;
 };
 
 /// Returns the columns visible to at least one of the rows [row_first, row_last), clipped to [0, columns).

@@ -1,6 +1,7 @@
 #include "model/diagram/visits.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 namespace napkin {
@@ -69,10 +70,12 @@ Wide largest_residue(Wide n, Wide m, Wide a, Wide b) {
 }
 
 // A band mask seen from its grouped axis: member i of `outer` sees i + below .. i + above of `inner`, which is walked
-// in chunks. Everything below counts over the groups [0, outer / group) in full and the ragged one apart.
+// in chunks. Everything below counts over the groups [0, outer / group) in full and the ragged one apart. Groups that
+// all see one range are a plane of a single member, which stands for `groups` groups and `members` members.
 template <class Wide>
 struct Plane {
   Wide outer, inner, group, chunk, below, above;
+  Wide groups = 1, members = 1;
 
   [[nodiscard]] Wide from(Wide k) const { return k * group + below; }
   [[nodiscard]] Wide to(Wide k) const { return k * group + group + above; }  // exclusive
@@ -140,11 +143,10 @@ Totals<Wide> of_full_groups(const Plane<Wide>& p, bool want_longest) {
   return {ends - starts, product(ends - starts, p.chunk) - cut, want_longest ? longest_of(p, r) : 0};
 }
 
-// The mask as a band over the grouped axis. No mask and the causal mask are unbounded on a side: any bound past both
-// axes will do.
+// A band over the grouped axis. No mask and the causal mask are unbounded on a side: any bound past both axes will do.
 template <class Wide>
-Plane<Wide> plane_of(const Mask& mask, std::int64_t rows, std::int64_t columns, std::int64_t group, std::int64_t chunk,
-                     bool streamed_rows) {
+Plane<Wide> band_plane(const Mask& mask, std::int64_t rows, std::int64_t columns, std::int64_t group,
+                       std::int64_t chunk, bool streamed_rows) {
   const Wide shift = Wide{columns} - rows, past = Wide{columns} + rows;
   Wide below = -past, above = past;
   if (mask.kind == Mask::Kind::causal) above = shift;
@@ -159,35 +161,83 @@ Plane<Wide> plane_of(const Mask& mask, std::int64_t rows, std::int64_t columns, 
   return {rows, columns, std::min(group, rows), std::min(chunk, columns), below, above};
 }
 
+// The planes of a mask, whose groups together are those of the grouped axis.
+template <class Wide>
+struct Planes {
+  std::array<Plane<Wide>, 2> all = {};
+  std::size_t count = 0;
+  void add(const Plane<Wide>& plane) { all[count++] = plane; }
+  [[nodiscard]] const Plane<Wide>* begin() const { return all.data(); }
+  [[nodiscard]] const Plane<Wide>* end() const { return all.data() + count; }
+};
+
+template <class Wide>
+Planes<Wide> planes_of(const Mask& mask, std::int64_t rows, std::int64_t columns, std::int64_t group,
+                       std::int64_t chunk, bool streamed_rows) {
+  Planes<Wide> planes;
+  if (mask.kind != Mask::Kind::prefix) {
+    planes.add(band_plane<Wide>(mask, rows, columns, group, chunk, streamed_rows));
+    return planes;
+  }
+  // The first groups see the prefix alone (or, of columns, are in it and seen by all rows); the rest is causal.
+  const std::int64_t all = std::clamp<std::int64_t>(mask.left, 0, columns), outer = streamed_rows ? columns : rows;
+  group = std::min(group, outer);
+  const std::int64_t flat = std::clamp<std::int64_t>(streamed_rows ? all : all - columns + rows, 0, rows + columns);
+  const std::int64_t groups = streamed_rows ? flat / group + (flat % group != 0 ? 1 : 0) : flat / group;
+  const std::int64_t members = groups > outer / group ? outer : groups * group;
+  if (groups > 0 && all > 0) {
+    Plane<Wide> same = band_plane<Wide>({}, rows, columns, 1, chunk, streamed_rows);
+    same.outer = 1, same.above = (streamed_rows ? rows : all) - 1, same.groups = groups, same.members = members;
+    planes.add(same);
+  }
+  if (const std::int64_t left = all > 0 ? outer - members : outer; left > 0)
+    planes.add(band_plane<Wide>({Mask::Kind::causal, 0, 0}, streamed_rows ? rows : left, streamed_rows ? left : columns,
+                                group, chunk, streamed_rows));
+  return planes;
+}
+
 template <class Wide>
 Totals<Wide> totals_of(const Plane<Wide>& p, bool want_longest) {
   const Wide whole = p.full_groups() * p.group;
   Totals<Wide> t = of_full_groups(p, want_longest);
   const Totals<Wide> ragged = of_group(p, whole, p.outer - whole);
-  return {t.chunks + ragged.chunks, t.indices + ragged.indices, std::max(t.longest, ragged.longest)};
+  return {product(t.chunks + ragged.chunks, p.groups), product(t.indices + ragged.indices, p.groups),
+          std::max(t.longest, ragged.longest)};
 }
 
 template <class Wide>
 Wide weighted_of(const Plane<Wide>& p) {
   const Wide whole = p.full_groups() * p.group;
-  return product(of_full_groups(p, false).indices, p.group) +
-         product(of_group(p, whole, p.outer - whole).indices, p.outer - whole);
+  return product(product(of_full_groups(p, false).indices, p.group) +
+                     product(of_group(p, whole, p.outer - whole).indices, p.outer - whole),
+                 p.members);
+}
+template <class Wide>
+Wide weighted_of(const Planes<Wide>& planes) {
+  Wide sum = 0;
+  for (const Plane<Wide>& p : planes) sum += weighted_of(p);
+  return sum;
 }
 
 template <class Wide>
-Visits visits_of(const Plane<Wide>& p) {
-  const Totals<Wide> t = totals_of(p, true);
-  return {narrow(ceil_quotient(p.outer, p.group)), narrow(t.chunks), narrow(t.indices), narrow(t.longest)};
+Visits visits_of(const Planes<Wide>& planes) {
+  Wide groups = 0, chunks = 0, indices = 0, longest = 0;
+  for (const Plane<Wide>& p : planes) {
+    const Totals<Wide> t = totals_of(p, true);
+    groups += product(ceil_quotient(p.outer, p.group), p.groups);
+    chunks += t.chunks, indices += t.indices, longest = std::max(longest, t.longest);
+  }
+  return {narrow(groups), narrow(chunks), narrow(indices), narrow(longest)};
 }
 
-/// Gives use() the plane in the narrowest numbers that hold its sums.
+/// Gives use() the planes in the narrowest numbers that hold their sums.
 template <class Use>
-auto with_plane(const Mask& mask, std::int64_t rows, std::int64_t columns, std::int64_t group, std::int64_t chunk,
-                bool streamed_rows, const Use& use) {
+auto with_planes(const Mask& mask, std::int64_t rows, std::int64_t columns, std::int64_t group, std::int64_t chunk,
+                 bool streamed_rows, const Use& use) {
   const auto fits = [](std::int64_t n) { return n <= most_narrow && n >= -most_narrow; };
   if (fits(rows) && fits(columns) && fits(mask.left) && fits(mask.right))
-    return use(plane_of<std::int64_t>(mask, rows, columns, group, chunk, streamed_rows));
-  return use(plane_of<Int128>(mask, rows, columns, group, chunk, streamed_rows));
+    return use(planes_of<std::int64_t>(mask, rows, columns, group, chunk, streamed_rows));
+  return use(planes_of<Int128>(mask, rows, columns, group, chunk, streamed_rows));
 }
 
 }  // namespace
@@ -200,39 +250,45 @@ Span visited_chunks(const Mask& mask, std::int64_t row_first, std::int64_t row_l
 }
 
 Visits visits(const Mask& mask, std::int64_t rows, std::int64_t columns, std::int64_t row_group, std::int64_t chunk) {
-  return with_plane(mask, rows, columns, row_group, chunk, false, [](const auto& plane) { return visits_of(plane); });
+  return with_planes(mask, rows, columns, row_group, chunk, false,
+                     [](const auto& planes) { return visits_of(planes); });
 }
 
 Visits visits_of_rows(const Mask& mask, std::int64_t rows, std::int64_t columns, std::int64_t column_group,
                       std::int64_t chunk) {
-  return with_plane(mask, rows, columns, column_group, chunk, true, [](const auto& plane) { return visits_of(plane); });
+  return with_planes(mask, rows, columns, column_group, chunk, true,
+                     [](const auto& planes) { return visits_of(planes); });
 }
 
 Count visited_pairs(const Mask& mask, std::int64_t rows, std::int64_t columns, std::int64_t group, std::int64_t chunk,
                     bool streamed_rows) {
-  return with_plane(mask, rows, columns, group, chunk, streamed_rows,
-                    [](const auto& plane) { return narrow(weighted_of(plane)); });
+  return with_planes(mask, rows, columns, group, chunk, streamed_rows,
+                     [](const auto& planes) { return narrow(weighted_of(planes)); });
 }
 
 Count visited_in_split(const Mask& mask, std::int64_t rows, std::int64_t columns, std::int64_t group,
                        std::int64_t stream_group, std::int64_t chunk, bool streamed_rows, bool weighted) {
   using Wide = Int128;
   const auto count = [&](const Plane<Wide>& p) { return weighted ? weighted_of(p) : totals_of(p, false).indices; };
-  Plane<Wide> whole = plane_of<Wide>(mask, rows, columns, group, std::min(chunk, stream_group), streamed_rows);
-  const Wide part = std::min<Wide>(stream_group, whole.inner);
-  // Where chunks divide the groups they lie as if the axis were not split.
-  if (part % whole.chunk == 0) return narrow(count(whole));
-  if (whole.inner / part > 1'000'000) {
-    throw Error("", "more than a million groups whose chunks are ragged", "a chunk size that divides the group size");
-  }
   Wide sum = 0;
-  for (Wide first = 0; first < whole.inner; first += part) {
-    Plane<Wide> p = whole;
-    p.inner = std::min(part, whole.inner - first);
-    p.chunk = std::min(whole.chunk, p.inner);
-    p.below -= first;
-    p.above -= first;
-    sum += count(p);
+  for (const Plane<Wide>& whole :
+       planes_of<Wide>(mask, rows, columns, group, std::min(chunk, stream_group), streamed_rows)) {
+    const Wide part = std::min<Wide>(stream_group, whole.inner);
+    if (part % whole.chunk == 0) {  // chunks lie as if the axis were not split
+      sum += count(whole);
+      continue;
+    }
+    if (whole.inner / part > 1'000'000) {
+      throw Error("", "more than a million groups whose chunks are ragged", "a chunk size that divides the group size");
+    }
+    for (Wide first = 0; first < whole.inner; first += part) {
+      Plane<Wide> p = whole;
+      p.inner = std::min(part, whole.inner - first);
+      p.chunk = std::min(whole.chunk, p.inner);
+      p.below -= first;
+      p.above -= first;
+      sum += count(p);
+    }
   }
   return narrow(sum);
 }

@@ -88,8 +88,8 @@ void scale_rows(const Streamed& s, const Problem& problem, Problem& small) {
   }
 }
 
-void scale_window(const Streamed& s, const Problem& problem, Problem& small) {
-  if (problem.mask.kind != Mask::Kind::window) return;
+// A window and a prefix shrink with the columns.
+void scale_mask(const Streamed& s, const Problem& problem, Problem& small) {
   const auto pairs = mask_axes(s.diagram);
   if (pairs.empty()) return;
   const std::size_t column = at(pairs[0][1]);
@@ -126,7 +126,7 @@ std::pair<Problem, Partition> scaled_down(const Streamed& streamed, const Proble
   keep_order(streamed, problem, p, small.sizes);
   scale_rows(streamed, problem, small);
   whole_again(streamed, small.sizes, p);
-  scale_window(streamed, problem, small);
+  scale_mask(streamed, problem, small);
   return {small, p};
 }
 

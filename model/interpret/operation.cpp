@@ -178,6 +178,7 @@ bool sees(const Mask& mask, std::int64_t row, std::int64_t column, std::int64_t 
     case Mask::Kind::none: return true;
     case Mask::Kind::causal: return ahead <= 0;
     case Mask::Kind::window: return ahead <= mask.right && -ahead <= mask.left;
+    case Mask::Kind::prefix: return ahead <= 0 || column < mask.left;
   }
   return true;
 }

@@ -109,7 +109,8 @@ void check(const Division& division, const std::string& where) {
                            });
   if (cut_by_mask) {
     if (!split.stream || division.problem.mask.kind != Mask::Kind::causal)
-      throw Error("--window", split.name + " takes no window: blocks that a GPU sees of it are no whole parts",
+      throw Error(division.problem.mask.kind == Mask::Kind::prefix ? "--prefix" : "--window",
+                  split.name + " takes no mask of this kind: blocks that a GPU sees of it are no whole parts",
                   "--causal, or --split all_to_all_heads");
     const Count rows = division.problem.sizes[at(masks.front()[0])];
     const Count columns = division.problem.sizes[at(masks.front()[1])];

@@ -41,6 +41,11 @@ Problem asked_of(const Mapping& mapping, const Diagram& diagram, const Problem& 
   return out;
 }
 
+bool takes_mask(const Mapping& mapping, Mask::Kind mask) {
+  if (mapping.masks.empty()) return mask != Mask::Kind::prefix;
+  return std::find(mapping.masks.begin(), mapping.masks.end(), mask) != mapping.masks.end();
+}
+
 Count held_size(const Mapping& mapping, const Diagram& diagram, const Problem& problem, AxisId axis) {
   const Count size = problem.sizes[at(axis)];
   return mapping.padded.empty() ? size : mapping.size_for(diagram.axes[at(axis)].name, size.get()).value_or(size.get());

@@ -155,10 +155,10 @@ class RegisterTable::Reader {
   }
 
   [[nodiscard]] Column mask_column(Column out) const {
-    const std::array<const char*, 3> words = {"none", "causal", "window"};  // in the order of Mask::Kind
+    const std::array<const char*, 4> words = {"none", "causal", "window", "prefix"};  // in the order of Mask::Kind
     for (std::size_t kind = 0; kind < words.size(); ++kind) {
-      const bool taken =
-          keys_.masks.empty() || std::count(keys_.masks.begin(), keys_.masks.end(), Mask::Kind(kind)) > 0;
+      const bool taken = keys_.masks.empty() ? Mask::Kind(kind) != Mask::Kind::prefix
+                                             : std::count(keys_.masks.begin(), keys_.masks.end(), Mask::Kind(kind)) > 0;
       if (!taken) continue;
       out.words.emplace_back(words[kind]);
       out.values.push_back(static_cast<std::int64_t>(kind));

@@ -47,8 +47,8 @@ void add_dtype(std::vector<TileRule>& rules, const Mapping& mapping, const Probl
 }
 
 void add_masks(std::vector<TileRule>& rules, const Mapping& mapping, const Problem& problem) {
-  if (mapping.masks.empty()) return;
-  const bool taken = std::find(mapping.masks.begin(), mapping.masks.end(), problem.mask.kind) != mapping.masks.end();
+  const bool taken = takes_mask(mapping, problem.mask.kind);
+  if (mapping.masks.empty() && taken) return;
   rules.push_back(constant("mask", taken ? std::nullopt : std::optional(Excess{1, 0})));
 }
 

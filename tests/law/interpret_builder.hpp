@@ -337,9 +337,10 @@ class CaseBuilder {
       const bool long_axis = axis.name == "x" || axis.name == "q";
       c.problem.sizes.push_back(1 + tape_.next(long_axis ? 9 : axis.name == "d" || axis.name == "e" ? 3 : 4));
     }
-    switch (tape_.next(4)) {
+    switch (tape_.next(5)) {
       case 0: break;
       case 1: c.problem.mask = {Mask::Kind::window, tape_.next(4), tape_.next(4)}; break;
+      case 2: c.problem.mask = {Mask::Kind::prefix, 1 + tape_.next(4), 0}; break;
       default: c.problem.mask = {Mask::Kind::causal, 0, 0};
     }
     c.partition.group = c.problem.sizes;

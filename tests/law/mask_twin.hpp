@@ -13,6 +13,7 @@ inline bool sees(const Mask& mask, std::int64_t row, std::int64_t column, std::i
     case Mask::Kind::none: return true;
     case Mask::Kind::causal: return column <= diagonal;
     case Mask::Kind::window: return diagonal - mask.left <= column && column <= diagonal + mask.right;
+    case Mask::Kind::prefix: return column < mask.left || column <= diagonal;
   }
   return false;
 }

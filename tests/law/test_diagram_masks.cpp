@@ -22,7 +22,8 @@ const std::vector<Mask>& masks() {
       {Mask::Kind::none, 0, 0},     {Mask::Kind::causal, 0, 0},   {Mask::Kind::window, 0, 0},
       {Mask::Kind::window, 5, 0},   {Mask::Kind::window, 3, 2},   {Mask::Kind::window, 0, 9},
       {Mask::Kind::window, 100, 0}, {Mask::Kind::window, 70, 80}, {Mask::Kind::window, -2, 4},
-      {Mask::Kind::window, 6, -3},  {Mask::Kind::window, -3, 1}};
+      {Mask::Kind::window, 6, -3},  {Mask::Kind::window, -3, 1},  {Mask::Kind::prefix, 1, 0},
+      {Mask::Kind::prefix, 7, 0},   {Mask::Kind::prefix, 64, 0},  {Mask::Kind::prefix, 500, 0}};
   return all;
 }
 

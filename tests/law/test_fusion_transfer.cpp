@@ -31,6 +31,7 @@ bool sees(const Mask& mask, i64 row, i64 column, i64 rows, i64 columns) {
   const i64 diagonal = row + columns - rows;
   if (mask.kind == Mask::Kind::causal) return column <= diagonal;
   if (mask.kind == Mask::Kind::window) return diagonal - mask.left <= column && column <= diagonal + mask.right;
+  if (mask.kind == Mask::Kind::prefix) return column < mask.left || column <= diagonal;
   return true;
 }
 
@@ -155,9 +156,10 @@ Partition random_partition(const Streamed& s, const Sizes& sizes, std::mt19937& 
 }
 
 Mask random_mask(std::mt19937& random) {
-  switch (random() % 3) {
+  switch (random() % 4) {
     case 0: return {};
     case 1: return {Mask::Kind::causal, 0, 0};
+    case 2: return {Mask::Kind::prefix, 1 + static_cast<i64>(random() % 9), 0};
     default: return {Mask::Kind::window, static_cast<i64>(random() % 9), static_cast<i64>(random() % 5)};
   }
 }
@@ -238,7 +240,8 @@ TEST_CASE("attention and its backward over 1, 7, 65, every mask, both streamed s
   for (const Streamed& s : programs) {
     for (i64 q : {1, 7, 65}) {
       for (i64 x : {1, 7, 65}) {
-        for (const Mask& mask : {Mask{}, Mask{Mask::Kind::causal, 0, 0}, Mask{Mask::Kind::window, 5, 2}}) {
+        for (const Mask& mask :
+             {Mask{}, Mask{Mask::Kind::causal, 0, 0}, Mask{Mask::Kind::window, 5, 2}, Mask{Mask::Kind::prefix, 5, 0}}) {
           const Problem p{resolve_sizes(s.diagram, {{"q", q}, {"x", x}, {"d", 2}, {"g", 3}}, ""), mask, DType::value};
           for (i64 g : {1, 4, 64}) {
             for (i64 chunk : {1, 3, 32}) {

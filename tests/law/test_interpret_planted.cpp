@@ -129,9 +129,10 @@ class Rules {
     const std::int64_t rows = size((*s_.skips)[0]).get(), columns = size((*s_.skips)[1]).get();
     const std::int64_t shift = fault_ == Fault::mask_top_left ? 0 : columns - rows;
     const Mask& m = problem_.mask;
-    const std::int64_t right = m.kind == Mask::Kind::causal ? 0 : m.right;
-    const std::int64_t last = i + shift + right - (fault_ == Fault::mask_off_by_one ? 1 : 0);
-    return j <= last && (m.kind == Mask::Kind::causal || j >= i + shift - m.left);
+    const bool window = m.kind == Mask::Kind::window;
+    const std::int64_t last = i + shift + (window ? m.right : 0) - (fault_ == Fault::mask_off_by_one ? 1 : 0);
+    if (m.kind == Mask::Kind::prefix && j < m.left) return true;
+    return j <= last && (!window || j >= i + shift - m.left);
   }
 
   bool sees_any(Span other, Span chunk) const {

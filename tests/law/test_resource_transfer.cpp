@@ -30,8 +30,9 @@ using i64 = std::int64_t;
 
 const std::vector<Mask>& masks() {
   static const std::vector<Mask> all = {
-      {Mask::Kind::none, 0, 0},   {Mask::Kind::causal, 0, 0}, {Mask::Kind::window, 0, 0},  {Mask::Kind::window, 3, 2},
-      {Mask::Kind::window, 5, 0}, {Mask::Kind::window, 0, 6}, {Mask::Kind::window, 40, 40}};
+      {Mask::Kind::none, 0, 0},     {Mask::Kind::causal, 0, 0}, {Mask::Kind::window, 0, 0},
+      {Mask::Kind::window, 3, 2},   {Mask::Kind::window, 5, 0}, {Mask::Kind::window, 0, 6},
+      {Mask::Kind::window, 40, 40}, {Mask::Kind::prefix, 2, 0}, {Mask::Kind::prefix, 11, 0}};
   return all;
 }
 

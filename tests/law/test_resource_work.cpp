@@ -20,6 +20,7 @@ bool sees(const Mask& mask, i64 row, i64 column, i64 rows, i64 columns) {
   const i64 diagonal = row + columns - rows;
   if (mask.kind == Mask::Kind::none) return true;
   if (mask.kind == Mask::Kind::causal) return column <= diagonal;
+  if (mask.kind == Mask::Kind::prefix) return column < mask.left || column <= diagonal;
   return diagonal - mask.left <= column && column <= diagonal + mask.right;
 }
 
@@ -28,8 +29,11 @@ bool sees(const Mask& mask, i64 row, i64 column, i64 rows, i64 columns) {
 TEST_CASE("attention: pairs one by one, tiles one by one") {
   std::mt19937 random(8);
   const auto pick = [&](i64 low, i64 high) { return std::uniform_int_distribution<i64>(low, high)(random); };
-  const std::vector<Mask> masks = {
-      {}, {Mask::Kind::causal, 0, 0}, {Mask::Kind::window, 3, 2}, {Mask::Kind::window, 0, 9}};
+  const std::vector<Mask> masks = {{},
+                                   {Mask::Kind::causal, 0, 0},
+                                   {Mask::Kind::window, 3, 2},
+                                   {Mask::Kind::window, 0, 9},
+                                   {Mask::Kind::prefix, 6, 0}};
   for (int round = 0; round < 40; ++round) {
     const Mask mask = masks[static_cast<std::size_t>(round) % masks.size()];
     const i64 h = pick(1, 3), g = pick(1, 3), q = pick(1, 33), x = pick(1, 33), d = 64,

@@ -63,9 +63,10 @@ Walk walk_of_tile(const Mask& mask, i64 rows, i64 columns, i64 group, i64 part, 
 }  // namespace
 
 TEST_CASE("blocks that split keys visit what a count of every pair says, parts of whole chunks or not") {
-  const std::vector<Mask> masks{{Mask::Kind::causal, 0, 0},   {Mask::Kind::window, 0, 0},  {Mask::Kind::window, 5, 0},
-                                {Mask::Kind::window, 40, 7},  {Mask::Kind::window, 0, 90}, {Mask::Kind::window, 100, 0},
-                                {Mask::Kind::window, -20, 40}};
+  const std::vector<Mask> masks{
+      {Mask::Kind::causal, 0, 0},    {Mask::Kind::window, 0, 0},  {Mask::Kind::window, 5, 0},
+      {Mask::Kind::window, 40, 7},   {Mask::Kind::window, 0, 90}, {Mask::Kind::window, 100, 0},
+      {Mask::Kind::window, -20, 40}, {Mask::Kind::prefix, 3, 0},  {Mask::Kind::prefix, 70, 0}};
   for (const Mask& mask : masks) {
     for (const i64 rows : {7, 65, 200}) {
       for (const i64 columns : {5, 65, 130, 300}) {

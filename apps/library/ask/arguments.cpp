@@ -222,4 +222,8 @@ Mask parse_window(std::string_view text, const std::string& where) {
   return {Mask::Kind::window, end(left), end(rightmost)};
 }
 
+Mask parse_prefix(std::string_view text, const std::string& where) {
+  return {Mask::Kind::prefix, parse_number(text, 1, where, "N"), 0};
+}
+
 }  // namespace napkin

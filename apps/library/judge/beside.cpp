@@ -27,6 +27,7 @@ Mask mask_of(const Json& json) {
     if (json == "causal") mask.kind = Mask::Kind::causal;
     return mask;
   }
+  if (json.contains("prefix")) return {Mask::Kind::prefix, json.at("prefix"), 0};
   mask.kind = Mask::Kind::window;
   mask.left = json.at("window").at(0), mask.right = json.at("window").at(1);
   return mask;

@@ -44,7 +44,7 @@ std::shared_ptr<const Machine> machine_of(const Ask& ask, Catalog& catalog) {
 Mask usable(const Mask& mask, const Diagram& diagram, const Sizes& sizes) {
   if (mask.kind == Mask::Kind::none) return mask;
   const auto planes = mask_axes(diagram);
-  const std::string option = mask.kind == Mask::Kind::causal ? "--causal" : "--window";
+  const std::string option = "--" + text_of(mask).substr(0, text_of(mask).find(' '));
   if (planes.empty()) throw Error(option, diagram.name + " has no operation with a mask", "leave it out");
   std::int64_t widest = 0;
   for (const auto& [rows, columns] : planes) {

@@ -97,10 +97,6 @@ std::vector<std::pair<KnobId, std::int64_t>> fixed_knobs(const Question& questio
   return fixed;
 }
 
-bool takes_mask(const Mapping& mapping, Mask::Kind mask) {
-  return mapping.masks.empty() || std::find(mapping.masks.begin(), mapping.masks.end(), mask) != mapping.masks.end();
-}
-
 /// Returns true if the machine has what the mapping names: levels, and instructions for the type.
 bool has_all(const Machine& machine, const Mapping& mapping, DType dtype) {
   try {

@@ -78,7 +78,7 @@ _two = _list_of(_text, "two numbers: rows to the left and to the right")
 
 _OPTIONS: dict[str, tuple[str, Any]] = {
     "gpu": ("--gpu", _part), "gpus": ("--gpus", _parts_list), "memory": ("--memory", _text),
-    "dtype": ("--dtype", _type), "dtypes": ("--dtype", _types), "window": ("--window", _two),
+    "dtype": ("--dtype", _type), "dtypes": ("--dtype", _types), "window": ("--window", _two), "prefix": ("--prefix", _text),
     "lengths": ("--lengths", _lengths), "kernel": ("--kernel", _part), "kernels": ("--kernels", _parts_list),
     "tile": ("--tile", _pairs), "top": ("--top", _text), "iterations": ("--iterations", _text),
     "overhead": ("--overhead", _pairs), "split": ("--split", _text), "load": ("--load", _text), "clock": ("--clock", _text),

@@ -50,7 +50,9 @@ def _predicted(predicted: Any) -> str:
 def _mask(mask: Any) -> str:
     if mask == "none":
         return ""
-    return f", {mask}" if isinstance(mask, str) else ", window " + ",".join(str(side) for side in mask["window"])
+    if isinstance(mask, str):
+        return f", {mask}"
+    return f", prefix {mask['prefix']}" if "prefix" in mask else ", window " + ",".join(map(str, mask["window"]))
 
 
 def part_repr_of(part: Any) -> str:

@@ -178,7 +178,8 @@ std::string mask(const Mask& mask) {
   switch (mask.kind) {
     case Mask::Kind::none: return "no mask";
     case Mask::Kind::causal: return "causal";
-    case Mask::Kind::window: return fmt::format("window {},{}", mask.left, mask.right);
+    case Mask::Kind::window:
+    case Mask::Kind::prefix: return napkin::text_of(mask);
   }
   return "";
 }

@@ -49,6 +49,7 @@ Json json_of(const Mask& mask) {
     case Mask::Kind::none: return "none";
     case Mask::Kind::causal: return "causal";
     case Mask::Kind::window: return {{"window", Json::array({mask.left, mask.right})}};
+    case Mask::Kind::prefix: return {{"prefix", mask.left}};
   }
   return nullptr;
 }

@@ -99,7 +99,12 @@ Mask read_mask(Reader& row) {
     mask.kind = Mask::Kind::causal;
     return mask;
   }
-  const std::string right = R"("none", "causal" or {"window": [L, R]})";
+  const std::string right = R"("none", "causal", {"window": [L, R]} or {"prefix": N})";
+  if (json.is_object() && json.size() == 1 && json.contains("prefix")) {
+    const Json& columns = json["prefix"];
+    if (!columns.is_number_integer() || columns.get<std::int64_t>() < 1) row.fail("mask", "is no mask", right);
+    return {Mask::Kind::prefix, columns.get<std::int64_t>(), 0};
+  }
   if (!json.is_object() || json.size() != 1 || !json.contains("window")) row.fail("mask", "is no mask", right);
   const Json& sides = json["window"];
   const auto side = [&](std::size_t i) {

@@ -71,9 +71,7 @@ std::string text_of(const FamilyAnswer& answer, const Style& style) {
       answer.points, answer.family.range.step, answer.picks.size(), answer.picks.size() == 1 ? "" : "s");
   for (const auto& [most, pieces] : answer.wider) grid += fmt::format(", {} within {:.0f} %", pieces, 100 * most);
   std::string machine = answer.head.algorithm + " on " + answer.head.gpu.value_or("") + ", " + answer.head.dtype;
-  if (answer.head.mask.kind == Mask::Kind::causal) machine += ", causal";
-  if (answer.head.mask.kind == Mask::Kind::window)
-    machine += fmt::format(", window {},{}", answer.head.mask.left, answer.head.mask.right);
+  if (answer.head.mask.kind != Mask::Kind::none) machine += ", " + napkin::text_of(answer.head.mask);
   return style.strong(machine) + "\n" + labelled("shape", shape_text(answer), style) + labelled("grid", grid, style) +
          whole_text(answer, style) + "\n" + picks_table(answer, style);
 }

@@ -51,7 +51,11 @@ class GroupsUnderMask {
     const std::int64_t whole = members_ / group_;
     const std::int64_t end = std::min((seeing_.last + group_ - 1) / group_, whole);
     Cut sum;
-    for (std::int64_t k = seeing_.first / group_; k < end;) {
+    // Groups that see what the first one sees (a prefix), then the one that is partly beyond it.
+    const std::int64_t first = seeing_.first / group_, beyond = equal_from(first, end);
+    if (first < beyond) add(sum, of(first), beyond - first);
+    if (beyond < end) add(sum, of(beyond), 1);
+    for (std::int64_t k = beyond + 1; k < end;) {
       const std::int64_t run = run_from(k, end), times = run / repeat_;
       for (std::int64_t i = 0; i < (times > 1 ? repeat_ : run); ++i) add(sum, of(k + i), times > 1 ? times : 1);
       k += times > 1 ? times * repeat_ : run;
@@ -82,6 +86,21 @@ class GroupsUnderMask {
     if (std::min(s.top.last, s.bottom.last) < along_) return Lies::otherwise;
     if (starts) return Lies::over;
     return s.any.first > 0 && first <= along_ / chunk_ * chunk_ ? Lies::to_the_end : Lies::otherwise;
+  }
+  /// Returns the end of the groups, from k on, all of whose members see what those of group k see.
+  [[nodiscard]] std::int64_t equal_from(std::int64_t k, std::int64_t end) const {
+    if (k + 1 >= end) return end;
+    const Spans here = spans(k);
+    const auto same = [&](std::int64_t other) {
+      const Spans there = spans(other);
+      return here.any == there.any && here.top == there.top && here.bottom == there.bottom;
+    };
+    std::int64_t most = same(k + 1) ? end : k + 1;
+    for (std::int64_t least = k + 1; least < most;) {
+      const std::int64_t tried = least + (most - least) / 2;
+      same(tried) ? least = tried + 1 : most = tried;
+    }
+    return most;
   }
   /// Returns the number of groups, from k on, with the same position of the band.
   [[nodiscard]] std::int64_t run_from(std::int64_t k, std::int64_t end) const {

@@ -132,6 +132,7 @@ Mapping ideal(const Streamed& streamed, const Machine& machine, const Sizes* siz
   m.algorithm = streamed.diagram.name;
   m.runs_on = {machine.architecture};
   m.file = "the ideal mapping";
+  m.masks = {Mask::Kind::none, Mask::Kind::causal, Mask::Kind::window, Mask::Kind::prefix};
   m.exact_groups = true;
   add_axes(streamed, home, sizes, typed, m);
   Agent agent;

@@ -75,7 +75,7 @@ std::string Reader::type(const yaml::Node& node) const {
 }
 
 std::vector<Mask::Kind> Reader::mask_kinds(const yaml::Node& node) {
-  const std::vector<std::string> words{"none", "causal", "window"};  // in the order of Mask::Kind
+  const std::vector<std::string> words{"none", "causal", "window", "prefix"};  // in the order of Mask::Kind
   const auto kind = [&](const yaml::Node& item) {
     return static_cast<Mask::Kind>(std::find(words.begin(), words.end(), item.choice(words)) - words.begin());
   };

@@ -261,8 +261,10 @@ TEST_CASE("cut chunks are those that some rows of a block see and not all in ful
     const int q = of(0, 3) == 0 ? of(1, 300) : of(300, 9000), x = of(0, 3) == 0   ? of(1, 300)
                                                                   : of(0, 1) == 0 ? q
                                                                                   : of(300, 9000);
-    const Mask mask =
-        of(0, 2) == 0 ? Mask{Mask::Kind::causal, 0, 0} : Mask{Mask::Kind::window, of(0, 2000), of(0, 1) * of(0, 500)};
+    const int kind = of(0, 3);
+    const Mask mask = kind == 0   ? Mask{Mask::Kind::causal, 0, 0}
+                      : kind == 1 ? Mask{Mask::Kind::prefix, of(1, 5000), 0}
+                                  : Mask{Mask::Kind::window, of(0, 2000), of(0, 1) * of(0, 500)};
     const int group = 64 * of(1, 3), chunk = 16 * of(1, 16);
     CAPTURE(q);
     CAPTURE(x);

@@ -93,4 +93,7 @@ struct ShapeFamily {
 /// Parses "L,R", whole numbers from 0: a window mask.
 [[nodiscard]] Mask parse_window(std::string_view text, const std::string& where = "--window");
 
+/// Parses a whole number from 1, the columns that all rows see beside those of a causal mask.
+[[nodiscard]] Mask parse_prefix(std::string_view text, const std::string& where = "--prefix");
+
 }  // namespace napkin
