@@ -15,16 +15,20 @@ using namespace napkin;
 
 namespace {
 
-const std::vector<std::string> expected = {
-    "a10",          "a100-pcie-40", "a100-pcie-80", "a100-sxm-40",  "a100-sxm-80",
-    "a10g",         "a40",          "ascend-910b2", "ascend-950pr", "b200",
-    "b300",         "gb10",         "gb200",        "gb300",        "gh200",
-    "h100-nvl",     "h100-pcie",    "h100-sxm",     "h20",          "h200-sxm",
-    "h800-pcie",    "h800-sxm",     "l20",          "l4",           "l40",
-    "l40s",         "mi300x",       "mi308x",       "mi325x",       "mi350x",
-    "mi355x",       "paper-h100",   "rtx-3090",     "rtx-4090",     "rtx-5090",
-    "rtx-6000-ada", "rtx-a5000",    "rtx-a6000",    "rtx-pro-6000", "rtx-pro-6000-server",
-    "v100-sxm2"};
+const std::vector<std::string> expected = {"a10",         "a100-pcie-40", "a100-pcie-80",
+                                           "a100-sxm-40", "a100-sxm-80",  "a10g",
+                                           "a40",         "ascend-910b2", "ascend-950pr",
+                                           "b200",        "b300",         "gb10",
+                                           "gb200",       "gb300",        "gh200",
+                                           "h100-nvl",    "h100-pcie",    "h100-sxm",
+                                           "h20",         "h200-sxm",     "h800-pcie",
+                                           "h800-sxm",    "l20",          "l4",
+                                           "l40",         "l40s",         "mi300x",
+                                           "mi325x",      "mi350x",       "mi355x",
+                                           "paper-h100",  "rtx-3090",     "rtx-4090",
+                                           "rtx-5090",    "rtx-6000-ada", "rtx-a5000",
+                                           "rtx-a6000",   "rtx-pro-6000", "rtx-pro-6000-server",
+                                           "v100-sxm2"};
 
 double tensor_peak(const Machine& machine, DType type, double clock) {
   const TensorInstruction* instruction = machine.tensor_for(type);
