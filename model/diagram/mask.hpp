@@ -12,7 +12,7 @@ namespace napkin {
 struct Mask {
   enum class Kind { none, causal, window, prefix };
   Kind kind = Kind::none;
-  std::int64_t left = 0;  ///< of a window, or the columns of a prefix
+  std::int64_t left = 0;  ///< columns to the left of a window, or of a prefix
   std::int64_t right = 0;
   bool operator==(const Mask&) const = default;
 };

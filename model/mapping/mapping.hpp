@@ -135,7 +135,8 @@ struct Agent {
 struct OwnParts {
   enum class By {
     waves,  ///< the fewest parts whose waves of blocks are `within` as full as the fullest
-    fill    ///< number of parts that the slots hold
+    fill,   ///< number of parts that the slots hold
+    root    ///< number of parts of fill, at most the root of `blocks` times the parts of `least` elements
   };
   By by = By::waves;
   std::int64_t blocks = 1;    ///< blocks of a node that the rule counts on
@@ -299,7 +300,7 @@ struct Mapping {
   bool proposed = false;             ///< true for a kernel that a paper draws and nobody built; it answers only if it
                                      ///< is named
   std::vector<std::string> dtypes;   ///< element types of the question that it takes
-  std::vector<Mask::Kind> masks;     ///< masks that it takes; empty: any
+  std::vector<Mask::Kind> masks;     ///< masks that it takes; empty: any but a prefix
   std::vector<Launch> launches;
   std::vector<Knob> knobs;
   std::vector<Agent> agents;

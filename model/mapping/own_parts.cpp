@@ -33,6 +33,10 @@ Count own_parts(const OwnParts& rule, const RowsToCut& rows) {
   Count most = std::min(slots, ceil_div(rows.size, std::max(rows.chunk, Count(rule.least))));
   if (rule.most > 0) most = std::min(most, Count(rule.most));
   if (rule.by == OwnParts::By::waves) return by_waves(rule, rows, slots, most);
+  if (rule.by == OwnParts::By::root) {
+    const double root = std::sqrt(real(rows.size / Count(rule.least)) * static_cast<double>(rule.blocks));
+    most = std::min(most, Count(static_cast<std::int64_t>(std::round(root))));
+  }
   return std::max(std::min(slots / rows.blocks, most), Count(1));
 }
 

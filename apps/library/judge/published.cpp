@@ -58,6 +58,7 @@ class Parts {
   [[nodiscard]] std::shared_ptr<const Mapping> mapping(const std::string& name) {
     return catalog_.mapping(name, "kernel");
   }
+  [[nodiscard]] std::shared_ptr<const Diagram> diagram(const std::string& name) { return catalog_.diagram(name); }
 
  private:
   Catalog catalog_;
@@ -198,11 +199,24 @@ void ask_mappings(const PublishedKernel& kernel, Parts& parts, PublishedAnswer& 
   answer = fastest.take({"no mapping of the kernel", ""});
 }
 
+/// Returns the least time of what runs ahead of the row's passes, of the same sizes; 0 if nothing does.
+double ahead_of(const PublishedQuestion& question, Parts& parts) {
+  if (question.ahead.empty()) return 0;
+  Ask ask = question.ask;
+  ask.algorithm = question.ahead, ask.kernel = "ideal";
+  ask.mask = {};
+  ask.conditions = conditions_of(question, *parts.machine(ask.gpu));
+  const std::shared_ptr<const Diagram> diagram = parts.diagram(ask.algorithm);
+  std::erase_if(ask.shape, [&](const auto& size) { return !diagram->find_axis(size.first); });
+  return default_session().query(ask)->predicted.value().time;
+}
+
 /// Asks all passes of a row in order.
 void ask_passes(const std::vector<PublishedKernel>& passes, Parts& parts, PublishedAnswer& answer) {
   const double flops = counted_flops(answer.row());
   std::string kernels;
-  double seconds = 0, roofline = 0;
+  const double ahead = ahead_of(answer.question, parts);
+  double seconds = ahead, roofline = ahead;
   bool by_graph = true;
   for (const PublishedKernel& pass : passes) {
     answer.question.ask.algorithm = pass.algorithm;
@@ -221,7 +235,7 @@ void set_condition(PublishedQuestion& question) {
     if (!one.match(*question.row)) continue;
     question.clock = one.clock, question.power = one.power, question.held = one.held;
     question.host = one.host.value_or(0), question.one_by_one = one.one_by_one, question.burst = one.burst;
-    question.cold_l2 = one.cold_l2;
+    question.cold_l2 = one.cold_l2, question.ahead = one.ahead;
     return;
   }
 }

@@ -53,6 +53,7 @@ struct PublishedQuestion {
   double host = 0;                     ///< seconds that the host takes for a call; 0: the source times launches alone
   bool burst = false;                  ///< true if a few launches were timed after a rest
   bool cold_l2 = false;                ///< true if other data fill the L2 before each launch
+  std::string ahead;                   ///< an algorithm that runs ahead in what was timed; empty: none
   bool one_by_one = false;             ///< true if every call begins on an idle stream, after the host's own time
 };
 
@@ -64,8 +65,8 @@ struct PublishedAnswer {
   PredictedAnswer predicted;
   bool by_graph = false;  ///< true for the event graph; false for a bound by the fullest pipe
   PredictionKind kind;    ///< kind of the last pass
-  double seconds = 0;     ///< seconds of a call as the source timed it: all passes, and the host's time if its timer
-                          ///< saw it
+  double seconds = 0;     ///< seconds of a call as the source timed it: all passes, what runs ahead of them, and the
+                          ///< host's time if its timer saw it
   double roofline_seconds = 0;  ///< seconds of that call by the fullest pipe alone
   double tflops = 0;            ///< TFLOP/s in the row's convention
   double roofline = 0;          ///< TFLOP/s of that tile by the fullest pipe alone

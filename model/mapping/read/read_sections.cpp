@@ -133,7 +133,9 @@ OwnParts Reader::own_parts(const yaml::Node& node, const LevelMapping& level) co
     node.fail("'" + knob.name + "' has no 0, which leaves the number to this rule", "0 in its domain");
   OwnParts out;
   out.location = node.location();
-  out.by = node.at("by").choice({"waves", "fill"}) == "waves" ? OwnParts::By::waves : OwnParts::By::fill;
+  const std::vector<std::string> words{"waves", "fill", "root"};  // in the order of OwnParts::By
+  const std::string by = node.at("by").choice(words);
+  out.by = static_cast<OwnParts::By>(std::find(words.begin(), words.end(), by) - words.begin());
   const auto share = [&](const char* key, double& into) {
     const yaml::Node* n = node.find(key);
     if (n != nullptr && (n->number() <= 0 || n->number() > 1)) n->fail("not a share", "a number above 0, at most 1");

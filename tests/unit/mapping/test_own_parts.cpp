@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "model/base/library.hpp"
@@ -40,6 +41,29 @@ Count parts_at(const PlacedDiagram& placed) {
 }
 
 }  // namespace
+
+TEST_CASE("TensorRT-LLM and FlashInfer cut keys as their host code does") {
+  const OwnParts trt = rule_of("trtllm_decode"), infer = rule_of("flashinfer_decode");
+  for (const std::int64_t nodes : {78, 108, 132, 144}) {
+    for (const std::int64_t blocks : {1, 8, 16, 100, 512, 1024, 5000}) {
+      for (const std::int64_t keys : {1, 127, 256, 2048, 4096, 32768, 131072}) {
+        const RowsToCut rows{blocks, nodes, keys, 128};
+        CAPTURE(nodes);
+        CAPTURE(blocks);
+        CAPTURE(keys);
+        std::int64_t count = keys / 128;
+        count = std::max<std::int64_t>(
+            std::min<std::int64_t>(count, std::lround(std::sqrt(8.0 * static_cast<double>(count)))), 1);
+        if (blocks * count > 8 * nodes) count = std::max<std::int64_t>(8 * nodes / blocks, 1);
+        CHECK(own_parts(trt, rows).get() == count);
+        std::int64_t chunk = 128;  // the plan's search, by trying each
+        while (chunk < keys && blocks * ((keys + chunk - 1) / chunk) > 2 * nodes) ++chunk;
+        CHECK(own_parts(infer, rows).get() >= (keys + chunk - 1) / chunk);
+        CHECK((blocks * own_parts(infer, rows).get() <= 2 * nodes || own_parts(infer, rows).get() == 1));
+      }
+    }
+  }
+}
 
 TEST_CASE("FlashAttention-2 and -3 cut keys as their heuristics do") {
   const OwnParts two = rule_of("flash_attention_2_split"), three = rule_of("flash_attention_3_split");

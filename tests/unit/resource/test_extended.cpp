@@ -51,6 +51,27 @@ TEST_CASE("capped scores are one operation more, between scores and softmax, and
   }
 }
 
+TEST_CASE("keys in pages come by cp.async: the same bytes and tile, more registers for the threads that copy") {
+  const testing::Given shape{{"h", 4}, {"q", 1024}, {"x", 1024}, {"d", 128}};
+  const Mapped plain("attention", "flash_attention_3", "h100-sxm", shape),
+      paged("attention", "flash_attention_3_paged", "h100-sxm", shape);
+  const testing::Text tile{{"q", "128"}, {"x", "128"}, {"warpgroups", "2"}};
+  const PlacedDiagram a = plain.place(tile), b = paged.place(tile);
+  for (const char* level : {"l2", "shared"}) CHECK(into(a, level).load.value == into(b, level).load.value);
+  std::size_t copies = 0;
+  for (const VariableMapping& variable : paged.mapping.variables)
+    copies += variable.engine == CopyEngine::cp_async ? 1 : 0;
+  CHECK(copies == 2);
+  const auto pages = [](const PlacedDiagram& placed) {
+    double amount = 0;
+    for (const PlacedWork& work : placed.operations[0].work)
+      amount += work.mapping->name.starts_with("pages") ? work.amount : 0;
+    return amount;
+  };
+  CHECK(pages(a) == 0);
+  CHECK(pages(b) == 128 * 128 / 4 * 2);
+}
+
 TEST_CASE("FlashMLA reads a latent once for 64 heads, as keys and as values") {
   const Mapped m("latent_attention", "flash_mla", "h100-sxm", {{"b", 3}, {"h", 128}, {"q", 1}, {"x", 1024}});
   const PlacedDiagram placed = m.place({{"num_splits", "1"}});
