@@ -11,6 +11,7 @@
 #include "apps/report/json/laws.hpp"
 #include "apps/report/json/standing.hpp"
 #include "apps/report/text/text.hpp"
+#include "apps/report/text/why.hpp"
 #include "apps/report/units.hpp"
 #include "model/diagram/packing.hpp"
 #include "napkin/napkin.hpp"
@@ -89,19 +90,21 @@ Json json_of(const CompareAnswer& answer) {
   return json;
 }
 
-/// Writes transfers by level: "l2 0.55 GB, shared 8.66 GB".
-std::string transfers_text(const std::vector<LevelAnswer>& levels) {
+/// Writes transfers by route: "0.55 GB over device -> L2, 8.66 GB over L2 -> shared".
+std::string transfers_text(const Head& head, const std::vector<LevelAnswer>& levels) {
   std::string text;
-  for (const LevelAnswer& level : levels) {
-    if (level.transfer == 0) continue;
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", level.name, report::transfer_text(level.transfer));
+  for (std::size_t l = 0; l < levels.size(); ++l) {
+    if (levels[l].transfer == 0 || report::hands_on(levels, l)) continue;
+    text += fmt::format("{}{} over {}", text.empty() ? "" : ", ", report::transfer_text(levels[l].transfer),
+                        head.terms.route(levels[l].name));
   }
   return text;
 }
 
 std::string outcome(const ComparedMachine& machine) {
   if (!machine.refused.empty()) return machine.refused;
-  return machine.selected.predicted ? machine.selected.predicted->bound : machine.selected.because.get();
+  return machine.selected.predicted ? report::limit_of(machine.selected.head, *machine.selected.predicted)
+                                    : machine.selected.because.get();
 }
 
 std::string times_table(const CompareAnswer& answer, const Style& style) {
@@ -144,31 +147,43 @@ std::string quantisation_text(const CompareAnswer& answer) {
   return text.empty() ? "" : "\n" + text;
 }
 
-std::string text_of(const CompareAnswer& answer, const Ask& ask, const Style& style) {
+/// Writes what each machine's tile moves, and what laws say of any tile.
+std::string further_parts(const CompareAnswer& answer, const Style& style) {
   const auto law = [](std::string (*text)(const Laws&)) {
     return [text](const ComparedMachine& machine) { return machine.laws ? text(*machine.laws) : std::string(); };
   };
+  const auto by_route = [](std::string (*text)(const Laws&, const Vocabulary&)) {
+    return [text](const ComparedMachine& machine) {
+      return machine.laws ? text(*machine.laws, machine.selected.head.terms) : std::string();
+    };
+  };
+  std::string text = part("H of that tile", answer, style,
+                          [](const ComparedMachine& m) { return transfers_text(m.selected.head, m.selected.levels); });
+  text += part("parts of results", answer, style, [](const ComparedMachine& m) {
+    return m.selected.combine ? report::combine_text(*m.selected.combine) : std::string();
+  });
+  const std::string pairs(report::text_of_pairs(answer.machines.front().selected.head.mask));
+  text += part("least H of any tile, one level at a time" + pairs, answer, style, by_route(report::least_text));
+  text += part("H over all levels, each at its pipe's rate" + pairs, answer, style, [](const ComparedMachine& m) {
+    return m.laws ? report::weighted_text(*m.laws, m.selected.head.mask, m.selected.levels) : std::string();
+  });
+  text += part("handed on within clusters" + pairs, answer, style, law(report::crossings_text));
+  text += part("least rate of a route that keeps the tensor units fed" + pairs, answer, style,
+               by_route(report::needed_text));
+  text += part("what keeps the tensor units fed" + pairs, answer, style, by_route(report::minima_text));
+  text += part("best cluster size by transfers" + pairs, answer, style, law(report::cluster_text));
+  text += part("how the nodes below a cache share its tile", answer, style, law(report::caching_text));
+  return text + quantisation_text(answer);
+}
+
+std::string text_of(const CompareAnswer& answer, const Ask& ask, bool all, const Style& style) {
   std::string text = style.strong(answer.machines.front().selected.head.algorithm) + "  " + report::text_of(ask.shape);
   if (!ask.lengths.empty()) text += "  lengths " + napkin::text_of(ask.lengths);
   text += "\n\n";
   text += times_table(answer, style);
   text += part("tile", answer, style, [](const ComparedMachine& m) { return report::text_of(m.selected.head.tile); });
-  text +=
-      part("H of that tile", answer, style, [](const ComparedMachine& m) { return transfers_text(m.selected.levels); });
-  text += part("parts of results", answer, style, [](const ComparedMachine& m) {
-    return m.selected.combine ? report::combine_text(*m.selected.combine) : std::string();
-  });
-  const std::string pairs(report::text_of_pairs(answer.machines.front().selected.head.mask));
-  text += part("least H of any tile, one level at a time" + pairs, answer, style, law(report::least_text));
-  text += part("H over all levels, each at its pipe's rate" + pairs, answer, style, [](const ComparedMachine& m) {
-    return m.laws ? report::weighted_text(*m.laws, m.selected.head.mask, m.selected.levels) : std::string();
-  });
-  text += part("handed on within clusters" + pairs, answer, style, law(report::crossings_text));
-  text += part("least rate of a pipe that keeps the tensor units fed" + pairs, answer, style, law(report::needed_text));
-  text += part("what keeps the tensor units fed" + pairs, answer, style, law(report::minima_text));
-  text += part("best cluster size by transfers" + pairs, answer, style, law(report::cluster_text));
-  text += part("how the nodes below a cache share its tile", answer, style, law(report::caching_text));
-  return text + quantisation_text(answer);
+  if (all) return text + further_parts(answer, style);
+  return text + style.faint("(--explain says more: what each moves, and what any tile has to)") + "\n";
 }
 
 /// The subjects of a comparison: GPUs, or kernels on one GPU.
@@ -223,7 +238,7 @@ Reply run_compare(const Arguments& arguments, const Style& style) {
   const std::string note = no_kernel_note(answer), notes = note + unlike_text(answer);
   const int code = note.empty() ? 0 : 1;
   if (arguments.has("--json")) return {report::line_of(json_of(answer)), notes, code};
-  return {text_of(answer, ask, style), notes, code};
+  return {text_of(answer, ask, arguments.has("--explain"), style), notes, code};
 }
 
 }  // namespace
@@ -237,7 +252,7 @@ Command compare_command() {
                      "mappings' names or paths, or all: every kernel that runs there, the fastest first"}},
                    problem_options(),
                    condition_options(),
-                   {lengths_option(), kernel_option(), tile_option(), json_option()}}),
+                   {lengths_option(), kernel_option(), tile_option(), explain_option(), json_option()}}),
           run_compare};
 }
 

@@ -2,13 +2,15 @@
 """Pages of `napkin report` that one can open anywhere, on any screen.
 
 usage: check_report.py PROGRAM               what a parser sees: every tag closed, ids unique, every link's target there,
-                                             nothing from elsewhere, words for what is drawn, headings of tables
+                                             nothing from elsewhere, words for what is drawn, headings of tables; names
+                                             with their lines, equal hues, drawn names that leave each other alone
        check_report.py PROGRAM --browser     in Chromium without a window, at 400 and 1,600 pixels, light and dark: no
                                              message on its console, nothing wider than the page, a picture of it
        check_report.py --selftest            planted mistakes are found
 
   --keep DIR   leaves pages and pictures there
 """
+import colorsys
 import json
 import pathlib
 import re
@@ -24,6 +26,7 @@ VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "met
 SQUARE = "h=16,q=8192,x=8192,d=128"
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = {
+    "backward": ["attention_backward", "--gpu", "ascend-950pr", "--shape", "h=1,q=4096,x=4096,d=128"],
     "selected": ["attention", "--gpu", "h200-sxm", "--shape", SQUARE],
     "causal": ["attention", "--gpu", "b200", "--shape", "h=8,q=4096,x=4096,d=128", "--causal"],
     "ones_own": ["attention", "--gpu", "h200-sxm", "--shape", SQUARE, "--tile", "q=192,warpgroups=3,x=80"],
@@ -33,6 +36,42 @@ PAGES = {
 }
 
 
+def other_hues(style):
+    """Colours of the page that have another hue in the dark."""
+    sets = [dict(re.findall(r"--(\w+): (#[0-9a-f]{3,6});", part)) for part in re.findall(r":root \{([^}]*)\}", style)[:2]]
+    wrong = []
+    for name in sets[0].keys() & sets[-1].keys() if sets else ():
+        (hue, _, strong), (other, _, strong_there) = (colour_of(one[name]) for one in sets)
+        if min(strong, strong_there) > 0.2 and abs((hue - other + 0.5) % 1 - 0.5) > 15 / 360:
+            wrong.append(f"colour --{name} has another hue in the dark")
+    return sorted(wrong)
+
+
+def colour_of(text):
+    """Hue, lightness and saturation of "#abc" or "#aabbcc"."""
+    digits = text[1:] if len(text) == 7 else "".join(2 * digit for digit in text[1:])
+    return colorsys.rgb_to_hls(*(int(digits[i:i + 2], 16) / 255 for i in (0, 2, 4)))
+
+
+def crossed(text):
+    """Names at the ends of a roofline's slopes that meet one another, and names of any drawing beyond its edge."""
+    wrong = []
+    for drawing in re.findall(r"<svg.*?</svg>", text, re.S):
+        box = re.search(r'viewBox="0 0 ([0-9.]+)', drawing)
+        width = float(box.group(1)) if box else float("inf")
+        ends = []
+        for kind, x, y, words in re.findall(r'<text (class="end[^"]*"|)\s*x="([0-9.]+)" y="([0-9.]+)"[^>]*>([^<]*)<', drawing):
+            words = re.sub(r"&[a-z]+;", "x", words)
+            right = float(x) + 6.2 * len(words)
+            if right > width:
+                wrong.append(f"'{words}' is drawn beyond the edge")
+            if kind:
+                ends.append((float(x), right, float(y), words))
+        for i, (left, right, y, words) in enumerate(ends):
+            wrong += [f"'{words}' and '{w}' meet" for l, r, at, w in ends[:i] if abs(at - y) < 14 and l < right and left < r]
+    return wrong
+
+
 class Page(HTMLParser):
     """Reads one page and keeps what is wrong with it."""
 
@@ -40,8 +79,10 @@ class Page(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.wrong, self.open, self.ids, self.targets = [], [], [], []
         self.headings, self.seen, self.tables, self.style, self.words = [], set(), [], "", []
+        self.titles, self.defined, self.bare = [], set(), set()
         self.feed(text)
         self.close()
+        self.wrong += crossed(text)
         self.judge()
 
     def handle_starttag(self, tag, attrs):
@@ -51,6 +92,7 @@ class Page(HTMLParser):
         self.seen.add(tag)
         if tag not in VOID:
             self.open.append(tag)
+            self.titles.append("title" in given)
         self.look_at(tag, given)
         for name, value in given.items():
             if name.startswith("on"):
@@ -90,17 +132,24 @@ class Page(HTMLParser):
             self.wrong.append(f"</{tag}> at line {self.getpos()[0]} closes {self.open[-1] if self.open else 'nothing'}")
             return
         self.open.pop()
+        self.titles.pop()
 
     def handle_startendtag(self, tag, attrs):
         self.handle_starttag(tag, attrs)
         if tag not in VOID:
             self.open.pop()
+            self.titles.pop()
 
     def handle_data(self, data):
         if self.open and self.open[-1] == "style":
             self.style += data
         else:
             self.words.append(data)
+        if self.open and self.open[-1] == "code":
+            if "dt" in self.open:
+                self.defined.add(data)
+            elif not any(self.titles):
+                self.bare.add(data)
 
     def judge(self):
         if self.open:
@@ -118,9 +167,11 @@ class Page(HTMLParser):
         for table in self.tables:
             if table != {"caption", "thead", "tbody"}:
                 self.wrong.append(f"a table has only {sorted(table)}")
-        for needed in ("prefers-color-scheme: dark", "@media print", ":focus-visible", "max-width: 40rem"):
+        for needed in ("prefers-color-scheme: dark", "@media print", ":focus-visible", "max-width: 40rem", "details::details-content"):
             if needed not in self.style:
                 self.wrong.append(f"no {needed} in the style")
+        self.wrong += other_hues(self.style)
+        self.wrong += [f"{name} has a line among the names, and no title" for name in sorted(self.bare & self.defined) if "." in name]
         if re.search(r"url\(|@import", self.style):
             self.wrong.append("the style asks for files")
         for bad in re.findall(r"\b(nan|-?inf)\b", " ".join(self.words)):
@@ -216,11 +267,15 @@ def browse(browser, made, folder):
 
 def selftest():
     good = ('<!DOCTYPE html>\n<html><head><title>a</title><style>@media (prefers-color-scheme: dark) {} @media print {} :focus-visible {} '
-            '@media (max-width: 40rem) {}</style></head><body><header><h1>a</h1></header><nav></nav><main>MIDDLE</main><footer></footer></body></html>')
+            '@media (max-width: 40rem) {} details::details-content {}</style></head><body><header><h1>a</h1></header><nav></nav><main>MIDDLE</main><footer></footer></body></html>')
     planted = {
         "<p>": "never closed", "</p>": "closes", '<i id="x"></i><i id="x"></i>': "twice", '<a href="#y">y</a>': "no id y",
         '<img alt="a" src="https://a.b/c.png">': "refers to", '<img src="data:,">': "without alt", "<script></script>": "is there",
         "<h2>a</h2><h4>b</h4>": "headings", "<table><tbody></tbody></table>": "a table", "<svg></svg>": "words",
+        "<dl><dt><code>a.b</code></dt></dl><code>a.b</code>": "no title",
+        "<style>:root { --a: #f00; } :root { --a: #0f0; }</style>": "another hue",
+        '<svg viewBox="0 0 9 9"><text x="1" y="1">far too long</text></svg>': "beyond the edge",
+        '<svg viewBox="0 0 99 9"><text class="end" x="1" y="1">abc</text><text class="end" x="9" y="2">abc</text></svg>': "meet",
         '<p onclick="a()">a</p>': "script in", "<p>nan</p>": "says nan", '<div class="scroll"></div>': "keyboard",
     }
     wrong = [f"good: {what}" for what in Page(good.replace("MIDDLE", "<p>1</p>")).wrong]

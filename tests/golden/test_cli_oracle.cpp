@@ -367,7 +367,7 @@ TEST_CASE("three ways to share a result among blocks, and a second launch: their
     CHECK(combine["time"] > 0);
     CHECK(combine["time"] < json["predicted"]["time"]);
     const std::string shape = " attention --shape h=2,q=128,x=4096,d=64 --kernel ";
-    const auto compared = napkin("compare" + shape + kernel + " --gpus h200-sxm,h100-sxm");
+    const auto compared = napkin("compare" + shape + kernel + " --gpus h200-sxm,h100-sxm --explain");
     CHECK(compared.code == 0);
     CHECK(has(compared.out, "parts of results"));
     CHECK(answer("compare" + shape + kernel + " --gpus h200-sxm")["machines"][0]["combine"]["by"] == way.by);

@@ -60,10 +60,59 @@ TEST_CASE("the page says what query and select say, and stands alone") {
   // Show, then tell: the timeline stands beside the answer, the diagram comes next.
   CHECK(made.page.find("<div id=\"timeline\">") < made.page.find("<section id=\"diagram\""));
   CHECK(made.page.find("<section id=\"diagram\"") < made.page.find("<section id=\"sure\""));
-  CHECK(has(made.page, "L2 -&gt; shared"));
+  CHECK(has(made.page, "L2 \u2192 shared"));
   for (const char* name : {"P.exp", "special", "warpgroups", "power.limit", "fitted.energy_tensor_16bit"})
     CHECK_MESSAGE(has(made.page, std::string("<dt><code>") + name + "</code></dt><dd>"), name);
   CHECK(has(made.page, "napkin report attention --gpu h200-sxm --shape h=16,q=2048,x=2048,d=128 --out "));
+}
+
+TEST_CASE("a route is as busy in the table of bytes as among the pipes, and a cluster of one block is in neither") {
+  const Folder folder;
+  const Made made = report("attention" + square + tile, folder);
+  const Json query = cli::napkin("query attention" + square + tile + " --json").json();
+  char busy[16];
+  std::snprintf(busy, sizeof busy, "%.0f\u00a0%%", 100 * query["predicted"]["pipes"]["l2"].get<double>());
+  const std::size_t pipe = made.page.find("L2 \u2192 shared</span></th><td class=\"n\">" + std::string(busy));
+  const std::size_t row = made.page.find("<th scope=\"row\">L2 \u2192 shared</th>");
+  REQUIRE(row != std::string::npos);
+  CHECK(pipe != std::string::npos);
+  CHECK(has(made.page.substr(row, made.page.find("</tr>", row) - row), "</span>" + std::string(busy) + "</td>"));
+  CHECK(!has(made.page, "<th scope=\"row\">L2 \u2192 cluster</th>"));
+}
+
+TEST_CASE("copy engines stand among the pipes, and each rule has a sentence") {
+  const Folder folder;
+  const Made made = report("attention_backward --gpu ascend-950pr --shape h=1,q=1024,x=1024,d=128", folder);
+  for (const char* engine : {"cube_mte2", "mte1", "fixpipe", "vector_mte2", "vector_mte3"})
+    CHECK_MESSAGE(has(made.page, ">" + std::string(engine) + "</span></th>"), engine);
+  const std::string page = report("attention" + square, folder).page;
+  CHECK(has(page,
+            "<th scope=\"row\">rows</th><td class=\"n\">258,048</td><td class=\"w\">q times g is 64 times "
+            "warpgroups</td>"));
+  CHECK(!has(page, "<td class=\"w\"></td>"));
+}
+
+TEST_CASE("landscapes: the widest spread first, four small ones beside it, no row without a legal tile") {
+  const Folder folder;
+  const Made made = report("attention" + square, folder);
+  double widest = 0;
+  std::string pair;
+  for (const Json& map : made.json["landscapes"]) {
+    double least = INFINITY, most = 0;
+    for (const Json& cell : map["cells"]) {
+      if (cell["time"].is_null()) continue;
+      least = std::min(least, cell["time"].get<double>()), most = std::max(most, cell["time"].get<double>());
+    }
+    if (most / least > widest) {
+      widest = most / least;
+      pair = "Best time by " + map["down"].get<std::string>() + " (down) and " + map["across"].get<std::string>();
+    }
+  }
+  const std::size_t first = made.page.find("<table class=\"map\">"), small = made.page.find("<div class=\"small\">");
+  REQUIRE(first < small);
+  CHECK(has(made.page.substr(first, 300), pair));
+  CHECK(made.page.find("<table class=\"map\">", first + 1) > small);
+  CHECK(has(made.page, "no legal tile has q of 1, 2, 3"));
 }
 
 TEST_CASE("a page of what multiplies no matrices has no roofline, and ends") {

@@ -8,6 +8,7 @@
 #include "model/base/error.hpp"
 #include "model/clock/prediction.hpp"
 #include "model/machine/about.hpp"
+#include "solver/space/about_rule.hpp"
 
 namespace napkin {
 namespace {
@@ -81,11 +82,16 @@ void add_words(const Machine& machine, const Mapping& mapping, ReportAnswer& out
     }
   }
   if (out.timeline) {
+    for (const std::string& engine : out.timeline->graph.engines)
+      out.about[engine] = "a copy engine: it serves one request at a time";
     for (const EventNode& node : out.timeline->graph.nodes)
       out.about[node.name] = about_node(machine, out.timeline->graph, node);
   }
   if (out.sensitive) {
     for (const SensitivityRow& row : out.sensitive->rows) out.about[row.name] = about_row(machine, row);
+  }
+  for (const auto& [rule, tiles] : out.selected.rejected.get()) {
+    if (std::string line = about_rule(mapping, rule); !line.empty()) out.rules[rule] = std::move(line);
   }
   std::erase_if(out.about, [](const auto& word) { return word.second.empty(); });
 }

@@ -32,6 +32,7 @@ struct ReportAnswer {
   std::vector<ClassError> classes;  ///< errors of the kernel's classes, the prediction's own first
   /// Lines by identifier of the answer: knobs, pipes, steps of the timeline, numbers of the machine.
   std::map<std::string, std::string> about;
+  std::map<std::string, std::string> rules;  ///< lines by rule that keeps tiles out
 };
 
 /// Makes all parts of the report; packed sequences have no optimum and no timeline. `published` holds the built-in

@@ -51,6 +51,8 @@ std::string text(std::string_view words) {
       out += "&amp;";
     } else if (c == '<') {
       out += "&lt;";
+    } else if (c == '>' && out.ends_with('-')) {
+      out.back() = '\xe2', out += "\x86\x92";  // an arrow, which no line breaks in two
     } else if (c == '>') {
       out += "&gt;";
     } else if (c == '"') {
@@ -156,10 +158,8 @@ std::string section(std::string_view id, std::string_view title, std::string_vie
 
 std::string paragraph(std::string_view html) { return fmt::format("<p>{}</p>\n", html); }
 
-std::string details(std::string_view summary, std::string_view body, bool open, std::string_view name) {
-  return fmt::format("<details{}{}>\n<summary>{}</summary>\n{}</details>\n",
-                     name.empty() ? std::string() : fmt::format(" name=\"{}\"", name), open ? " open" : "", summary,
-                     body);
+std::string details(std::string_view summary, std::string_view body) {
+  return fmt::format("<details>\n<summary>{}</summary>\n{}</details>\n", summary, body);
 }
 
 std::string figure(std::string_view svg, std::string_view said, std::string_view caption, std::string_view kind) {

@@ -11,7 +11,7 @@
 
 namespace napkin::report::html {
 
-/// Escapes text.
+/// Escapes text; "->" becomes an arrow.
 [[nodiscard]] std::string text(std::string_view words);
 /// Writes a number with its unit on one line; "us" becomes "µs".
 [[nodiscard]] std::string number(std::string_view with_unit);
@@ -25,7 +25,7 @@ namespace napkin::report::html {
 [[nodiscard]] std::string code(std::string_view words);
 /// Writes HTML with its meaning for readers who point at it; without `about` the HTML alone.
 [[nodiscard]] std::string explained(std::string_view html, std::string_view about);
-/// Writes a path that may be broken after its slashes and underscores.
+/// Writes a path or a name that may be broken after its slashes and underscores.
 [[nodiscard]] std::string breakable(std::string_view path);
 /// Writes text for screen readers alone.
 [[nodiscard]] std::string spoken(std::string_view words);
@@ -53,10 +53,8 @@ struct Table {
 [[nodiscard]] std::string section(std::string_view id, std::string_view title, std::string_view lead,
                                   std::string_view body);
 [[nodiscard]] std::string paragraph(std::string_view html);
-/// Writes a part that opens on a click; `open`: it starts open. Only one of the parts with
-/// the same name is open.
-[[nodiscard]] std::string details(std::string_view summary, std::string_view body, bool open = false,
-                                  std::string_view name = "");
+/// Writes a part that opens on a click.
+[[nodiscard]] std::string details(std::string_view summary, std::string_view body);
 /// Writes a drawing in a frame that scrolls by itself, with a caption. `svg` begins with "<svg ".
 [[nodiscard]] std::string figure(std::string_view svg, std::string_view said, std::string_view caption,
                                  std::string_view kind = "");

@@ -9,7 +9,7 @@ constexpr std::string_view sheet = R"(
 :root { color-scheme: light dark;
   --paper: #fff; --panel: #f5f6f8; --ink: #191c20; --soft: #555c66; --line: #d8dce2; --link: #1a5a9e;
   --a: #1f66b0; --b: #b4541a; --c: #2c7a4b; --d: #7a4aa0; --e: #8a6a00; --less: #1f66b0; --more: #b4541a; --over: #b3261e;
-  --h0: #1b6b4a; --h1: #55a37d; --h2: #9fd0b4; --h3: #dcead9; --h4: #f6e6c6; --h5: #eebd8e; --h6: #d98a5f;
+  --h0: #1b6b4a; --h1: #55a37d; --h2: #9fd0b4; --h3: #d8eae1; --h4: #f6e6c6; --h5: #eebd8e; --h6: #d98a5f;
   --hatch: #e3e6ea; }
 @media screen and (prefers-color-scheme: dark) { :root {
   --paper: #14171b; --panel: #1d2127; --ink: #e8eaed; --soft: #a9b0ba; --line: #363c45; --link: #8fbdf0;
@@ -89,18 +89,22 @@ figure.wide svg { max-width: none; width: 100%; min-width: 42rem; }
 .term { text-decoration: underline dotted var(--soft) 1px; text-underline-offset: .2em; cursor: help; }
 .glossary { columns: 24rem; column-gap: 2.5rem; margin: 0 0 1rem; font-size: .9rem; } .glossary dt { break-after: avoid; } .glossary dd { margin: 0 0 .4rem 1rem; color: var(--soft); break-inside: avoid; }
 .drawn { display: block; max-width: none; height: auto; }
-@media screen and (prefers-color-scheme: dark) { .drawn { filter: invert(.91) hue-rotate(180deg); } }
+@media screen and (prefers-color-scheme: dark) { .drawn { filter: invert(1) hue-rotate(180deg) brightness(.93); mix-blend-mode: screen; } }
 details { margin: .5rem 0; border: 1px solid var(--line); border-radius: 6px; padding: 0 .8rem; }
 summary { cursor: pointer; padding: .45rem 0; font-weight: 500; }
 details[open] > summary { border-bottom: 1px solid var(--line); margin-bottom: .6rem; }
 .map td, .map th { text-align: center; padding: .25rem .35rem; border: 2px solid var(--paper); white-space: nowrap; font-size: .825rem; }
 .map thead th, .map tbody th { border: 0; color: var(--ink); }
-.map thead th:first-child { white-space: normal; max-width: 7rem; text-align: right; } details caption span { max-width: min(68rem, calc(100vw - 4.6rem)); }
+.map thead th:first-child { white-space: normal; max-width: 7rem; text-align: right; } .map caption { white-space: normal; } .map caption span { width: auto; min-width: 15rem; max-width: 26rem; } details caption span { max-width: min(68rem, calc(100vw - 4.6rem)); }
 .map tbody th { text-align: right; padding-right: .5rem; }
 .map td { min-width: 4.2rem; }
 .map .none { background: repeating-linear-gradient(45deg, var(--hatch) 0 3px, transparent 3px 8px); color: var(--soft); }
 .map .none small { display: block; max-width: 6rem; margin: auto; white-space: normal; line-height: 1.15; }
 .map .pick { outline: 3px solid var(--ink); outline-offset: -3px; font-weight: 700; }
+.maps { display: grid; grid-template-columns: minmax(0, 1fr); gap: 0 2.5rem; align-items: start; }
+.maps .small { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); gap: 0 1.5rem; align-items: start; }
+.small .map :is(td, th) { font-size: .75rem; padding: .1rem .25rem; line-height: 1.25; } .small .map td { min-width: 3.4rem; }
+@media (min-width: 68.75rem) { .maps { grid-template-columns: auto minmax(0, 1fr); } }
 .h0 { background: var(--h0); color: var(--paper); } .h1 { background: var(--h1); color: #08130d; } .h2 { background: var(--h2); }
 .h3 { background: var(--h3); } .h4 { background: var(--h4); } .h5 { background: var(--h5); } .h6 { background: var(--h6); }
 @media (prefers-color-scheme: light) { .h6 { color: #1d0c03; } }
@@ -113,20 +117,20 @@ svg .roof { stroke: var(--ink); stroke-width: 2.5; fill: none; } svg .band { fil
 .s0 { stroke: var(--a); } .s1 { stroke: var(--b); } .s2 { stroke: var(--c); } .s3 { stroke: var(--d); } .s4 { stroke: var(--e); }
 .p0 { fill: var(--a); } .p1 { fill: var(--b); } .p2 { fill: var(--c); } .p3 { fill: var(--d); } .p4 { fill: var(--e); }
 .chart text.p0 { fill: var(--a); } .chart text.p1 { fill: var(--b); } .chart text.p2 { fill: var(--c); } .chart text.p3 { fill: var(--d); } .chart text.p4 { fill: var(--e); }
-svg .slope { stroke-width: 2; fill: none; } svg .room { stroke-width: 1.2; stroke-dasharray: 3 4; fill: none; }
+svg .slope { stroke-width: 2; fill: none; } svg .lead { stroke-width: 1; } svg .room { stroke-width: 1.2; stroke-dasharray: 3 4; fill: none; }
 svg .other { fill: none; stroke-width: 1.4; } svg .dot { stroke: var(--paper); stroke-width: 1.2; } svg .dots { fill-opacity: .55; }
 .chart text.halo { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; }
 .spoken { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 footer { border-top: 1px solid var(--line); padding-top: 1rem; color: var(--soft); font-size: .875rem; }
 @media screen { .scroll :is(thead, tbody) th:first-child { position: sticky; left: 0; background: var(--paper); z-index: 1; } .scroll tr.marked > th:first-child { background: var(--panel); } }
-@media (max-width: 40rem) { tbody th { min-width: 6.5rem; max-width: 9.5rem; overflow-wrap: anywhere; } tbody th code { white-space: normal; } body { padding: 0 .9rem 2rem; } header { padding-top: 1.2rem; } .lead { font-size: 1.05rem; }
+@media (max-width: 40rem) { tbody th { min-width: 6.5rem; max-width: 9.5rem; overflow-wrap: break-word; } tbody th code { white-space: normal; } body { padding: 0 .9rem 2rem; } header { padding-top: 1.2rem; } .lead { font-size: 1.05rem; }
   th, td { padding: .3rem .5rem; } .bar, .both { width: 5.5rem; } .facts { grid-template-columns: 1fr 1fr; } .facts div { padding: .55rem .7rem; }
   .facts dd b { font-size: 1.1rem; } }
 @media print { :root { --paper: #fff; --panel: #fff; --ink: #000; --soft: #444; --line: #bbb; color-scheme: light; }
   html { font-size: 8.5pt; } body { max-width: none; padding: 0; } nav, .skip { display: none; } section { break-inside: auto; padding: 1rem 0 0; }
   figure, table, .facts { break-inside: avoid; } .scroll { overflow: visible; } h2, h3 { break-after: avoid; }
-  details:not([name])::details-content { content-visibility: visible; }
-  section > h2, section > p { break-after: avoid; } .term { text-decoration: none; } .glossary { columns: auto; }
+  details::details-content { content-visibility: visible; }
+  section > h2, section > p, caption, summary, .key, thead { break-after: avoid; } .maps, .maps .small { display: block; } figure { break-inside: avoid; } h2 + p { break-before: avoid; } .term { text-decoration: none; } .glossary { columns: 3; column-gap: 1.2rem; font-size: .8rem; line-height: 1.3; overflow-wrap: anywhere; }
   figure.wide svg, figure.chart svg, .drawn { min-width: 0; width: 100%; filter: none; } figure.chart svg { max-width: 34rem; }
   td.w, td:last-child, tbody th, thead th.n { min-width: 0; } .bar, .both { width: 4.5rem; } td code, th code { white-space: normal; } * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
 )";

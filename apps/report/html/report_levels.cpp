@@ -17,6 +17,17 @@ namespace {
 
 using html::number;
 
+/// Returns the share of the whole time in which the route into a level is busy: its pipe's, as the answer has it, else
+/// the share that its bytes take at the bandwidth of one reader.
+std::optional<double> busy_of(const QueryAnswer& query, const LevelAnswer& level) {
+  if (!query.predicted) return std::nullopt;
+  const Vocabulary& terms = query.head.terms;
+  for (const auto& [pipe, busy] : query.predicted->pipes) {
+    if (terms.pipe(pipe) == terms.route(level.name)) return busy;
+  }
+  return level.time && query.predicted->time > 0 ? std::optional(*level.time / query.predicted->time) : std::nullopt;
+}
+
 std::string moved_table(const QueryAnswer& query) {
   html::Table table{"What crosses each route, all groups together",
                     {{"over"},
@@ -25,18 +36,19 @@ std::string moved_table(const QueryAnswer& query) {
                      {"stored", true},
                      {"a group", true},
                      {"delivered", true},
-                     {"bandwidth", true},
-                     {"takes", true},
-                     {"of the whole time"}},
+                     {"bandwidth, read alone", true},
+                     {"takes at that", true},
+                     {"busy"}},
                     {}};
-  for (const LevelAnswer& level : query.levels) {
-    const bool timed = level.time && query.predicted && query.predicted->time > 0;
-    const double part = timed ? *level.time / query.predicted->time : 0;
+  for (std::size_t l = 0; l < query.levels.size(); ++l) {
+    const LevelAnswer& level = query.levels[l];
+    if (hands_on(query.levels, l)) continue;
+    const std::optional<double> busy = busy_of(query, level);
     table.rows.push_back(
         {html::text(query.head.terms.route(level.name)), count_text(level.groups), number(transfer_text(level.load)),
          number(transfer_text(level.store)), number(transfer_text(level.transfer_per_group)),
          number(transfer_text(level.delivered)), level.bandwidth ? number(rate_text(*level.bandwidth)) : "not known",
-         level.time ? html::time(*level.time) : "not known", timed ? html::bar(part) + html::share(part) : ""});
+         level.time ? html::time(*level.time) : "not known", busy ? html::bar(*busy) + html::share(*busy) : ""});
   }
   return html::table(table);
 }
@@ -105,8 +117,8 @@ std::string levels_section(const ReportAnswer& answer) {
   return html::section(
       "levels", "What it moves and holds",
       "A group is what one block computes. <b>Delivered</b> is what the receiver's counter sees of the loads, padding "
-      "and "
-      "repeats included.",
+      "and repeats included. <b>Busy</b> is the route's share of the whole time: nodes that read the same bytes "
+      "together are served faster than one alone.",
       moved_table(query) +
           html::paragraph(
               "<b>As drawn</b> is the rule of the diagram, <b>live</b> all that is still needed, and <b>allocated</b> "

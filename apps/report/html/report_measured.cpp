@@ -69,7 +69,8 @@ std::string rows_table(const std::vector<BesideAnswer>& rows, const Head& head, 
     if (!row.date.empty()) source += html::text(", " + row.date);
     if (!row.held_out) source += ", of the rows that constants were fitted to";
     if (!row.doubt.empty()) source += "; " + doubts.reference(row.doubt);
-    const std::string what = html::code(row.head.kernel.value_or("")) + "<br>" + difference_of(row, head);
+    const std::string what =
+        "<code>" + html::breakable(row.head.kernel.value_or("")) + "</code><br>" + difference_of(row, head);
     table.rows.push_back({what, error_cell(row), html::diverging((row.predicted / row.measured - 1) / whole_bar),
                           tflops_cell(row.measured), tflops_cell(row.predicted), source});
     if (row.same) table.marked.push_back(i);
@@ -84,8 +85,7 @@ std::string lead_of(const ReportAnswer& answer) {
     return "Nobody has recorded or published a run near this question on this GPU, as far as this program knows. The "
            "prediction stands alone.";
   if (answer.recorded.empty())
-    return "This project has recorded nothing on this GPU. Below is what others published nearby, each predicted anew. "
-           "A star marks a size that differs from the question's.";
+    return "This project has recorded nothing on this GPU. Below is what others published nearby, each predicted anew.";
   return std::string(same ? "This very question was measured, with the tile that was fastest then."
                           : "The question itself was not measured; below are the nearest that were.") +
          " Each is predicted anew with its own tile.";

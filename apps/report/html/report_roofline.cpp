@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "apps/report/html/html.hpp"
@@ -17,9 +18,9 @@ namespace {
 constexpr double flop_a_tera = 1e12, near_enough = 1.03;
 constexpr std::size_t slope_colours = 5;
 
-/// Levels with equal numbers, named together: "cluster, shared".
+/// Levels with equal numbers, named together: "L2 -> L1, UB" and "L1, UB".
 struct Named {
-  std::string name;
+  std::string name, targets;
   double value = 0;
 };
 
@@ -45,11 +46,28 @@ std::vector<Named> merged(const Vocabulary& terms, const std::vector<Each>& all,
     const auto same = std::find_if(out.begin(), out.end(), [&](const Named& other) {
       return std::max(other.value, value(one)) < near_enough * std::min(other.value, value(one));
     });
-    if (same == out.end())
-      out.push_back({terms.route(one.level), value(one)});
-    else
-      same->name += ", " + beside(same->name, terms.route(one.level));
+    const std::string route = terms.route(one.level);
+    if (same == out.end()) {
+      out.push_back({route, target_of(route), value(one)});
+    } else {
+      same->name += ", " + beside(same->name, route);
+      same->targets += ", " + target_of(route);
+    }
   }
+  return out;
+}
+
+/// Returns the roofline without levels that hand on all that they receive.
+RooflineAnswer shown(const ReportAnswer& answer) {
+  const std::vector<LevelAnswer>& levels = answer.query.levels;
+  const auto handed = [&](const auto& one) {
+    const auto at =
+        std::find_if(levels.begin(), levels.end(), [&](const auto& level) { return level.name == one.level; });
+    return at != levels.end() && hands_on(levels, static_cast<std::size_t>(at - levels.begin()));
+  };
+  RooflineAnswer out = *answer.roofline;
+  std::erase_if(out.slopes, handed);
+  for (RooflineTile& tile : out.tiles) std::erase_if(tile.points, handed);
   return out;
 }
 
@@ -68,14 +86,15 @@ class Roofline {
     }
     for (const Named& slope : slopes_) x0_ = std::min(x0_, peak / slope.value), x1_ = std::max(x1_, peak / slope.value);
     x0_ /= 4, x1_ *= 4;
-    y1_ = std::max(peak, rate) * 2, y0_ = std::min(peak, rate) / 24;
+    y1_ = std::max(peak, rate), y0_ = std::min(peak, rate) / 24;
   }
 
   [[nodiscard]] std::string svg() const {
     std::string out =
         fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\">\n", chart_width, chart_height);
     out += grid();
-    for (std::size_t i = 0; i < slopes_.size(); ++i) out += slope(i);
+    const std::vector<std::size_t> order = by_end();
+    for (std::size_t row = 0; row < order.size(); ++row) out += slope(order[row], row);
     if (a_.peak) out += roof();
     for (std::size_t t = a_.tiles.size(); t-- > 1;) out += runner(a_.tiles[t]);
     for (std::size_t i = 0; i < points_.size(); ++i) out += point(i);
@@ -83,13 +102,19 @@ class Roofline {
   }
 
  private:
-  static constexpr double chart_width = 760, chart_height = 430, left = 78, right = 24, top = 26, bottom = 54;
+  static constexpr double chart_width = 760, chart_height = 460, left = 78, right = 24, top = 26, bottom = 54;
+  static constexpr double name_row = 17;
+
+  /// Returns the rate at which slopes end: the roof, or without one the top of the picture.
+  [[nodiscard]] double ceiling_rate() const { return a_.peak ? *a_.peak : y1_; }
+  /// Returns the top of the rates' axis: below the rows of names.
+  [[nodiscard]] double rates_top() const { return top + name_row * (static_cast<double>(slopes_.size()) + 1.6); }
 
   [[nodiscard]] double x(double intensity) const {
     return left + (chart_width - left - right) * std::log(intensity / x0_) / std::log(x1_ / x0_);
   }
   [[nodiscard]] double y(double rate) const {
-    return chart_height - bottom - (chart_height - top - bottom) * std::log(rate / y0_) / std::log(y1_ / y0_);
+    return chart_height - bottom - (chart_height - rates_top() - bottom) * std::log(rate / y0_) / std::log(y1_ / y0_);
   }
   [[nodiscard]] double ceiling(double intensity, double bandwidth) const {
     return a_.peak ? std::min(*a_.peak, intensity * bandwidth) : intensity * bandwidth;
@@ -100,8 +125,8 @@ class Roofline {
     const double floor = chart_height - bottom;
     for (int e = static_cast<int>(std::ceil(std::log10(x0_))); std::pow(10.0, e) <= x1_; ++e) {
       const double at = std::pow(10.0, e);
-      out += fmt::format("<line class=\"grid\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\"/>\n", x(at), top,
-                         floor);
+      out += fmt::format("<line class=\"grid\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\"/>\n", x(at),
+                         rates_top(), floor);
       out += fmt::format("<text class=\"soft\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", x(at),
                          floor + 18, e < 0 ? fmt::format("{:g}", at) : count_text(static_cast<std::int64_t>(at)));
     }
@@ -117,50 +142,37 @@ class Roofline {
     }
     out += fmt::format("<line class=\"axis\" x1=\"{0}\" x2=\"{1}\" y1=\"{2}\" y2=\"{2}\"/>\n", left,
                        chart_width - right, floor);
-    out += fmt::format("<line class=\"axis\" x1=\"{0}\" x2=\"{0}\" y1=\"{1}\" y2=\"{2}\"/>\n", left, top, floor);
+    out +=
+        fmt::format("<line class=\"axis\" x1=\"{0}\" x2=\"{0}\" y1=\"{1}\" y2=\"{2}\"/>\n", left, rates_top(), floor);
     out += fmt::format(
         "<text class=\"soft\" x=\"{:.0f}\" y=\"{}\" text-anchor=\"middle\">FLOP for each byte that crosses into the "
         "level</text>\n",
         (left + chart_width - right) / 2, chart_height - 12);
-    return out + fmt::format("<text class=\"soft\" x=\"10\" y=\"16\">TFLOP/s</text>\n");
+    return out + fmt::format("<text class=\"soft\" x=\"10\" y=\"{:.1f}\">TFLOP/s</text>\n", rates_top() - 12);
   }
 
-  /// Returns the fraction of a line at which its name should begin to be farthest from all dots.
-  [[nodiscard]] double free_part(double x1, double y1, double x2, double y2) const {
-    constexpr double half_name = 65;  // pixels
-    const double length = std::hypot(x2 - x1, y2 - y1);
-    double best = 0, furthest = -1;
-    for (const double part : {0.06, 0.3, 0.55}) {
-      double nearest = length;
-      for (const Named& point : points_) {
-        const double middle = part + half_name / std::max(length, 1.0);
-        nearest = std::min(nearest, std::hypot(x1 + middle * (x2 - x1) - x(point.value),
-                                               y1 + middle * (y2 - y1) - y(a_.tiles.front().rate)));
-      }
-      if (part * length + 2 * half_name <= length + half_name && nearest > furthest) furthest = nearest, best = part;
-    }
-    return best;
+  /// Returns the slopes by the intensity at which they end at the roof, so by falling bandwidth.
+  [[nodiscard]] std::vector<std::size_t> by_end() const {
+    std::vector<std::size_t> order(slopes_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return slopes_[a].value > slopes_[b].value; });
+    return order;
   }
 
-  /// Draws a slope from the picture's edge to the roof, with its name at the edge; names of neighbouring slopes go
-  /// below one another.
-  [[nodiscard]] std::string slope(std::size_t i) const {
+  /// Draws a slope up to the roof, and its name at that end: rows of names above the roof fall to the right, so that no
+  /// name crosses another slope's line.
+  [[nodiscard]] std::string slope(std::size_t i, std::size_t row) const {
     const double bandwidth = slopes_[i].value;
-    const double from = std::max(x0_, y0_ / bandwidth), to = a_.peak ? std::min(x1_, *a_.peak / bandwidth) : x1_;
+    const double from = std::max(x0_, y0_ / bandwidth), to = std::min(x1_, ceiling_rate() / bandwidth);
     if (from >= to) return "";
-    std::string out =
-        fmt::format("<line class=\"slope s{}\" x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\"/>\n",
-                    i % slope_colours, x(from), y(from * bandwidth), x(to), y(to * bandwidth));
-    const double rise = (y(to * bandwidth) - y(from * bandwidth)) / (x(to) - x(from));
-    const double along = free_part(x(from), y(from * bandwidth), x(to), y(to * bandwidth));
-    const double lx = x(from) + along * (x(to) - x(from)),
-                 ly = y(from * bandwidth) + along * (y(to * bandwidth) - y(from * bandwidth));
-    const bool below = i % 2 == 0;  // neighbours' names on different sides
-    return out +
-           fmt::format(
-               "<text class=\"halo p{}\" transform=\"translate({:.1f} {:.1f}) rotate({:.1f})\" y=\"{}\">{} {}</text>\n",
-               i % slope_colours, lx, ly, std::atan(rise) * 180 / 3.14159265, below ? 16 : -6,
-               html::text(slopes_[i].name), html::text(rate_text(bandwidth)));
+    const double name_y = top + name_row * (static_cast<double>(row) + 0.75);
+    return fmt::format("<line class=\"slope s{}\" x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\"/>\n",
+                       i % slope_colours, x(from), y(from * bandwidth), x(to), y(to * bandwidth)) +
+           fmt::format("<line class=\"lead s{0}\" x1=\"{1:.1f}\" y1=\"{2:.1f}\" x2=\"{1:.1f}\" y2=\"{3:.1f}\"/>\n",
+                       i % slope_colours, x(to), y(to * bandwidth), name_y - 9) +
+           fmt::format("<text class=\"end halo p{}\" x=\"{:.1f}\" y=\"{:.1f}\">{} {}</text>\n", i % slope_colours,
+                       x(to) + 4, name_y, html::text(slopes_[i].name), html::text(rate_text(bandwidth)));
   }
 
   [[nodiscard]] std::string roof() const {
@@ -199,10 +211,10 @@ class Roofline {
                "byte</title></circle>\n",
                colour, x(at), y(rate), html::text(points_[i].name), at) +
            fmt::format("<text class=\"halo p{}\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n", colour,
-                       x(at), y(rate) + 22 + (i % 2 == 0 ? 0 : 15), html::text(target_of(points_[i].name)));
+                       x(at), y(rate) + 22 + (i % 2 == 0 ? 0 : 15), html::text(points_[i].targets));
   }
 
-  const RooflineAnswer& a_;
+  RooflineAnswer a_;
   const Vocabulary& terms_;
   std::vector<Named> slopes_, points_;
   double x0_ = 1, x1_ = 10, y0_ = 1, y1_ = 10;
@@ -234,8 +246,7 @@ std::string roof_words(const ReportAnswer& answer) {
   if (!roofline.peak) return "The profile has no tensor instruction of this type, so there is no roof, only slopes.";
   return fmt::format(
       "At the clock that the card holds, {} can do {}; this tile reaches {} of it. A dot stands under each level's "
-      "slope: "
-      "the dotted line is the room that is left before that level's bandwidth binds.",
+      "slope: the dotted line is the room that is left before that level's bandwidth binds.",
       html::text(roofline.instruction), html::number(tflops_text(*roofline.peak / flop_a_tera)),
       html::share(roofline.tiles.front().rate / *roofline.peak, 1));
 }
@@ -248,7 +259,7 @@ std::string roofline_section(const ReportAnswer& answer) {
   return html::section(
       "roofline", "Under the roofline", roof_words(answer),
       html::figure(
-          Roofline(*answer.roofline, answer.query.head.terms).svg(),
+          Roofline(shown(answer), answer.query.head.terms).svg(),
           "Roofline: speed over FLOP for each byte, with the tile at each level. The table below has the numbers.",
           std::string("Both axes are logarithmic.") + (runners ? " Crosses are the runners-up." : "") +
               " A slope's bandwidth is of bytes that one node reads alone; copies that several read at once pass "

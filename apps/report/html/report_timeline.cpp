@@ -7,6 +7,7 @@
 
 #include "apps/report/html/html.hpp"
 #include "apps/report/html/report_parts.hpp"
+#include "apps/report/text/sensitivity.hpp"
 #include "apps/report/text/text.hpp"
 #include "apps/report/text/timeline.hpp"
 #include "apps/report/units.hpp"
@@ -20,6 +21,10 @@ constexpr double least_effect_shown = 0.002;  // an elasticity; smaller ones are
 std::string busy_table(const ReportAnswer& answer) {
   constexpr double least_shown = 0.01;
   auto pipes = answer.query.predicted->pipes;
+  if (answer.timeline) {
+    const auto engines = engines_of(*answer.timeline);
+    pipes.insert(pipes.end(), engines.begin(), engines.end());
+  }
   std::stable_sort(pipes.begin(), pipes.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   html::Table table{"How busy each pipe is over the whole call", {{"pipe"}, {"busy", true}, {""}}, {}};
   for (const auto& [name, busy] : pipes) {
@@ -44,8 +49,6 @@ std::string block_words(const TimelineAnswer& timeline) {
                      count_text(std::llround(timeline.ends.next)));
 }
 
-std::string today_text(const SensitivityRow& row) { return fmt::format("{:.5g} {}", row.value, row.unit); }
-
 std::string then_text(const ReportAnswer& answer, const SensitivityRow& row) {
   if (!row.next_factor) return "nothing else";
   return fmt::format("{}, from ×{:.3g}", pipe_term(answer, row.next_bound), *row.next_factor);
@@ -67,7 +70,7 @@ html::Table tornado(const ReportAnswer& answer, std::size_t from, std::size_t to
     const SensitivityRow& row = rows[i];
     table.rows.push_back({term(answer, row.name), html::percent(row.elasticity / 100, 3),
                           html::diverging(row.elasticity / largest), html::percent(row.if_better, 1),
-                          html::number(today_text(row)), html::text(row.basis), then_text(answer, row)});
+                          html::number(value_text(row)), html::text(row.basis), then_text(answer, row)});
   }
   return table;
 }

@@ -69,13 +69,13 @@ Json json_of(const Laws& laws, const std::vector<LevelAnswer>& tile) {
   return json;
 }
 
-std::string least_text(const Laws& laws) {
+std::string least_text(const Laws& laws, const Vocabulary& terms) {
   std::string text;
   for (const LevelLaw& level : laws.levels) {
-    text += fmt::format("{}{} {} in {}", text.empty() ? "" : ", ", level.name,
+    text += fmt::format("{}{} {} in {}", text.empty() ? "" : ", ", terms.route(level.name),
                         transfer_text(static_cast<std::int64_t>(level.transfer)), time_text(level.time));
   }
-  return text + "; the slowest is " + laws.bound;
+  return text + "; the slowest is " + terms.route(laws.bound);
 }
 
 std::string_view text_of_pairs(const Mask& mask) { return mask.kind == Mask::Kind::none ? "" : ", of all pairs"; }
@@ -104,15 +104,15 @@ std::string crossings_text(const Laws& laws) {
                             transfer_text(static_cast<std::int64_t>(least->between)));
 }
 
-std::string needed_text(const Laws& laws) {
+std::string needed_text(const Laws& laws, const Vocabulary& terms) {
   if (!(laws.computing > 0)) return "";
   std::string text;
   for (const LevelLaw& level : laws.levels)
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", level.name, rate_text(level.needed));
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", terms.route(level.name), rate_text(level.needed));
   return text + "; computing takes " + time_text(laws.computing) + " at their peak";
 }
 
-std::string minima_text(const Laws& laws) {
+std::string minima_text(const Laws& laws, const Vocabulary& terms) {
   std::string text;
   for (const MinimaLaw& law : laws.minima) {
     std::string least;
@@ -122,7 +122,7 @@ std::string minima_text(const Laws& laws) {
                            bytes ? memory_text(static_cast<std::int64_t>(value)) + " of f32 accumulators"
                                  : number_text(std::ceil(value)));
     }
-    text += fmt::format("{}over the pipe into {}: {}", text.empty() ? "" : "; ", law.level, least);
+    text += fmt::format("{}over {}: {}", text.empty() ? "" : "; ", terms.route(law.level), least);
   }
   return text;
 }

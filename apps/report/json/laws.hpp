@@ -20,18 +20,18 @@ namespace napkin::report {
 /// is not among the tile's.
 [[nodiscard]] std::optional<double> weighted_of(const Laws& laws, const std::vector<LevelAnswer>& tile);
 
-/// Writes "l2 134.2 MB in 29.02 us, shared 1.278 GB in 151.2 us; the slowest is shared".
-[[nodiscard]] std::string least_text(const Laws& laws);
+/// Writes "device -> L2 134.2 MB in 29.02 us, L2 -> shared 1.278 GB in 151.2 us; the slowest is L2 -> shared".
+[[nodiscard]] std::string least_text(const Laws& laws, const Vocabulary& terms);
 /// Writes "180.2 us at least where caches hold what their nodes do; this tile 970.5 us, with caches that hold all".
 [[nodiscard]] std::string weighted_text(const Laws& laws, const Mask& mask, const std::vector<LevelAnswer>& tile);
 /// Writes ", of all pairs" under a mask, since the laws count masked pairs too.
 [[nodiscard]] std::string_view text_of_pairs(const Mask& mask);
 /// Writes "in clusters of 2: 639.0 MB from l2's side and 639.0 MB within the cluster, 201 us over all levels".
 [[nodiscard]] std::string crossings_text(const Laws& laws);
-/// Writes "l2 0.2 TB/s, shared 2.1 TB/s; computing takes 620.1 us at the peak".
-[[nodiscard]] std::string needed_text(const Laws& laws);
-/// Writes "over the pipe into l2: M >= 1361.4 KiB of f32 accumulators, b >= 296, b at this M >= 348"
-[[nodiscard]] std::string minima_text(const Laws& laws);
+/// Writes "device -> L2 0.2 TB/s, L2 -> shared 2.1 TB/s; computing takes 620.1 us at the peak".
+[[nodiscard]] std::string needed_text(const Laws& laws, const Vocabulary& terms);
+/// Writes "over device -> L2: M >= 1361.4 KiB of f32 accumulators, b >= 296, b at this M >= 348"
+[[nodiscard]] std::string minima_text(const Laws& laws, const Vocabulary& terms);
 /// Writes "w M^-1: l2 12%, shared 88%": each level's part of the sum of w M^-1 over all levels; "" where H* has no term
 /// with M. (eq. 7.1)
 [[nodiscard]] std::string factors_text(const Laws& laws);

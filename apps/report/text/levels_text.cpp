@@ -26,16 +26,11 @@ std::string hits_text(const LevelAnswer& level) {
   return least + "%" == most ? most : least + " to " + most;
 }
 
-/// Returns true if a level holds nothing and passes on all that it receives, as a cluster of one block does.
-bool hands_on(const LevelAnswer& level, const LevelAnswer& next) {
-  return level.memory == 0 && !level.memory_limit && level.groups == next.groups && level.load == next.load &&
-         level.store == next.store;
-}
-
 std::string moves_table(const Head& head, const std::vector<LevelAnswer>& levels, const Style& style) {
   Table table({"<moves over", "groups", "load", "store", "a group", "delivered", "hits", "bandwidth", "time"});
-  for (const LevelAnswer& level : levels) {
-    if (&level != &levels.back() && hands_on(level, *(&level + 1))) continue;
+  for (std::size_t l = 0; l < levels.size(); ++l) {
+    const LevelAnswer& level = levels[l];
+    if (hands_on(levels, l)) continue;
     table.add({head.terms.route(level.name), count_text(level.groups), transfer_text(level.load),
                transfer_text(level.store), transfer_text(level.transfer_per_group), transfer_text(level.delivered),
                hits_text(level), level.bandwidth ? rate_text(*level.bandwidth) : "-",
@@ -55,6 +50,13 @@ std::string holds_table(const std::vector<LevelAnswer>& levels, const Style& sty
 }
 
 }  // namespace
+
+bool hands_on(const std::vector<LevelAnswer>& levels, std::size_t level) {
+  if (level + 1 >= levels.size()) return false;
+  const LevelAnswer &one = levels[level], &next = levels[level + 1];
+  return one.memory == 0 && !one.memory_limit && one.groups == next.groups && one.load == next.load &&
+         one.store == next.store;
+}
 
 std::string table_of(const Head& head, const std::vector<LevelAnswer>& levels, const Style& style) {
   return head.gpu ? moves_table(head, levels, style) + "\n" + holds_table(levels, style) : values_table(levels, style);

@@ -20,8 +20,6 @@ constexpr double least_shown = 0.002;  // an elasticity; smaller ones are in the
 
 bool worth_showing(const SensitivityRow& row) { return std::abs(row.elasticity) >= least_shown; }
 
-std::string value_text(const SensitivityRow& row) { return fmt::format("{:.5g} {}", row.value, row.unit); }
-
 /// Writes "-4.8 %".
 std::string change_text(double fraction) { return fmt::format("{:+.2g} %", 100 * fraction); }
 
@@ -79,10 +77,6 @@ std::string head_of_chart(const SensitivityAnswer& answer, int height) {
   return out;
 }
 
-}  // namespace
-
-namespace {
-
 std::string text_with(const SensitivityAnswer& answer, std::size_t most, const Style& style) {
   std::string out = heading(answer.head, style);
   out += labelled(
@@ -111,6 +105,13 @@ std::string text_with(const SensitivityAnswer& answer, std::size_t most, const S
 }
 
 }  // namespace
+
+std::string value_text(const SensitivityRow& row) {
+  const std::string value = fmt::format("{:.5g}", row.value);
+  if (row.unit.empty() || row.unit == "1") return value;  // a plain number
+  const bool one_of_many = row.value == 1 && row.unit.size() > 2 && row.unit.ends_with('s');
+  return value + " " + (one_of_many ? row.unit.substr(0, row.unit.size() - 1) : row.unit);
+}
 
 std::string text_of(const SensitivityAnswer& answer, const Style& style) {
   return text_with(answer, most_shown, style);

@@ -15,6 +15,8 @@ namespace napkin::report {
 [[nodiscard]] std::string text_of(const SensitivityAnswer& answer, const Style& style);
 /// Writes all numbers with an effect.
 [[nodiscard]] std::string explained(const SensitivityAnswer& answer, const Style& style);
+/// Writes a number with its unit: "700 W", "1 result", "1.3".
+[[nodiscard]] std::string value_text(const SensitivityRow& row);
 [[nodiscard]] Json json_of(const SensitivityAnswer& answer);
 /// Writes a self-contained SVG document of the ten largest.
 [[nodiscard]] std::string svg_of(const SensitivityAnswer& answer);

@@ -125,8 +125,9 @@ std::string laws_text(const Laws& laws, const Head& head, const std::vector<Leve
   std::string text = entry("all levels", weighted_text(laws, head.mask, levels), style);
   if (!laws.crossings.empty()) text += entry("clusters", crossings_text(laws), style);
   if (const std::string factors = factors_text(laws); !factors.empty()) text += entry("weights", factors, style);
-  if (const std::string fed = minima_text(laws); !fed.empty()) text += entry("fed", fed, style);
-  if (laws.computing > 0) text += entry("least rate", needed_text(laws) + std::string(text_of_pairs(head.mask)), style);
+  if (const std::string fed = minima_text(laws, head.terms); !fed.empty()) text += entry("fed", fed, style);
+  if (laws.computing > 0)
+    text += entry("least rate", needed_text(laws, head.terms) + std::string(text_of_pairs(head.mask)), style);
   return text;
 }
 
@@ -222,10 +223,11 @@ std::string faster_kernel_text(const SelectAnswer& answer) {
                      time_text(first.predicted->time), faster);
 }
 
-/// Writes the first lines of an answer, up to the bytes moved.
+/// Writes the first lines of an answer: time, work and bytes, then by which kernel and tile; on the abstract machine
+/// the tile comes first.
 std::string lead(const Brief& brief, const Style& style) {
-  return asked_line(brief.head, style) + kernel_line(brief, style) + takes_line(brief, style) +
-         moves_line(brief, style);
+  const std::string takes = takes_line(brief, style) + moves_line(brief, style), by = kernel_line(brief, style);
+  return asked_line(brief.head, style) + (brief.head.gpu ? takes + by : by + takes);
 }
 
 std::string faster_entry(const SelectAnswer& answer, const Style& style) {

@@ -67,6 +67,19 @@ std::vector<std::pair<std::string, double>> pipes_of(const TimelineAnswer& r) {
 
 }  // namespace
 
+std::vector<std::pair<std::string, double>> engines_of(const TimelineAnswer& r) {
+  std::vector<std::pair<std::string, double>> out;
+  for (const std::string& name : r.graph.engines) out.emplace_back(name, 0.0);
+  if (!(r.predicted.cycles > 0)) return out;
+  for (std::size_t n = 0; n < r.graph.nodes.size(); ++n) {
+    const EventNode& node = r.graph.nodes[n];
+    if (node.phase != Phase::loop || node.engine < 0) continue;
+    out[static_cast<std::size_t>(node.engine)].second +=
+        node.clocks * r.graph.instances[n] * r.node_iterations / r.predicted.cycles;
+  }
+  return out;
+}
+
 std::string text_of(const TimelineAnswer& r, const Style& style) {
   const Period& p = r.period;
   std::string busy;

@@ -3,6 +3,8 @@
 // chrome://tracing open.
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "apps/library/answer/timeline.hpp"
 #include "apps/report/json/json.hpp"
@@ -12,6 +14,8 @@ namespace napkin::report {
 
 [[nodiscard]] std::string text_of(const TimelineAnswer& report, const Style& style);
 [[nodiscard]] Json json_of(const TimelineAnswer& report);
+/// Returns the part of the whole call in which each copy engine serves the iterations of the busiest node.
+[[nodiscard]] std::vector<std::pair<std::string, double>> engines_of(const TimelineAnswer& report);
 /// Form of a timeline's picture: its width, and whether it has a title, as a picture that stands alone has to.
 struct TimelinePicture {
   int width = 1600;

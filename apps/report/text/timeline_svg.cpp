@@ -18,7 +18,7 @@
 namespace napkin::report {
 namespace {
 
-constexpr int lane_label = 104, lane_height = 30, bar_height = 22, right_edge = 16, clocks_row = 34;
+constexpr int lane_label = 104, lane_height = 30, bar_height = 22, right_edge = 16, clocks_row = 34, key_row = 24;
 constexpr double character = 6.4;  // width of one in a bar's label, at most
 
 /// Red, green and blue from 0 to 1.
@@ -77,7 +77,8 @@ class Chart {
         lanes_(lanes_of(report)),
         colours_(colours_of(report.graph)),
         critical_(report.period.cycle.nodes.begin(), report.period.cycle.nodes.end()),
-        lanes_top_(picture.titled ? 104 : 34),
+        key_(key_of()),
+        lanes_top_(key_top() + key_row * key_.rows + 4),
         scale_((picture.width - lane_label - right_edge) / std::max(report.run.clocks, 1.0)) {}
 
   [[nodiscard]] std::string svg() const {
@@ -90,7 +91,7 @@ class Chart {
     if (picture_.titled)
       out += fmt::format("<rect width=\"{}\" height=\"{}\" {}/>\n", picture_.width, height, ink("paper", "#fff")) +
              title();
-    out += hatching() + key(lanes_top_ - 16) + grid(bottom);
+    out += hatching() + key_.svg + grid(bottom);
     for (std::size_t l = 0; l < lanes_.size(); ++l)
       out += lane(lanes_[l], lanes_top_ + static_cast<int>(l) * lane_height);
     return out + "</svg>\n";
@@ -117,22 +118,32 @@ class Chart {
                     r_.period.clocks, pipe_name(r_.period.pipe), r_.period.pipe.clocks, r_.period.cycle.clocks));
   }
 
-  /// Draws the stages' colours, and what an outline says.
-  [[nodiscard]] std::string key(int y) const {
-    std::string out;
+  /// The drawn key, and its rows.
+  struct Key {
+    std::string svg;
+    int rows = 1;
+  };
+  [[nodiscard]] int key_top() const { return picture_.titled ? 76 : 6; }
+
+  /// Draws the stages' colours, and what an outline says, in as many rows as the width asks for.
+  [[nodiscard]] Key key_of() const {
+    Key key;
     double x = 12;
     const auto item = [&](const std::string& fill, const std::string& edge, const std::string& name) {
-      out += fmt::format(
+      const double wide = 34 + static_cast<double>(name.size()) * 7;
+      if (x + wide > picture_.width && x > 12) x = 12, ++key.rows;
+      const int y = key_top() + key_row * key.rows - 8;
+      key.svg += fmt::format(
           "<rect x=\"{0:.0f}\" y=\"{1}\" width=\"13\" height=\"13\" fill=\"{2}\" {3}/><text x=\"{4:.0f}\" y=\"{5}\" "
           "font-size=\"12\">{6}</text>\n",
           x, y - 11, fill, edge, x + 18, y, escaped(name));
-      x += 34 + static_cast<double>(name.size()) * 7;
+      x += wide;
     };
     for (const auto& [stage, colour] : colours_) item(colour, "", stage);
     if (!critical_.empty())
       item("none", ink("ink", "#000", "stroke-width:1.8;stroke"), "on the longest chain of waits");
     if (!r_.budgets.empty()) item("url(#room)", "", "room before the tensor unit waits");
-    return out;
+    return key;
   }
 
   /// Draws a line for each steady iteration's length; under it its clocks, and its microseconds at the predicted clock.
@@ -241,6 +252,7 @@ class Chart {
   std::vector<Lane> lanes_;
   Colours colours_;
   std::set<std::string> critical_;
+  Key key_;
   int lanes_top_;
   double scale_;
 };
