@@ -135,6 +135,7 @@ Derivation derive_for_machine(const Arguments& arguments) {
                    {},
                    {},
                    coloured_program(placed)};
+    out.program += report::rounds_of(out.configuration->detail);
     out.columns = columns_of(question, setup, placed);
     if (draws(arguments)) out.picture = picture_of(picture_asked(arguments), out.columns, &placed);
     if (question.abstract()) return out;

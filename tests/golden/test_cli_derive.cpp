@@ -63,6 +63,38 @@ TEST_CASE("derive: cores sum up where the table says, and parts of a tile share 
       "derive attention_backward --gpu ascend-950pr --kernel ascend_backward --shape h=1,q=512,x=128,d=128 "
       "--dtype f16 --tile q=128,x=128 --show pseudocode");
   for (const char* vector_result : {"Z in l0a", "E in l0a"}) CHECK(backward.find(vector_result) == std::string::npos);
+  check_has(backward, "in rounds r = 0 .. n of n iterations:\n");
+  check_has(backward, "  if 0 <= r < n: S, dP of iteration r by cube\n");
+  check_has(backward, "  if 0 <= r - 1 < n: dV, dQ, dK of iteration r - 1 by cube\n");
+  check_has(backward, "unrolled by 2");
+}
+
+TEST_CASE("a slot for P V beyond what is ahead matters once, though nothing of it is ahead") {
+  const auto clocks = [](const std::string& slots) {
+    return cli::answer(
+               "query attention --gpu ascend-910b2 --kernel ascend_forward --shape h=1,q=128,x=8192,d=128 --tile "
+               "q=128,x=128,preload=2,pv_depth=" +
+               slots)["predicted"]["cycles"]
+        .get<double>();
+  };
+  CHECK(clocks("1") == doctest::Approx(211502).epsilon(2e-3));
+  CHECK(clocks("2") == doctest::Approx(209825).epsilon(2e-3));
+  CHECK(clocks("4") == doctest::Approx(clocks("2")));
+}
+
+TEST_CASE("derive: the table goes on with parts, instructions and resident blocks, in the JSON too") {
+  const std::string question =
+      "derive attention --gpu rtx-3090 --kernel flash_from_scratch --shape b=16,h=16,q=4096,x=4096,d=128 "
+      "--tile q=64,x=64,warps=4";
+  const std::string text = shown(question + " --show table");
+  check_has(text, "K: 16 B a thread, 4 x 64 values a warp; 4 x 2 of them for its 16 x 128\n");
+  check_has(text, "loops over k, m, n by (2, 2, 1) pieces of 8 x 16 B\n");
+  check_has(text, "threads 12, shared memory 2, registers 2\n");
+  const auto detail = cli::answer(question)["table"]["detail"];
+  CHECK(detail["register_caps"][2]["warps"] == 12);
+  CHECK(detail["register_caps"][2]["registers"] == 168);
+  CHECK(detail["resident"]["threads"] == 12);
+  CHECK(detail["copies"][1]["count"] == cli::Json({4, 2}));
 }
 
 TEST_CASE("derive: halo and tables are steps, and pictures of them are drawn") {

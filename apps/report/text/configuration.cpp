@@ -118,7 +118,7 @@ std::optional<double> known(F&& value) {
 }  // namespace
 
 Configuration configuration_of(const PlacedDiagram& placed) {
-  Configuration configuration{configuration_table(placed), {}, {}, std::nullopt, std::nullopt};
+  Configuration configuration{configuration_table(placed), {}, {}, std::nullopt, std::nullopt, detail_of(placed)};
   for (const Level& level : placed.machine->levels) configuration.levels.push_back(level.name);
   if (placed.machine->tensor.empty()) return configuration;
   configuration.throughput = throughput_table(placed);
@@ -143,11 +143,12 @@ Json json_of(const Configuration& configuration) {
           {"throughput", throughput},
           {"tensor_clocks", json_of(configuration.throughput.tensor_clocks)},
           {"least_rows", configuration.least_rows ? json_of(*configuration.least_rows) : Json(nullptr)},
-          {"ideal_rate", configuration.ideal_rate ? json_of(*configuration.ideal_rate) : Json(nullptr)}};
+          {"ideal_rate", configuration.ideal_rate ? json_of(*configuration.ideal_rate) : Json(nullptr)},
+          {"detail", json_of(configuration.detail)}};
 }
 
 std::string text_of(const Configuration& configuration, const Style& style) {
-  return memory_table(configuration, style) + throughput_table(configuration, style);
+  return memory_table(configuration, style) + throughput_table(configuration, style) + text_of(configuration.detail);
 }
 
 }  // namespace napkin::report

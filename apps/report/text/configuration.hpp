@@ -7,6 +7,7 @@
 
 #include "apps/report/json/json.hpp"
 #include "apps/report/table.hpp"
+#include "model/resource/detail.hpp"
 #include "model/resource/table.hpp"
 
 namespace napkin::report {
@@ -18,6 +19,7 @@ struct Configuration {
   std::vector<std::string> levels;   ///< names, by LevelId
   std::optional<double> least_rows;  ///< rows of a block above which device memory does not bind
   std::optional<double> ideal_rate;  ///< FLOP/s with the tensor units always busy
+  Detail detail = {};                ///< rounds, parts of buffers, instructions, resident blocks
 };
 
 /// Makes the configuration; a machine without tensor units has the memory part alone.
@@ -25,5 +27,11 @@ struct Configuration {
 
 [[nodiscard]] Json json_of(const Configuration& configuration);
 [[nodiscard]] std::string text_of(const Configuration& configuration, const Style& style);
+
+[[nodiscard]] Json json_of(const Detail& detail);
+/// Writes parts of buffers, instructions and resident blocks, each with a heading; "" where there is nothing.
+[[nodiscard]] std::string text_of(const Detail& detail);
+/// Writes which iterations run in a round: "if 0 <= r - 1 < n: O of iteration r - 1 by cube"; "" where none is ahead.
+[[nodiscard]] std::string rounds_of(const Detail& detail);
 
 }  // namespace napkin::report

@@ -1,6 +1,7 @@
 #include "model/mapping/compile/ways.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "model/mapping/compile/compiled.hpp"
 
@@ -44,7 +45,8 @@ void Ways::cross(const Trip& trip, LevelId into, bool store, int pipe, int varia
   c.into = into;
   c.store = store;
   c.phase = trip.phase;
-  c.reread = trip.phase == Phase::loop && trip.each_time && !streams(trip.array);
+  const bool cached = m_.levels[at(into)].kind == LevelKind::cache;  // which has it when it is read again
+  c.reread = trip.phase == Phase::loop && trip.each_time && !streams(trip.array) && !cached;
   c.type = trip.type;
   c.fills = !store;
   c.variable = variable;
@@ -97,7 +99,10 @@ void Ways::input(ArrayId array) {
     const bool anew = shares(v);
     const Phase phase = streams(array) || anew ? Phase::loop : Phase::head;
     const Variable& home = variables_[at(v)];
-    go({array, phase, anew, false, home.type}, source(before, home.level).value_or(Stop{}), {home.level, v});
+    std::vector<int> elsewhere;  // a second variable at one level is brought again, from where the first one was
+    std::copy_if(before.begin(), before.end(), std::back_inserter(elsewhere),
+                 [&](int other) { return variables_[at(other)].level != home.level; });
+    go({array, phase, anew, false, home.type}, source(elsewhere, home.level).value_or(Stop{}), {home.level, v});
     before.push_back(v);
   }
   if (before.empty())

@@ -31,7 +31,7 @@ const LaidOut& forward() {
 }
 
 Knobs with(const std::string& preload, const std::string& depth = "8", const std::string& x = "128") {
-  return {{"q", "128"}, {"x", x}, {"cube_x", "128"}, {"preload", preload}, {"depth", depth}};
+  return {{"q", "128"}, {"x", x}, {"cube_x", "128"}, {"preload", preload}, {"qk_depth", depth}, {"p_depth", depth}};
 }
 
 double stage_clocks(const EventGraph& graph, const std::string& stage) {
@@ -126,6 +126,15 @@ TEST_CASE("storages of UB lie in the seed's order, one behind the other") {
       found.emplace_back(row.variable, row.offset->value.get());
     }
     CHECK(found == expected);
+  }
+}
+
+TEST_CASE("copies in UB are knobs of their own: with one of the exponentials 16,384 bytes less") {
+  Knobs single = with("2");
+  single.emplace_back("x_exp", "1");
+  const PlacedDiagram placed = forward().place(single);
+  for (const LevelMemory& m : memories(placed)) {
+    if (m.level == placed.machine->level("ub")) CHECK(m.allocated.value.get() == 149248);
   }
 }
 

@@ -60,6 +60,25 @@ TEST_CASE("C1 and C2 an iteration ahead hide the hand-over between cube and vect
   CHECK(run(five_products("1", 256), 4, 1).clocks == doctest::Approx(10240));
 }
 
+TEST_CASE("what lies in L1 is used again: (2 BM + BN) D values less for each block") {
+  const auto with = [](const char* l1) {
+    Knobs knobs = ahead("1");
+    knobs.emplace_back("l1", l1);
+    return backward().place(knobs);
+  };
+  const auto loaded = [](const PlacedDiagram& placed) {
+    for (const LevelTransfer& t : transfers(placed)) {
+      if (t.level == placed.machine->level("l1")) return t.load.value.get();
+    }
+    return std::int64_t{-1};
+  };
+  const PlacedDiagram reused = with("reused"), again = with("again");
+  CHECK(loaded(again) - loaded(reused) == 32 * (2 * 128 + 128) * 128 * 2);  // 32 blocks of a column
+  CHECK(period(event_graph(again), true).clocks >= period(event_graph(reused), true).clocks);
+  MESSAGE("an iteration with Q, dO and K in L1 ", period(event_graph(reused), true).clocks, " clk, brought again ",
+          period(event_graph(again), true).clocks);
+}
+
 TEST_CASE("the cube's order is 11 12 | 21 22 | 13 14 15 31 32 | 23 24 25 41 42") {
   const EventGraph graph = five_products("1", 0);
   const std::vector<std::string> products = {"S", "dP", "dV", "dQ", "dK"};

@@ -16,7 +16,7 @@ TEST_CASE("a buffer is deeper than the cube is ahead, and what lies in UB fits: 
   const LaidOut laid("ascend_forward", "ascend-910b2", {{"q", 256}, {"x", 1024}, {"d", 128}}, DType::f16);
   const auto broken = [&](const char* cube_x, const char* preload, const char* depth) {
     const PlacedDiagram placed =
-        laid.place({{"q", "128"}, {"x", "256"}, {"cube_x", cube_x}, {"preload", preload}, {"depth", depth}});
+        laid.place({{"q", "128"}, {"x", "256"}, {"cube_x", cube_x}, {"preload", preload}, {"qk_depth", depth}});
     return violations(placed, plan(placed));
   };
   CHECK(broken("128", "4", "5").empty());

@@ -79,7 +79,7 @@ TEST_CASE("a knob may be 0 where its domain says so, and 1 + knob counts from th
   };
   CHECK(copies("0") == 1);
   CHECK(copies("4") == 5);
-  CHECK_THROWS_AS((void)mapped.tile({{"depth", "0"}}), Error);
+  CHECK_THROWS_AS((void)mapped.tile({{"qk_depth", "0"}}), Error);
 }
 
 }  // namespace test_mapping_cores

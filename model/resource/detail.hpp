@@ -1,0 +1,80 @@
+#pragma once
+// detail_of lists what a programmer writes down before the code of a placed tile: which rounds run which iterations,
+// where each instance's part of a shared buffer begins, how many instructions a copy and a product take, and how many
+// blocks each resource lets a node hold. Example: the part of vector core 1 begins 32,768 bytes into S_slots.
+
+#include <string>
+#include <vector>
+
+#include "model/mapping/placed.hpp"
+#include "model/resource/resources.hpp"
+
+namespace napkin {
+
+/// Operations of one agent that run as many iterations behind the first ones of a round.
+struct RoundStage {
+  std::string agent;
+  std::vector<std::string> operations;  ///< names of outputs, in the mapping's order
+  std::int64_t behind = 0;              ///< round r runs iteration r - behind, if there is one
+};
+
+/// The part of a buffer that one instance of an agent fills or reads, where instances divide its rows.
+struct PartOffset {
+  std::string variable, agent;
+  Count rows;   ///< rows of an instance's part
+  Bytes bytes;  ///< bytes from one instance's part to the next one's
+};
+
+/// A copy by threads: each brings 16 bytes, a warp some rows of up to 128 bytes.
+struct CopyCount {
+  std::string variable;
+  Count rows, columns;            ///< values of a warp's part of the variable
+  Count step_rows, step_columns;  ///< values that one instruction of a warp brings
+  Count down, across;             ///< instructions of a warp
+};
+
+/// The matrix instructions of an operation, for one instance of its agent and one iteration.
+struct ProductLoop {
+  std::string operation, instruction;
+  Count m, n, k;                       ///< values of one instruction
+  Count times_m, times_n, times_k;     ///< instructions along each
+  Count pieces_m, pieces_n, pieces_k;  ///< pieces of 8 rows of 16 bytes that one instruction takes, by dimension
+  bool loops = false;                  ///< true if threads loop over k, then m, then n; false if the unit itself does
+};
+
+/// An operand that a core's matrix unit reads in pieces of its own size: rows are cut into pieces, pieces of all rows
+/// lie together.
+struct PieceLayout {
+  std::string variable;
+  Count rows, columns;              ///< values as computed, row by row
+  Count piece_rows, piece_columns;  ///< values of a piece
+  Bytes piece, stride;              ///< bytes of a row's piece, and from it to the row's next piece
+};
+
+/// The number of blocks that a node holds if only this resource is counted.
+struct Resident {
+  std::string resource;  ///< "threads", "shared memory", "registers"
+  Count blocks;
+};
+
+/// The most registers of a thread with which so many blocks fit a node.
+struct RegisterCap {
+  Count blocks, warps, most;
+  Count missing;  ///< registers that the plan needs beyond that number: a compiler held to it spills at least these
+};
+
+struct Detail {
+  std::int64_t ahead = 0;          ///< iterations by which the first operations of a round are ahead of the last
+  Count unrolled = 1;              ///< iterations after which the copies of all variables come round
+  std::vector<RoundStage> rounds;  ///< stages, if some operations run ahead
+  std::vector<PartOffset> offsets;
+  std::vector<CopyCount> copies;
+  std::vector<ProductLoop> products;
+  std::vector<PieceLayout> pieces;
+  std::vector<Resident> resident;
+  std::vector<RegisterCap> caps;
+};
+
+[[nodiscard]] Detail detail_of(const PlacedDiagram& placed);
+
+}  // namespace napkin

@@ -1,0 +1,111 @@
+// What a programmer writes down before the code, against the three descriptions of kernels that state it.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "model/resource/detail.hpp"
+#include "tests/support/layout.hpp"
+
+namespace test_detail {
+
+using namespace napkin;
+using namespace napkin::test;
+
+namespace {
+
+template <class One>
+const One& named(const std::vector<One>& all, const std::string& name) {
+  const auto found = std::find_if(all.begin(), all.end(), [&](const One& one) { return one.variable == name; });
+  REQUIRE_MESSAGE(found != all.end(), name);
+  return *found;
+}
+
+}  // namespace
+
+TEST_CASE("each vector core's part of the buffers in the L2: 64 of 128 rows") {
+  const LaidOut laid("ascend_forward", "ascend-910b2", {{"q", 128}, {"x", 512}, {"d", 128}}, DType::f16);
+  const Detail detail = detail_of(laid.place({{"q", "128"}, {"x", "128"}, {"cube_x", "128"}, {"preload", "2"}}));
+  CHECK(named(detail.offsets, "S_slots").bytes == Bytes(32768));
+  CHECK(named(detail.offsets, "P_slots").bytes == Bytes(16384));
+  CHECK(named(detail.offsets, "pv_slots").bytes == Bytes(32768));
+  CHECK(named(detail.offsets, "S_slots").rows == Count(64));
+  CHECK(named(detail.offsets, "S_slots").agent == "vector");
+  CHECK(
+      std::none_of(detail.offsets.begin(), detail.offsets.end(), [](const auto& one) { return one.variable == "K"; }));
+  CHECK(detail.ahead == 2);
+}
+
+TEST_CASE("rounds of the backward pass: C1, C2 and V1 an iteration ahead, unrolled by two, P leaves in pieces") {
+  const LaidOut laid("ascend_backward", "ascend-950pr", {{"q", 4096}, {"x", 128}, {"d", 128}}, DType::f16);
+  const Detail detail = detail_of(laid.place({{"x", "128"}, {"q", "128"}, {"preload", "1"}}));
+  CHECK(detail.unrolled == Count(2));
+  std::string rounds;
+  for (const RoundStage& stage : detail.rounds) {
+    rounds += std::to_string(stage.behind) + " " + stage.agent + ":";
+    for (const std::string& operation : stage.operations) rounds += " " + operation;
+    rounds += "\n";
+  }
+  CAPTURE(rounds);
+  REQUIRE(detail.rounds.size() == 4);
+  const auto stage = [&](const std::string& agent, std::int64_t behind) {
+    for (const RoundStage& one : detail.rounds) {
+      if (one.agent == agent && one.behind == behind) return one.operations;
+    }
+    return std::vector<std::string>{};
+  };
+  CHECK(stage("cube", 0) == std::vector<std::string>{"S", "dP"});
+  CHECK(stage("vector", 0) == std::vector<std::string>{"Delta"});
+  CHECK(stage("cube", 1).size() == 3);
+  CHECK(stage("vector", 1).size() == 4);
+  CHECK(named(detail.offsets, "P_in").bytes == Bytes(16384));
+  CHECK(detail.offsets.size() == 2);                 // P and dS go to the cube's L1; Q and dO come there by themselves
+  CHECK(detail.pieces.size() == 2);                  // they too
+  const PieceLayout& p = named(detail.pieces, "P");  // [BLOCK_N / 16, HALF_BLOCK_M / 16, 16, 16]
+  CHECK(p.rows == Count(64));
+  CHECK(ceil_div(p.columns, p.piece_columns) == Count(8));
+  CHECK(ceil_div(p.rows, p.piece_rows) == Count(4));
+  CHECK(p.piece_rows == Count(16));
+  CHECK(p.piece == Bytes(32));
+  CHECK(p.stride == Bytes(2048));
+  CHECK(detail_of(laid.place({{"x", "128"}, {"q", "128"}, {"preload", "0"}})).rounds.empty());
+}
+
+TEST_CASE(
+    "a first kernel on Ampere: (4, 2) cp.async a warp, k, m, n by (2, 2, 1), 12 blocks by threads, 168 registers") {
+  const LaidOut laid("flash_from_scratch", "rtx-3090", {{"b", 16}, {"h", 16}, {"q", 4096}, {"x", 4096}, {"d", 128}},
+                     DType::bf16);
+  const Detail detail = detail_of(laid.place({{"q", "64"}, {"x", "64"}, {"warps", "4"}}));
+  for (const char* name : {"Q", "K", "V"}) {
+    const CopyCount& copy = named(detail.copies, name);
+    CHECK(copy.rows == Count(16));
+    CHECK(copy.columns == Count(128));
+    CHECK(copy.step_rows == Count(4));
+    CHECK(copy.step_columns == Count(64));
+    CHECK(copy.down == Count(4));
+    CHECK(copy.across == Count(2));
+  }
+  REQUIRE(detail.products.size() == 2);
+  const ProductLoop& scores = detail.products[0];
+  CHECK(scores.loops);
+  CHECK(scores.pieces_k == Count(2));
+  CHECK(scores.pieces_m == Count(2));
+  CHECK(scores.pieces_n == Count(1));
+  CHECK(scores.times_k == Count(8));
+  CHECK(scores.times_m == Count(1));
+  CHECK(scores.times_n == Count(8));
+  REQUIRE(detail.resident.size() == 3);
+  CHECK(detail.resident[0].blocks == Count(12));
+  CHECK(detail.resident[1].blocks == Count(2));
+  CHECK(detail.resident[2].blocks == Count(2));
+  REQUIRE(detail.caps.size() >= 3);
+  CHECK(detail.caps[1].most == Count(255));
+  CHECK(detail.caps[2].warps == Count(12));
+  CHECK(detail.caps[2].most == Count(168));
+  CHECK(detail.caps[2].missing > Count(0));  // 202 as compiled: a compiler held to 168 spills
+  const Detail whole = detail_of(laid.place({{"q", "64"}, {"x", "64"}, {"warps", "4"}, {"fragments", "whole"}}));
+  CHECK(whole.caps[2].missing == Count(428 - 168));
+}
+
+}  // namespace test_detail
