@@ -77,6 +77,9 @@ TEST_CASE("a route is as busy in the table of bytes as among the pipes, and a cl
   REQUIRE(row != std::string::npos);
   CHECK(pipe != std::string::npos);
   CHECK(has(made.page.substr(row, made.page.find("</tr>", row) - row), "</span>" + std::string(busy) + "</td>"));
+  const std::string effect = "<th scope=\"col\">over</th><th scope=\"col\">busy</th>";  // in sight on a phone
+  CHECK(has(made.page, effect));
+  CHECK(made.page.find("<p>Doubts:</p>") == made.page.rfind("<p>Doubts:</p>"));
   CHECK(!has(made.page, "<th scope=\"row\">L2 \u2192 cluster</th>"));
 }
 

@@ -54,7 +54,9 @@ section { scroll-margin-top: 2.75rem; }
 .refused { border-left-color: var(--over); }
 code, pre { font-family: ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: .875em; }
 pre { overflow-x: auto; background: var(--panel); padding: .8rem 1rem; border-radius: 6px; line-height: 1.45; overflow-wrap: normal; }
-.scroll { position: relative; overflow-x: auto; margin: .4rem 0 1.2rem; }
+.scroll { position: relative; overflow-x: auto; margin: .4rem 0 1.2rem;
+  background: linear-gradient(270deg, var(--paper) 40%, transparent) right / 3rem 100% no-repeat local,
+    linear-gradient(270deg, var(--line), transparent) right / .9rem 100% no-repeat scroll; }
 table { border-collapse: collapse; font-size: .9rem; line-height: 1.35; overflow-wrap: normal; }
 caption { text-align: left; color: var(--soft); padding: 0 0 .35rem; font-size: .875rem; }
 caption span { display: block; position: sticky; left: 0; width: max-content; max-width: min(70rem, calc(100vw - 2.6rem)); }
@@ -128,7 +130,7 @@ footer { border-top: 1px solid var(--line); padding-top: 1rem; color: var(--soft
   .facts dd b { font-size: 1.1rem; } }
 @media print { :root { --paper: #fff; --panel: #fff; --ink: #000; --soft: #444; --line: #bbb; color-scheme: light; }
   html { font-size: 8.5pt; } body { max-width: none; padding: 0; } nav, .skip { display: none; } section { break-inside: auto; padding: 1rem 0 0; }
-  figure, table, .facts { break-inside: avoid; } .scroll { overflow: visible; } h2, h3 { break-after: avoid; }
+  figure, table, .facts { break-inside: avoid; } .scroll { overflow: visible; background: none; } h2, h3 { break-after: avoid; }
   details::details-content { content-visibility: visible; }
   section > h2, section > p, caption, summary, .key, thead { break-after: avoid; } .maps, .maps .small { display: block; } figure { break-inside: avoid; } h2 + p { break-before: avoid; } .term { text-decoration: none; } .glossary { columns: 3; column-gap: 1.2rem; font-size: .8rem; line-height: 1.3; overflow-wrap: anywhere; }
   figure.wide svg, figure.chart svg, .drawn { min-width: 0; width: 100%; filter: none; } figure.chart svg { max-width: 34rem; }

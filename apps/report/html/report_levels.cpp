@@ -31,42 +31,48 @@ std::optional<double> busy_of(const QueryAnswer& query, const LevelAnswer& level
 std::string moved_table(const QueryAnswer& query) {
   html::Table table{"What crosses each route, all groups together",
                     {{"over"},
-                     {"groups", true},
+                     {"busy"},
                      {"loaded", true},
                      {"stored", true},
-                     {"a group", true},
                      {"delivered", true},
+                     {"groups", true},
+                     {"a group", true},
                      {"bandwidth, read alone", true},
-                     {"takes at that", true},
-                     {"busy"}},
+                     {"takes at that", true}},
                     {}};
   for (std::size_t l = 0; l < query.levels.size(); ++l) {
     const LevelAnswer& level = query.levels[l];
     if (hands_on(query.levels, l)) continue;
     const std::optional<double> busy = busy_of(query, level);
-    table.rows.push_back(
-        {html::text(query.head.terms.route(level.name)), count_text(level.groups), number(transfer_text(level.load)),
-         number(transfer_text(level.store)), number(transfer_text(level.transfer_per_group)),
-         number(transfer_text(level.delivered)), level.bandwidth ? number(rate_text(*level.bandwidth)) : "not known",
-         level.time ? html::time(*level.time) : "not known", busy ? html::bar(*busy) + html::share(*busy) : ""});
+    table.rows.push_back({html::text(query.head.terms.route(level.name)),
+                          busy ? html::bar(*busy) + html::share(*busy) : "", number(transfer_text(level.load)),
+                          number(transfer_text(level.store)), number(transfer_text(level.delivered)),
+                          count_text(level.groups), number(transfer_text(level.transfer_per_group)),
+                          level.bandwidth ? number(rate_text(*level.bandwidth)) : "not known",
+                          level.time ? html::time(*level.time) : "not known"});
   }
   return html::table(table);
 }
 
 std::string held_table(const QueryAnswer& query) {
-  html::Table table{
-      "What a level holds at once, against what there is",
-      {{"level"}, {"as drawn", true}, {"live", true}, {"allocated", true}, {"there is", true}, {"allocated of it"}},
-      {}};
+  html::Table table{"What a level holds at once, against what there is",
+                    {{"level"},
+                     {"allocated of what there is"},
+                     {"allocated", true},
+                     {"there is", true},
+                     {"live", true},
+                     {"as drawn", true}},
+                    {}};
   for (const LevelAnswer& level : query.levels) {
     if (level.memory == 0 && level.memory_live == 0) continue;
     const double part = level.memory_limit && *level.memory_limit > 0
                             ? static_cast<double>(level.memory) / static_cast<double>(*level.memory_limit)
                             : 0;
-    table.rows.push_back(
-        {html::text(level.name), number(memory_text(level.memory_lower_bound)), number(memory_text(level.memory_live)),
-         number(memory_text(level.memory)), level.memory_limit ? number(memory_text(*level.memory_limit)) : "no limit",
-         level.memory_limit ? html::bar(part) + html::share(part) + (part > 1 ? " too much" : "") : ""});
+    table.rows.push_back({html::text(level.name),
+                          level.memory_limit ? html::bar(part) + html::share(part) + (part > 1 ? " too much" : "") : "",
+                          number(memory_text(level.memory)),
+                          level.memory_limit ? number(memory_text(*level.memory_limit)) : "no limit",
+                          number(memory_text(level.memory_live)), number(memory_text(level.memory_lower_bound))});
   }
   return table.rows.empty() ? "" : html::table(table);
 }

@@ -53,7 +53,8 @@ class Doubts {
   std::vector<std::string> said_;
 };
 
-std::string rows_table(const std::vector<BesideAnswer>& rows, const Head& head, const std::string& caption) {
+std::string rows_table(const std::vector<BesideAnswer>& rows, const Head& head, const std::string& caption,
+                       Doubts& doubts) {
   html::Table table{caption,
                     {{"kernel, and what differs from the question"},
                      {"prediction is off by", true},
@@ -62,7 +63,6 @@ std::string rows_table(const std::vector<BesideAnswer>& rows, const Head& head, 
                      {"predicted TFLOP/s", true},
                      {"source", false, true}},
                     {}};
-  Doubts doubts;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const BesideAnswer& row = rows[i];
     std::string source = html::breakable(row.source);
@@ -75,7 +75,7 @@ std::string rows_table(const std::vector<BesideAnswer>& rows, const Head& head, 
                           tflops_cell(row.measured), tflops_cell(row.predicted), source});
     if (row.same) table.marked.push_back(i);
   }
-  return html::table(table) + doubts.list();
+  return html::table(table);
 }
 
 std::string lead_of(const ReportAnswer& answer) {
@@ -97,11 +97,12 @@ std::string measured_section(const ReportAnswer& answer) {
   if (!answer.query.predicted || !answer.query.launches.empty()) return "";
   const Head& head = answer.query.head;
   std::string body;
+  Doubts doubts;  // of both tables, so that each has one number
   if (!answer.recorded.empty())
-    body += rows_table(answer.recorded, head, "Recorded by this project: the fastest tile of each question");
+    body += rows_table(answer.recorded, head, "Recorded by this project: the fastest tile of each question", doubts);
   if (!answer.published.empty())
-    body += rows_table(answer.published, head, "Published by others; no constant is ever fitted to these");
-  return html::section("measured", "Measured beside predicted", lead_of(answer), body);
+    body += rows_table(answer.published, head, "Published by others; no constant is ever fitted to these", doubts);
+  return html::section("measured", "Measured beside predicted", lead_of(answer), body + doubts.list());
 }
 
 }  // namespace napkin::report

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "apps/report/text/text.hpp"
+#include "apps/report/text/why.hpp"
 #include "apps/report/units.hpp"
 
 namespace napkin::report {
@@ -30,7 +31,7 @@ std::string rows_table(const NeedAnswer& answer, const Style& style) {
   Table table({"<number", "today", "<needed", "times", "<then limits", "then", "<note"});
   for (const NeedRow& row : answer.rows) {
     table.add({row.name, with_unit(row.value, row.unit), amount_needed(row),
-               row.reached ? fmt::format("x{:.3g}", row.needed / row.value) : "", row.bound,
+               row.reached ? fmt::format("x{:.3g}", row.needed / row.value) : "", answer.head.terms.pipe(row.bound),
                row.got > 0 ? goal_text(answer, row.got) : "", row.why});
   }
   return table.text(style, "  ");
@@ -40,7 +41,8 @@ std::string line_table(const NeedAnswer& answer, const Style& style) {
   const NeedLine& line = *answer.line;
   Table table({"with " + line.along, "<" + line.name, "<then limits", "<note"});
   for (const NeedLine::Point& point : line.points)
-    table.add({with_unit(point.along, line.along_unit), amount_needed(point.row), point.row.bound, point.row.why});
+    table.add({with_unit(point.along, line.along_unit), amount_needed(point.row),
+               answer.head.terms.pipe(point.row.bound), point.row.why});
   return table.text(style, "  ");
 }
 
@@ -62,10 +64,11 @@ std::string text_of(const NeedAnswer& answer, const Style& style) {
   std::string out = heading(answer.head, style);
   const std::string way = answer.goal == "flops" ? "at least " : "at most ";
   out += labelled("target", way + goal_text(answer, answer.target), style);
-  out += labelled("today",
-                  fmt::format("{}, bound by {}: {}", goal_text(answer, answer.today), answer.predicted.bound,
-                              answer.met ? "it is reached" : "it is not reached"),
-                  style);
+  out +=
+      labelled("today",
+               fmt::format("{}, limited by {}: {}", goal_text(answer, answer.today),
+                           limit_of(answer.head, answer.predicted), answer.met ? "it is reached" : "it is not reached"),
+               style);
   out += labelled("alone",
                   "each number by itself, tiles chosen anew, from a sixteenth to sixteen times today's; those that "
                   "change nothing are left out",

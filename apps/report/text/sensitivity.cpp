@@ -26,13 +26,13 @@ std::string change_text(double fraction) { return fmt::format("{:+.2g} %", 100 *
 std::string better_text(const SensitivityRow& row) { return row.more_is_better ? "twice" : "half"; }
 
 /// Writes "x1.31: critical cycle".
-std::string next_text(const SensitivityRow& row) {
+std::string next_text(const Vocabulary& terms, const SensitivityRow& row) {
   if (!row.next_factor) return "";
   const double factor = row.more_is_better ? *row.next_factor : 1 / *row.next_factor;
-  return fmt::format("x{:.3g}: {}", factor, row.next_bound);
+  return fmt::format("x{:.3g}: {}", factor, terms.pipe(row.next_bound));
 }
 
-std::string bar_of(const SensitivityRow& row, double scale, int y) {
+std::string bar_of(const Vocabulary& terms, const SensitivityRow& row, double scale, int y) {
   const int zero = tornado_names + (tornado_width - tornado_names - tornado_right) / 2;
   const double length = std::abs(row.elasticity) * scale;
   const double x = row.elasticity < 0 ? zero - length : zero;
@@ -46,7 +46,7 @@ std::string bar_of(const SensitivityRow& row, double scale, int y) {
   const bool left = row.elasticity < 0;
   out += fmt::format("<text class=\"{}\" x=\"{:.1f}\" y=\"{}\">{:+.3f}</text>\n", left ? "left" : "right",
                      left ? x - 5 : x + length + 5, y + 15, row.elasticity);
-  const std::string next = next_text(row);
+  const std::string next = next_text(terms, row);
   if (!next.empty())
     out += fmt::format("<text class=\"next\" x=\"{}\" y=\"{}\">{}</text>\n", tornado_width - tornado_right + 30, y + 15,
                        escaped(next));
@@ -68,7 +68,7 @@ std::string head_of_chart(const SensitivityAnswer& answer, int height) {
   out += fmt::format("<text class=\"title\" x=\"16\" y=\"28\">{}</text>\n",
                      escaped(fmt::format("{} of {} on {}: {}, limited by {}", answer.head.kernel.value_or("ideal"),
                                          answer.head.algorithm, answer.head.gpu.value_or(""),
-                                         time_text(answer.predicted.time), answer.predicted.bound)));
+                                         time_text(answer.predicted.time), limit_of(answer.head, answer.predicted))));
   out +=
       "<text class=\"faint\" x=\"16\" y=\"50\">d ln time / d ln number: -0.5 means that 1 % more makes the kernel "
       "0.5 % faster; pale: a fitted number</text>\n";
@@ -98,7 +98,7 @@ std::string text_with(const SensitivityAnswer& answer, std::size_t most, const S
     }
     ++shown;
     table.add({row.name, value_text(row), row.basis, fmt::format("{:+.3f}", row.elasticity), better_text(row),
-               change_text(row.if_better), next_text(row)});
+               change_text(row.if_better), next_text(answer.head.terms, row)});
   }
   out += table.text(style, "  ");
   return left == 0 ? out : out + style.faint(fmt::format("({} more, with less effect: --explain)", left)) + "\n";
@@ -150,7 +150,7 @@ std::string svg_of(const SensitivityAnswer& answer) {
   const double largest = bars == 0 ? 1 : std::abs(answer.rows.front().elasticity);
   const double scale = ((tornado_width - tornado_names - tornado_right) / 2.0 - 48) / largest;
   int y = tornado_top;
-  for (std::size_t i = 0; i < bars; ++i, y += tornado_row) out += bar_of(answer.rows[i], scale, y);
+  for (std::size_t i = 0; i < bars; ++i, y += tornado_row) out += bar_of(answer.head.terms, answer.rows[i], scale, y);
   const int zero = tornado_names + (tornado_width - tornado_names - tornado_right) / 2;
   out +=
       fmt::format("<line class=\"axis\" x1=\"{0}\" x2=\"{0}\" y1=\"{1}\" y2=\"{2}\"/>\n", zero, tornado_top - 4, y + 4);

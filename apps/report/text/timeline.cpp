@@ -87,7 +87,7 @@ std::string text_of(const TimelineAnswer& r, const Style& style) {
     busy += fmt::format("{}{} {}", busy.empty() ? "" : ", ", name, percent_text(share));
   std::string out = heading(r.head, style);
   out += labelled("iteration", fmt::format("{:.0f} clk, {:.0f} of it contention", p.clocks, p.contention), style);
-  out += labelled("pipe", fmt::format("{:.0f} clk: {}", p.pipe.clocks, pipe_name(p.pipe)), style);
+  out += labelled("pipe", fmt::format("{:.0f} clk: {}", p.pipe.clocks, pipe_words(r)), style);
   out += labelled("cycle", fmt::format("{:.0f} clk: {}", p.cycle.clocks, chain(p.cycle.nodes)), style);
   out += labelled("busy", busy, style);
   std::string room;

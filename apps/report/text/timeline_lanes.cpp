@@ -46,6 +46,12 @@ std::string label_of(const TimelineAnswer& r, const TimelineSpan& s) {
                      r.graph.instances[static_cast<std::size_t>(s.node)] > 1 ? fmt::format(" [{}]", s.instance) : "");
 }
 
+std::string pipe_words(const TimelineAnswer& r) {
+  BusiestPipe named = r.period.pipe;
+  named.name = r.words.pipe(named.name);
+  return pipe_name(named);
+}
+
 std::string pipe_name(const BusiestPipe& pipe) {
   return fmt::format("{}{}", pipe.name, pipe.beside_tensor ? " beside the tensor unit" : "");
 }

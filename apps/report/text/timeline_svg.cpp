@@ -115,7 +115,7 @@ class Chart {
                 fmt::format(
                     "an iteration takes {:.0f} clk; busiest pipe: {}, {:.0f} clk; longest chain of waits: {:.0f} "
                     "clk",
-                    r_.period.clocks, pipe_name(r_.period.pipe), r_.period.pipe.clocks, r_.period.cycle.clocks));
+                    r_.period.clocks, pipe_words(r_), r_.period.pipe.clocks, r_.period.cycle.clocks));
   }
 
   /// The drawn key, and its rows.
