@@ -257,6 +257,17 @@ TEST_CASE("how sure: the class's error makes the band, the shares of all bases a
   CHECK(!has(bound.page, "<section id=\"landscape\""));
 }
 
+TEST_CASE("no band begins below what any kernel takes") {
+  for (const std::string question : {"attention --gpu rtx-3090 --shape b=16,h=16,q=4096,x=4096,d=128",
+                                     "attention --gpu h200-sxm --shape b=8,h=8,g=4,q=1,x=8192,d=128",
+                                     "attention --gpu ascend-910b2 --dtype f16 --shape h=1,q=128,x=1024,d=128"}) {
+    CAPTURE(question);
+    const Json likely = cli::answer("select " + question)["predicted"]["likely"];
+    const Json bound = cli::answer("query " + question + " --kernel ideal");
+    CHECK(likely["low"].get<double>() >= bound["predicted"]["time"].get<double>());
+  }
+}
+
 TEST_CASE("a tile that cannot run is shown with the reason, and the exit code says no") {
   const Folder folder;
   const Made made = report("attention" + square + " --kernel attention_sm90 --tile x=256,stages=4", folder);

@@ -14,7 +14,7 @@ using namespace napkin::test;
 
 TEST_CASE("each rule of a question has its line, and a relation's says what it compares") {
   const LaidOut cores("ascend_forward", "ascend-910b2", {{"q", 256}, {"x", 1024}, {"d", 128}}, DType::f16);
-  CHECK(about_rule(cores.mapping, "depth") == "preload is less than depth");
+  CHECK(about_rule(cores.mapping, "depth") == "preload is less than qk_depth");
   const LaidOut threads("attention_sm90", "h200-sxm", {{"h", 16}, {"q", 4096}, {"x", 4096}, {"d", 128}}, DType::bf16);
   CHECK(about_rule(threads.mapping, "rows") == "q times g is 64 times warpgroups");
   CHECK(about_rule(threads.mapping, "cluster order") == "cluster is at most 1 where order is longest_first");
