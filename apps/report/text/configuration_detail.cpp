@@ -63,7 +63,7 @@ std::string resident_text(const Detail& detail) {
     table.add({std::to_string(whole(cap.blocks)), std::to_string(whole(cap.warps)), std::to_string(whole(cap.most)),
                missing});
   }
-  return text + table.text(Style(false), "  ");
+  return text + table.text(Style{}, "  ");
 }
 
 }  // namespace
