@@ -9,6 +9,7 @@
 #include "apps/report/text/graphviz.hpp"
 #include "model/dependence/defects.hpp"
 #include "model/dependence/from_streamed.hpp"
+#include "model/dependence/joining.hpp"
 #include "model/dependence/library.hpp"
 #include "model/dependence/text.hpp"
 #include "model/dependence/transform.hpp"
@@ -20,7 +21,14 @@ namespace napkin::cli {
 namespace {
 
 using report::Dependences;
+using report::Json;
 using report::Style;
+
+std::vector<std::string> loops_of(const dependence::Nest& nest, const std::vector<dependence::LoopId>& loops) {
+  std::vector<std::string> names;
+  for (const dependence::LoopId loop : loops) names.push_back(dependence::loop_name(nest, loop));
+  return names;
+}
 
 std::string title(const Style& style, const std::string& text) { return "\n" + style.strong(text) + "\n"; }
 
@@ -51,10 +59,63 @@ std::string improvements(const dependence::Nest& nest, const Style& style) {
          title(style, "nest after these steps") + dependence::print(steps.back().nest);
 }
 
+/// Lists the operands of each statement with the loops that they were made in.
+std::string operands_text(const dependence::Nest& nest, const Style& style) {
+  report::Table table({"<statement", "<operands, and the loops that each was made in"});
+  for (std::size_t s = 0; s < nest.statements.size(); ++s) {
+    std::vector<std::string> words;
+    for (const dependence::Operand& one : dependence::operands_of(nest, static_cast<int>(s)))
+      words.push_back(dependence::print_reference(nest, one.value) + " (" + joined(loops_of(nest, one.made_in)) + ")");
+    table.add({nest.statements[s].name, report::wrapped(joined(words), 90, std::string(13, ' '))});
+  }
+  return title(style, "operands") + table.text(style, "  ");
+}
+
+/// Writes how parts of a loop that carries values are joined, or why they are not.
+std::string joinings_text(const Dependences& found, const Style& style) {
+  std::string text;
+  for (const dependence::Joining& one : dependence::joinings(found.nest, found.edges)) {
+    const std::string& loop = dependence::loop_name(found.nest, one.loop);
+    if (!one.why_not.empty()) {
+      text += "  " + loop + ": no: " + one.why_not + "\n";
+      continue;
+    }
+    text += "  " + loop + ": parts of it may run at once, each from the initial values; two are joined by\n";
+    for (const dependence::JoinedArray& array : one.arrays)
+      text += "    " + array.array + " = " + dependence::print_expression(found.nest, array.by) + "\n";
+  }
+  return text.empty() ? text : title(style, "re-association of what loops carry") + text;
+}
+
+Json joinings_json(const Dependences& found) {
+  Json list = Json::array();
+  for (const dependence::Joining& one : dependence::joinings(found.nest, found.edges)) {
+    Json arrays = Json::array();
+    for (const dependence::JoinedArray& array : one.arrays)
+      arrays.push_back({{"array", array.array}, {"by", dependence::print_expression(found.nest, array.by)}});
+    list.push_back({{"loop", dependence::loop_name(found.nest, one.loop)},
+                    {"arrays", arrays},
+                    {"why_not", one.why_not.empty() ? Json(nullptr) : Json(one.why_not)}});
+  }
+  return list;
+}
+
+/// Adds the operands of each statement to the statements of the answer.
+void add_operands(const dependence::Nest& nest, Json& statements) {
+  for (std::size_t s = 0; s < nest.statements.size(); ++s) {
+    Json list = Json::array();
+    for (const dependence::Operand& one : dependence::operands_of(nest, static_cast<int>(s)))
+      list.push_back({{"value", dependence::print_reference(nest, one.value)},
+                      {"by", one.by ? Json(dependence::statement_of(nest, *one.by).name) : Json(nullptr)},
+                      {"made_in", loops_of(nest, one.made_in)}});
+    statements[s]["operands"] = std::move(list);
+  }
+}
+
 /// Returns the text of the nest after the steps that free more loops; null without such steps.
-report::Json transformed(const dependence::Nest& nest) {
+Json transformed(const dependence::Nest& nest) {
   const std::vector<dependence::Step> steps = dependence::improve(nest);
-  return steps.empty() ? report::Json(nullptr) : report::Json(dependence::print(steps.back().nest));
+  return steps.empty() ? Json(nullptr) : Json(dependence::print(steps.back().nest));
 }
 
 std::string labels(const Streamed& streamed, const Style& style) {
@@ -69,11 +130,14 @@ Reply reply(const Arguments& arguments, const Dependences& found, const std::fun
             const dependence::Nest* nest, const Style& style) {
   Reply reply;
   if (arguments.has("--json")) {
-    report::Json json = report::json_of(found);
+    Json json = report::json_of(found);
+    add_operands(found.nest, json["statements"]);
+    json["joinings"] = nest != nullptr ? joinings_json(found) : Json::array();  // an algorithm's is its derivation
     if (nest != nullptr) json["transformed"] = transformed(*nest);
     reply.out = report::line_of(json);
   } else {
-    reply.out = report::text_of(found, style) + more();
+    reply.out = report::text_of(found, style) + operands_text(found.nest, style) +
+                (nest != nullptr ? joinings_text(found, style) : "") + more();
   }
   if (arguments.has("--svg")) {
     const std::string path = arguments.need("--svg", "a path for the picture");

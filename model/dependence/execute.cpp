@@ -167,21 +167,8 @@ class Run {
       case Kind::subtract: return a - b;
       case Kind::multiply: return a * b;
       case Kind::divide: return a / b;
-      default: return call(e.function, a, b);
+      default: return applied(e.function, a, b);
     }
-  }
-
-  static double call(const std::string& name, double a, double b) {
-    if (name == "exp") return std::exp(a);
-    if (name == "log") return std::log(a);
-    if (name == "sqrt") return std::sqrt(a);
-    if (name == "tanh") return std::tanh(a);
-    if (name == "erf") return std::erf(a);
-    if (name == "abs") return std::abs(a);
-    if (name == "max") return std::max(a, b);
-    if (name == "min") return std::min(a, b);
-    if (name == "row_at") return a;  // arrays are as they are read: row b stands where it is read already
-    throw Error(name, "unknown function", "one that the language has");
   }
 
   const Nest& nest_;
@@ -194,6 +181,19 @@ class Run {
 };
 
 }  // namespace
+
+double applied(const std::string& name, double a, double b) {
+  if (name == "exp") return std::exp(a);
+  if (name == "log") return std::log(a);
+  if (name == "sqrt") return std::sqrt(a);
+  if (name == "tanh") return std::tanh(a);
+  if (name == "erf") return std::erf(a);
+  if (name == "abs") return std::abs(a);
+  if (name == "max") return std::max(a, b);
+  if (name == "min") return std::min(a, b);
+  if (name == "row_at") return a;  // arrays are as they are read: row b stands where it is read already
+  throw Error(name, "unknown function", "one that the language has");
+}
 
 std::size_t Cells::index(const std::vector<std::int64_t>& subscripts) const {
   if (subscripts.size() != size.size())

@@ -26,6 +26,9 @@ struct Cells {
 
 using Store = std::map<std::string, Cells>;
 
+/// Applies a function of the expression language; `b` is read if it has two operands. Throws Error for an unknown one.
+[[nodiscard]] double applied(const std::string& function, double a, double b);
+
 /// A function that gives the value of an input array's cell.
 using Given = std::function<double(const std::string& array, const std::vector<std::int64_t>& subscripts)>;
 

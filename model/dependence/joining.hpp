@@ -1,0 +1,44 @@
+#pragma once
+// joinings() proposes to re-associate a recurrence: a loop that carries a running maximum, sum or softmax may be cut
+// into parts that run at once, if two parts' results can be joined. l = exp(m_1 - m) l_1 + exp(m_2 - m) l_2 joins what
+// two parts of attention's keys sum up. (model/README.md, "Dependences")
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model/dependence/graph.hpp"
+
+namespace napkin::dependence {
+
+/// An operand of a statement: where its value was made.
+struct Operand {
+  Reference value;
+  std::optional<StatementId> by;  ///< statement of an earlier or the same iteration that wrote it; none: it is given
+  std::vector<LoopId> made_in;    ///< loops of that statement; of a memory array those of its subscripts
+};
+/// Returns the operands of a statement, left to right, each once: the sources of its loops.
+[[nodiscard]] std::vector<Operand> operands_of(const Nest& nest, StatementId statement);
+
+/// A carried array and how two parts' values of it become one. In `by`, X_1 and X_2 are the parts' values of array X
+/// and X is the joined one, of the arrays before it.
+struct JoinedArray {
+  std::string array;
+  Expression by;
+};
+
+/// A loop that carries values, and how parts of it are joined.
+struct Joining {
+  LoopId loop = 0;
+  std::vector<JoinedArray> arrays;  ///< arrays in the order in which they are joined; empty: the loop cannot be cut
+  std::string why_not;              ///< sentence; empty if it can
+};
+
+/// Returns a joining for each loop that carries a value. An array that grows by max or min joins by it; one that is
+/// c(old, new) x + e joins by c, if c(y, y') c(y', y") = c(y, y") and e(y') c(y', y") = e(y") at arbitrary values.
+[[nodiscard]] std::vector<Joining> joinings(const Nest& nest, const std::vector<Dependence>& dependences);
+
+/// Evaluates an expression of references without subscripts, by name. Throws Error for an unknown name.
+[[nodiscard]] double evaluate(const Expression& expression, const std::map<std::string, double>& values);
+
+}  // namespace napkin::dependence
