@@ -13,6 +13,7 @@
 #include "apps/napkin/dump.hpp"
 #include "apps/napkin/pictures.hpp"
 #include "apps/napkin/progress.hpp"
+#include "apps/report/diagram/expansion.hpp"
 #include "apps/report/diagram/json.hpp"
 #include "apps/report/file.hpp"
 #include "apps/report/json/json.hpp"
@@ -45,11 +46,12 @@ struct Derivation {
   Head head;
   Streamed streamed;
   std::optional<report::Configuration> configuration;
-  std::vector<Granularity> divisors;   ///< divisors of axes that instructions and transfers need
-  std::vector<PartDivisor> parts;      ///< divisors of parts of axes
-  std::string program;                 ///< program of a group; with a machine its colours and smaller loops
-  report::ColumnDiagram columns = {};  ///< columns of the picture
-  report::Drawing picture = {};        ///< picture, if it was asked for
+  std::vector<Granularity> divisors;               ///< divisors of axes that instructions and transfers need
+  std::vector<PartDivisor> parts;                  ///< divisors of parts of axes
+  std::string program;                             ///< program of a group; with a machine its colours and smaller loops
+  std::optional<report::StreamSizes> chunks = {};  ///< sizes of the stream on a machine
+  report::ColumnDiagram columns = {};              ///< columns of the picture
+  report::Drawing picture = {};                    ///< picture, if it was asked for
 };
 
 bool draws(const Arguments& arguments) { return arguments.has("--svg") || arguments.has("--tikz"); }
@@ -136,8 +138,9 @@ Derivation derive_for_machine(const Arguments& arguments) {
                    {},
                    coloured_program(placed)};
     out.program += report::rounds_of(out.configuration->detail);
+    out.chunks = report::stream_sizes(placed);
     out.columns = columns_of(question, setup, placed);
-    if (draws(arguments)) out.picture = picture_of(picture_asked(arguments), out.columns, &placed);
+    if (draws(arguments)) out.picture = picture_of(picture_asked(arguments), out.columns, out.streamed, &placed);
     if (question.abstract()) return out;
     out.divisors = granularities(*setup.streamed, *setup.mapping, *question.machine, question.problem);
     if (setup.ideal) {
@@ -167,8 +170,28 @@ Derivation derivation_of(const Arguments& arguments) {
   derivation.head.dtype = "bf16";
   derivation.program = print_pseudocode(derivation.streamed);
   derivation.columns = report::columns_of(derivation.streamed);
-  if (draws(arguments)) derivation.picture = picture_of(picture_asked(arguments), derivation.columns, nullptr);
+  if (draws(arguments))
+    derivation.picture = picture_of(picture_asked(arguments), derivation.columns, derivation.streamed, nullptr);
   return derivation;
+}
+
+/// The lower streams of a chunk: steps of the smallest divisor, of which a larger one forces several into a chunk.
+struct Steps {
+  RequiredFactor smallest;
+  std::int64_t count = 1;
+  std::string forced_by;
+};
+
+/// Returns the steps of a streamed axis's chunk that the unit takes on its way, if it holds several.
+std::optional<Steps> steps_of(const Derivation& derivation, const Granularity& one) {
+  if (one.axis != derivation.streamed.stream) return std::nullopt;
+  std::optional<RequiredFactor> unit, largest;
+  for (const RequiredFactor& cause : one.causes) {
+    if (!unit || cause.divisor < unit->divisor) unit = cause;
+    if (!largest || cause.divisor > largest->divisor) largest = cause;
+  }
+  if (!unit || one.divisor <= unit->divisor) return std::nullopt;
+  return Steps{*unit, (one.divisor / unit->divisor).get(), largest->cause};
 }
 
 /// Explains why a tile's size is a multiple of a number: "x 16 wgmma k of O 16, wgmma n of S 8".
@@ -182,6 +205,12 @@ std::string divisors_text(const Derivation& derivation, const Style& style) {
                std::to_string(one.divisor.get()), causes});
   }
   std::string text = table.text(style, "  ");
+  for (const Granularity& one : derivation.divisors) {
+    if (const std::optional<Steps> steps = steps_of(derivation, one))
+      text += fmt::format("  {0}: a chunk of {1} holds at least {2} steps of {3}: {4} lets it be no smaller\n",
+                          derivation.streamed.diagram.axes[static_cast<std::size_t>(one.axis)].name, one.divisor.get(),
+                          steps->count, steps->smallest.cause, steps->forced_by);
+  }
   for (const PartDivisor& one : derivation.parts)
     text += "  " + one.name + ": " + one.size + (one.equal ? " = " : ", a multiple of ") + one.divisor + "\n";
   return text;
@@ -203,6 +232,8 @@ Json divisors_json(const Derivation& derivation) {
     list.push_back({{"axis", derivation.streamed.diagram.axes[static_cast<std::size_t>(one.axis)].name},
                     {"divisor", one.divisor.get()},
                     {"causes", causes}});
+    if (const std::optional<Steps> steps = steps_of(derivation, one))
+      list.back()["steps"] = {{"count", steps->count}, {"of", steps->smallest.cause}, {"because", steps->forced_by}};
   }
   return list;
 }
@@ -261,6 +292,8 @@ Json json_of(const Derivation& derivation) {
   json["pseudocode"] = derivation.program;
   json["divisors"] = divisors_json(derivation);
   json["parts"] = parts_json(derivation);
+  json["stages"] = report::stages_json(streamed);
+  json["expansion"] = report::expansion_json(streamed, derivation.chunks);
   json["columns"] = report::json_of(derivation.columns);
   json["table"] = derivation.configuration ? report::json_of(*derivation.configuration) : Json(nullptr);
   return json;
@@ -340,8 +373,9 @@ Command derive_command() {
                 {"--svg", "FILE", "also draw the diagram; with --gpu or --memory where its arrays lie and what moves"},
                 {"--tikz", "FILE", "the same picture for LaTeX"},
                 {"--picture", "WHICH",
-                 "with --svg or --tikz, another picture: columns (default), hierarchy (the GPU's levels and pipes) or "
-                 "tiling (of a product's result)"},
+                 "with --svg or --tikz, another picture: columns (default), stages (the derivation, step by step), "
+                 "expansion (the recursion of its stream), hierarchy (the GPU's levels and pipes) or tiling (of a "
+                 "product's result)"},
                 {"--dump", "DIR",
                  "also run it at this shape and tile, in float64 and in the kernel's order, and write its "
                  "inputs and intermediates as .npy"},

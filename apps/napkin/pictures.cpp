@@ -5,6 +5,7 @@
 
 #include "apps/library/rank/evaluate.hpp"
 #include "apps/library/rank/select_tile.hpp"
+#include "apps/report/diagram/expansion.hpp"
 #include "apps/report/diagram/hierarchy.hpp"
 #include "apps/report/diagram/picture.hpp"
 #include "apps/report/diagram/tiling.hpp"
@@ -45,16 +46,19 @@ report::ColumnDiagram columns_of(const Ask& ask) {
   });
 }
 
-report::Drawing picture_of(const std::string& which, const report::ColumnDiagram& columns,
+report::Drawing picture_of(const std::string& which, const report::ColumnDiagram& columns, const Streamed& streamed,
                            const PlacedDiagram* placed) {
   if (which == "columns") return report::drawing_of(columns);
+  if (which == "stages") return report::stages_picture(streamed);
+  if (which == "expansion")
+    return report::expansion_of(streamed, placed == nullptr ? std::nullopt : report::stream_sizes(*placed));
   if (placed == nullptr) throw Error("--picture", "a " + which + " needs a machine and sizes", "add --gpu and --shape");
   if (which == "tiling") return report::tiling_of(*placed);
   return report::hierarchy_of(*placed->machine, clock_of(*placed->machine));
 }
 
 std::string picture_asked(const Arguments& arguments) {
-  const std::vector<std::string> known = {"columns", "hierarchy", "tiling"};
+  const std::vector<std::string> known = {"columns", "stages", "expansion", "hierarchy", "tiling"};
   if (!arguments.has("--picture")) return known.front();
   std::string which = arguments.need("--picture", "one of " + joined(known));
   if (std::find(known.begin(), known.end(), which) == known.end())

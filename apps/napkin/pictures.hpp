@@ -1,6 +1,6 @@
 #pragma once
-// picture_of() draws what `derive --picture` asks for: the columns of a question, the machine's hierarchy, or the
-// tiling of a product.
+// picture_of() draws what `derive --picture` asks for: the columns of a question, the stages of its derivation, the
+// expansion of its stream, the machine's hierarchy, or the tiling of a product.
 
 #include <string>
 
@@ -18,9 +18,9 @@ namespace napkin::cli {
 /// Makes the columns of the tile that the question names, or that select selects.
 [[nodiscard]] report::ColumnDiagram columns_of(const Ask& ask);
 
-/// Draws the picture that --picture names; without a placed diagram, columns alone can be drawn.
+/// Draws the picture that --picture names; the hierarchy and the tiling need a placed diagram.
 [[nodiscard]] report::Drawing picture_of(const std::string& which, const report::ColumnDiagram& columns,
-                                         const PlacedDiagram* placed);
+                                         const Streamed& streamed, const PlacedDiagram* placed);
 
 /// Returns the value of --picture. Throws Error if it is not a known format.
 [[nodiscard]] std::string picture_asked(const Arguments& arguments);

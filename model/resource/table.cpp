@@ -50,6 +50,7 @@ ConfigurationRow row_of(const PlacedDiagram& placed, const Variable& v) {
   ConfigurationRow row;
   row.variable = mapping_of(placed, v).name;
   row.array = joined(mapping_of(placed, v).of);
+  if (v.alias >= 0) row.reuses = mapping_of(placed, placed.variables[at(v.alias)]).name;
   row.axes = axes_text(placed, v);
   row.type = v.type;
   row.level = v.level;

@@ -14,6 +14,7 @@ namespace napkin {
 struct ConfigurationRow {
   std::string variable;  ///< name in the mapping
   std::string array;     ///< the diagram's array, or the auxiliaries' names
+  std::string reuses;    ///< variable whose storage it takes over; empty: it has its own
   std::string
       axes;  ///< "w_q x s_x": g a block's part, w an agent's, t a thread's, s a chunk; else the axis or the size's knob
   DType type = DType::f32;

@@ -139,6 +139,40 @@ TEST_CASE("an overhead of none changes nothing, an unknown operation is refused"
   CHECK_THROWS_AS((void)with_overhead(three.graph, "P", -0.5), Error);
 }
 
+TEST_CASE("barriers of Figures 34 and 35 wait for the tensor cores, and the ruler is a clock of each thread") {
+  for (const char* tile :
+       {"q=128,warpgroups=1,x=64,u_x=64,d_block=64,d_step=8", "q=384,warpgroups=3,x=64,u_x=64,d_block=32,d_step=8"}) {
+    const cli::Run run =
+        cli::napkin(std::string("timeline attention --gpu paper-h100 --kernel napkin_fp8 --dtype e4m3 --shape "
+                                "h=16,q=8448,x=8192,d=128 --iterations 2 --json --tile ") +
+                    tile);
+    REQUIRE_MESSAGE(run.code == 0, run.err);
+    const auto json = run.json();
+    CHECK(json["ruler"] == 128);
+    int waits = 0;
+    for (const auto& span : json["spans"]) {
+      if (!span.contains("waits_for")) continue;
+      ++waits;
+      CHECK(span["waits_for"]["tensor"] == true);
+    }
+    CHECK(waits >= 3);
+  }
+}
+
+TEST_CASE("FlashAttention-3's overlap within a warpgroup holds a second S: registers run out (section 6.1)") {
+  const ConfigurationTable one = configuration_table(between(DType::f16).placed),
+                           two = configuration_table(within(DType::f16).placed);
+  const auto scores = [](const ConfigurationTable& table) {
+    for (const ConfigurationRow& row : table.rows) {
+      if (row.variable == "S") return row;
+    }
+    return ConfigurationRow{};
+  };
+  CHECK(scores(two).copies == 2 * scores(one).copies);
+  CHECK(scores(two).agent_bytes.value == 2 * 128 * 128 * 4);
+  CHECK(two.totals.back().agent_bytes.value - one.totals.back().agent_bytes.value == 128 * 128 * 4);
+}
+
 TEST_CASE("napkin timeline draws them, with their room") {
   const std::string fig35 =
       "timeline attention --gpu paper-h100 --kernel napkin_fp8 --dtype e4m3 --shape h=16,q=8448,x=8192,d=128 "

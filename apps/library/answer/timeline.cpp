@@ -26,6 +26,10 @@ TimelineAnswer timeline_answer(const Question& question, const Setup& setup, con
   for (const PlacedAgent& agent : placed.agents)
     out.agents.push_back(setup.mapping->agents[static_cast<std::size_t>(agent.mapping)].name);
   out.graph = event_graph(placed);
+  for (const EventNode& node : out.graph.nodes) {
+    if (node.kind == NodeKind::thread && node.phase == Phase::loop && node.agent >= 0)
+      out.agent_threads = placed.agents[static_cast<std::size_t>(node.agent)].threads.get();
+  }
   out.overhead = std::move(overhead);
   for (const auto& [operation, fraction] : out.overhead)
     out.graph = with_overhead(std::move(out.graph), operation, fraction);

@@ -21,6 +21,7 @@ struct TimelineAnswer {
   Head head;
   Vocabulary words;
   std::vector<std::string> agents;  ///< names, by PlacedDiagram::agents
+  std::int64_t agent_threads = 0;   ///< threads of an instance of the agent with the vector work; 0: none
   EventGraph graph;
   Timeline run;        ///< the run with its spans
   int iterations = 0;  ///< iterations of the run

@@ -26,7 +26,10 @@ std::string memory_table(const Configuration& configuration, const Style& style)
       std::any_of(rows.begin(), rows.end(), [](const ConfigurationRow& row) { return row.offset.has_value(); });
   std::vector<std::string> head = {"<variable", "<of",    "<level",    "<axes",     "<type",
                                    "copies",    "values", "B a block", "B an agent"};
+  const bool reused =
+      std::any_of(rows.begin(), rows.end(), [](const ConfigurationRow& row) { return !row.reuses.empty(); });
   if (placed) head.emplace_back("at byte");
+  if (reused) head.emplace_back("<in the place of");
   Table table(head);
   for (const ConfigurationRow& row : rows) {
     std::vector<std::string> cells = {row.variable,
@@ -39,6 +42,7 @@ std::string memory_table(const Configuration& configuration, const Style& style)
                                       amount(row.block_bytes),
                                       amount(row.agent_bytes)};
     if (placed) cells.push_back(row.offset ? count_text(row.offset->value.get()) : "");
+    if (reused) cells.push_back(row.reuses);
     table.add(cells);
   }
   Table totals({"<level", "limit B", "M_TB", "M_WG", "N_max", "excess B", "<"});
@@ -76,6 +80,7 @@ Json rows_json(const Configuration& configuration) {
   for (const ConfigurationRow& row : configuration.memory.rows) {
     rows.push_back({{"variable", row.variable},
                     {"of", row.array},
+                    {"reuses", row.reuses.empty() ? Json(nullptr) : Json(row.reuses)},
                     {"level", configuration.levels[static_cast<std::size_t>(row.level)]},
                     {"axes", row.axes},
                     {"type", std::string(name_of(row.type))},

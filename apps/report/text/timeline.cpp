@@ -6,6 +6,7 @@
 
 #include "apps/report/text/text.hpp"
 #include "apps/report/text/timeline_lanes.hpp"
+#include "apps/report/text/timeline_waits.hpp"
 #include "apps/report/units.hpp"
 
 namespace napkin::report {
@@ -151,7 +152,13 @@ Json json_of(const TimelineAnswer& r) {
                      {"start", json_of(s.start)},
                      {"end", json_of(s.end)}});
   }
+  for (const Wait& wait : waits_of(r)) {
+    const TimelineSpan& on = r.run.spans[wait.on];
+    spans[wait.span]["waits_for"] = {{"node", r.graph.node(on.node).name},
+                                     {"tensor", r.graph.node(on.node).kind == NodeKind::tensor}};
+  }
   json["spans"] = spans;
+  json["ruler"] = r.agent_threads > 0 ? Json(r.agent_threads) : Json(nullptr);
   return json;
 }
 

@@ -13,12 +13,15 @@
 #include "apps/report/escaped.hpp"
 #include "apps/report/text/text.hpp"
 #include "apps/report/text/timeline_lanes.hpp"
+#include "apps/report/text/timeline_waits.hpp"
 #include "apps/report/units.hpp"
 
 namespace napkin::report {
 namespace {
 
-constexpr int lane_label = 104, lane_height = 30, bar_height = 22, right_edge = 16, clocks_row = 34, key_row = 24;
+constexpr int lane_label = 104, lane_height = 30, bar_height = 22, right_edge = 16, clocks_row = 34, key_row = 24,
+              ruler_height = 5;
+constexpr double narrowest = 7;    // of a ruler's block
 constexpr double character = 6.4;  // width of one in a bar's label, at most
 
 /// Red, green and blue from 0 to 1.
@@ -75,6 +78,7 @@ class Chart {
       : r_(report),
         picture_(picture),
         lanes_(lanes_of(report)),
+        waits_(waits_of(report)),
         colours_(colours_of(report.graph)),
         critical_(report.period.cycle.nodes.begin(), report.period.cycle.nodes.end()),
         key_(key_of()),
@@ -83,7 +87,7 @@ class Chart {
 
   [[nodiscard]] std::string svg() const {
     const int bottom = lanes_top_ + static_cast<int>(lanes_.size()) * lane_height;
-    const int height = bottom + clocks_row + 6;
+    const int height = bottom + clocks_row + 6 + (ruled() ? ruler_height + 4 : 0);
     std::string out = fmt::format(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
         "font-family=\"system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', Arial, sans-serif\" font-size=\"13\" {2}>\n",
@@ -91,13 +95,55 @@ class Chart {
     if (picture_.titled)
       out += fmt::format("<rect width=\"{}\" height=\"{}\" {}/>\n", picture_.width, height, ink("paper", "#fff")) +
              title();
-    out += hatching() + key_.svg + grid(bottom);
+    out += hatching() + key_.svg + ruler(bottom) + grid(bottom + (ruled() ? ruler_height + 4 : 0));
     for (std::size_t l = 0; l < lanes_.size(); ++l)
       out += lane(lanes_[l], lanes_top_ + static_cast<int>(l) * lane_height);
-    return out + "</svg>\n";
+    return out + barriers() + "</svg>\n";
   }
 
  private:
+  /// Returns true if blocks of a clock a thread are wide enough to be told apart.
+  [[nodiscard]] bool ruled() const {
+    return r_.agent_threads > 0 && static_cast<double>(r_.agent_threads) * scale_ >= narrowest;
+  }
+
+  /// Draws a ruler whose blocks are one clock of each of an agent's threads.
+  [[nodiscard]] std::string ruler(int bottom) const {
+    if (!ruled()) return "";
+    const double block = static_cast<double>(r_.agent_threads) * scale_;
+    std::string out;
+    for (int i = 0; i * static_cast<double>(r_.agent_threads) < r_.run.clocks; i += 2) {
+      const double wide = std::min(block, r_.run.clocks * scale_ - i * block);
+      out += fmt::format("<rect x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\" {}/>\n", lane_label + i * block,
+                         bottom + 1, wide, ruler_height, ink("soft", "#555"));
+    }
+    out += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\" fill=\"none\" {}/>\n", lane_label,
+                       bottom + 1, r_.run.clocks * scale_, ruler_height, ink("soft", "#555", "stroke-width:.6;stroke"));
+    return out + fmt::format("<text x=\"12\" y=\"{}\" font-size=\"11\" {}>{} clk a block</text>\n",
+                             bottom + ruler_height + 2, ink("soft", "#555"), r_.agent_threads);
+  }
+
+  /// Draws barriers as thick dotted lines between the work that was waited for and the threads that waited.
+  [[nodiscard]] std::string barriers() const {
+    std::string out;
+    const auto row = [&](const TimelineSpan& s) {
+      for (std::size_t l = 0; l < lanes_.size(); ++l) {
+        if (lanes_[l].has(r_, s)) return lanes_top_ + static_cast<int>(l) * lane_height;
+      }
+      return lanes_top_;
+    };
+    for (const Wait& wait : waits_) {
+      const TimelineSpan &s = r_.run.spans[wait.span], &on = r_.run.spans[wait.on];
+      const int from = std::min(row(s), row(on)), to = std::max(row(s), row(on)) + bar_height;
+      out += fmt::format(
+          "<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\" class=\"barrier\" stroke-dasharray=\"2 4\" "
+          "stroke-linecap=\"round\" {3}><title>{4} waits for {5}</title></line>\n",
+          left(s), from, to, ink("ink", "#000", "stroke-width:2.4;stroke"), escaped(label_of(r_, s)),
+          escaped(label_of(r_, on)));
+    }
+    return out;
+  }
+
   /// Returns a colour of the page, or by itself the given one.
   static std::string ink(std::string_view name, std::string_view alone, std::string_view property = "fill") {
     return fmt::format("style=\"{}:var(--{},{})\"", property, name, alone);
@@ -142,6 +188,9 @@ class Chart {
     for (const auto& [stage, colour] : colours_) item(colour, "", stage);
     if (!critical_.empty())
       item("none", ink("ink", "#000", "stroke-width:1.8;stroke"), "on the longest chain of waits");
+    if (!waits_.empty())
+      item("none", ink("ink", "#000", "stroke-width:2.4;stroke-dasharray:2 4;stroke-linecap:round;stroke"),
+           "threads wait for other work");
     if (!r_.budgets.empty()) item("url(#room)", "", "room before the tensor unit waits");
     return key;
   }
@@ -250,6 +299,7 @@ class Chart {
   const TimelineAnswer& r_;
   TimelinePicture picture_;
   std::vector<Lane> lanes_;
+  std::vector<Wait> waits_;
   Colours colours_;
   std::set<std::string> critical_;
   Key key_;
