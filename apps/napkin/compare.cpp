@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
@@ -55,19 +56,49 @@ std::string unlike_text(const CompareAnswer& answer) {
          predicted + " a prediction\n";
 }
 
-Json json_of(const CompareAnswer& answer) {
+/// A GPU's price an hour, in any currency, by its name as given.
+using Prices = std::vector<std::pair<std::string, double>>;
+
+/// The cost of a call on a machine with a price.
+struct Cost {
+  double hour = 0, call = 0;     ///< price of an hour, and of the call
+  std::optional<double> joules;  ///< joules of the call, where the power is predicted
+  bool at_least = false;
+};
+
+std::optional<Cost> cost_of(const ComparedMachine& machine, const Prices& prices) {
+  const auto& predicted = machine.selected.predicted;
+  for (const auto& [gpu, hour] : prices) {
+    if (!predicted || gpu != *machine.selected.head.gpu) continue;
+    Cost cost{hour, hour * predicted->time / 3600, std::nullopt, predicted->at_least};
+    if (predicted->power) cost.joules = *predicted->power * predicted->time;
+    return cost;
+  }
+  return std::nullopt;
+}
+
+Json json_of(const Cost& cost) {
+  return {{"hour", report::json_of(cost.hour)},
+          {"call", report::json_of(cost.call)},
+          {"joules", cost.joules ? report::json_of(*cost.joules) : Json(nullptr)}};
+}
+
+Json json_of(const CompareAnswer& answer, const Prices& prices) {
   const Head& head = head_with_shape(answer);
   Json machines = Json::array();
   for (const ComparedMachine& machine : answer.machines) {
     const SelectAnswer& selected = machine.selected;
-    Json one = {{"gpu", *selected.head.gpu},
-                {"kernel", selected.head.kernel ? Json(*selected.head.kernel) : Json(nullptr)},
-                {"dtype", selected.head.dtype},
-                {"tile", report::json_of(selected.head.tile)},
-                {"predicted", selected.predicted ? report::json_of(*selected.predicted) : Json(nullptr)},
-                {"levels", report::json_of(selected.levels)},
-                {"because", machine.refused.empty() ? selected.because.get() : machine.refused},
-                {"laws", machine.laws ? report::json_of(*machine.laws, selected.levels) : Json(nullptr)}};
+    Json one = {
+        {"gpu", *selected.head.gpu},
+        {"kernel", selected.head.kernel ? Json(*selected.head.kernel) : Json(nullptr)},
+        {"dtype", selected.head.dtype},
+        {"tile", report::json_of(selected.head.tile)},
+        {"predicted", selected.predicted ? report::json_of(*selected.predicted) : Json(nullptr)},
+        {"levels", report::json_of(selected.levels)},
+        {"because", machine.refused.empty() ? selected.because.get() : machine.refused},
+        {"laws", machine.laws ? report::json_of(*machine.laws, selected.levels, report::value_bytes_of(selected.head))
+                              : Json(nullptr)}};
+    if (const std::optional<Cost> cost = cost_of(machine, prices)) one["cost"] = json_of(*cost);
     if (selected.combine) one["combine"] = report::json_of(*selected.combine);
     machines.push_back(std::move(one));
   }
@@ -134,6 +165,27 @@ std::string part(const std::string& title, const CompareAnswer& answer, const St
   return any ? "\n" + table.text(style, "  ") : "";
 }
 
+/// Writes what a call costs on each GPU with a price, the cheapest first, and which takes the least energy.
+std::string costs_text(const CompareAnswer& answer, const Prices& prices, const Style& style) {
+  std::vector<std::pair<const ComparedMachine*, Cost>> rows;
+  for (const ComparedMachine& machine : answer.machines) {
+    if (const std::optional<Cost> cost = cost_of(machine, prices)) rows.emplace_back(&machine, *cost);
+  }
+  if (rows.empty()) return "";
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto& a, const auto& b) { return a.second.call < b.second.call; });
+  Table table({"<gpu", "<type", "an hour", "a million calls", "1e18 FLOP", "J a call"});
+  for (const auto& [machine, cost] : rows) {
+    const char* least = cost.at_least ? ">= " : "";
+    const PredictedAnswer& predicted = *machine->selected.predicted;
+    table.add({*machine->selected.head.gpu, machine->selected.head.dtype, fmt::format("{:.4g}", cost.hour),
+               fmt::format("{}{:.4g}", least, 1e6 * cost.call),
+               fmt::format("{}{:.4g}", least, cost.call / (predicted.tflops * predicted.time) * 1e6),
+               cost.joules ? fmt::format("{}{:.4g}", least, *cost.joules) : "-"});
+  }
+  return "\n" + table.text(style, "  ");
+}
+
 std::string quantisation_text(const CompareAnswer& answer) {
   std::string text;
   for (const QuantisationAnswer& law : answer.quantisation) {
@@ -167,6 +219,11 @@ std::string further_parts(const CompareAnswer& answer, const Style& style) {
   text += part("H over all levels, each at its pipe's rate" + pairs, answer, style, [](const ComparedMachine& m) {
     return m.laws ? report::weighted_text(*m.laws, m.selected.head.mask, m.selected.levels) : std::string();
   });
+  text +=
+      part("H/K, values a FLOP, that the least H asks of a pipe" + pairs, answer, style, [](const ComparedMachine& m) {
+        return m.laws ? report::ratios_text(*m.laws, report::value_bytes_of(m.selected.head)) : std::string();
+      });
+  text += part("energy" + pairs, answer, style, law(report::energy_sum_text));
   text += part("handed on within clusters" + pairs, answer, style, law(report::crossings_text));
   text += part("least rate of a route that keeps the tensor units fed" + pairs, answer, style,
                by_route(report::needed_text));
@@ -176,11 +233,12 @@ std::string further_parts(const CompareAnswer& answer, const Style& style) {
   return text + quantisation_text(answer);
 }
 
-std::string text_of(const CompareAnswer& answer, const Ask& ask, bool all, const Style& style) {
+std::string text_of(const CompareAnswer& answer, const Ask& ask, const Prices& prices, bool all, const Style& style) {
   std::string text = style.strong(answer.machines.front().selected.head.algorithm) + "  " + report::text_of(ask.shape);
   if (!ask.lengths.empty()) text += "  lengths " + napkin::text_of(ask.lengths);
   text += "\n\n";
   text += times_table(answer, style);
+  text += costs_text(answer, prices, style);
   text += part("tile", answer, style, [](const ComparedMachine& m) { return report::text_of(m.selected.head.tile); });
   if (all) return text + further_parts(answer, style);
   return text + style.faint("(--explain says more: what each moves, and what any tile has to)") + "\n";
@@ -203,6 +261,27 @@ Compared compared_of(const Arguments& arguments) {
   const std::string right = "all, or mappings' names or paths with commas between them (napkin list kernels)";
   return {{arguments.need("--gpu", "the GPU that the kernels are compared on")},
           distinct(parse_words(arguments.need("--kernels", right), "--kernels", right), "--kernels")};
+}
+
+/// Reads "A=2.5,B=4": GPUs that are compared, and their prices an hour.
+Prices prices_of(const Arguments& arguments, const Compared& compared) {
+  Prices prices;
+  if (!arguments.has("--prices")) return prices;
+  const std::string right = "prices an hour of GPUs that are compared, such as h200-sxm=3.5,a100-sxm-80=1.8";
+  for (const std::string& word : parse_words(arguments.need("--prices", right), "--prices", right)) {
+    const std::size_t equal = word.find('=');
+    const std::string gpu = word.substr(0, equal), number = equal == std::string::npos ? "" : word.substr(equal + 1);
+    char* end = nullptr;
+    const double price = std::strtod(number.c_str(), &end);
+    if (number.empty() || *end != '\0' || !(price > 0) || !std::isfinite(price))
+      throw Error("--prices", in_quotes(word) + " is no price", right);
+    if (std::find(compared.gpus.begin(), compared.gpus.end(), gpu) == compared.gpus.end())
+      throw Error("--prices", in_quotes(gpu) + " is not compared", one_of(gpu, compared.gpus));
+    const bool again = std::any_of(prices.begin(), prices.end(), [&](const auto& one) { return one.first == gpu; });
+    if (again) throw Error("--prices", gpu + " is given twice", "give it once");
+    prices.emplace_back(gpu, price);
+  }
+  return prices;
 }
 
 /// Compares, and reports an error in a word of a list at that list.
@@ -234,11 +313,12 @@ Reply run_compare(const Arguments& arguments, const Style& style) {
   const std::string types = "element types with commas between them, such as bf16,e4m3";
   const std::string given = ask.dtype.empty() ? "bf16" : ask.dtype;
   const auto dtypes = distinct(parse_words(given, "--dtype", types), "--dtype");
+  const Prices prices = prices_of(arguments, compared);
   const CompareAnswer answer = answer_of(ask, compared, dtypes);
   const std::string note = no_kernel_note(answer), notes = note + unlike_text(answer);
   const int code = note.empty() ? 0 : 1;
-  if (arguments.has("--json")) return {report::line_of(json_of(answer)), notes, code};
-  return {text_of(answer, ask, arguments.has("--explain"), style), notes, code};
+  if (arguments.has("--json")) return {report::line_of(json_of(answer, prices)), notes, code};
+  return {text_of(answer, ask, prices, arguments.has("--explain"), style), notes, code};
 }
 
 }  // namespace
@@ -250,6 +330,7 @@ Command compare_command() {
                     {"--gpu", "G", "with --kernels: the GPU that they are compared on"},
                     {"--kernels", "K,...",
                      "mappings' names or paths, or all: every kernel that runs there, the fastest first"}},
+                   {{"--prices", "A=P,...", "what an hour of each GPU costs: adds a call's cost and energy"}},
                    problem_options(),
                    condition_options(),
                    {lengths_option(), kernel_option(), tile_option(), explain_option(), json_option()}}),

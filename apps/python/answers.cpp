@@ -154,6 +154,7 @@ void bind_checks(nb::module_& m) {
       .def_ro("counted", &CheckAnswer::counted)
       .def_ro("predicted", &CheckAnswer::predicted)
       .def_ro("output_error", &CheckAnswer::output_error)
+      .def_ro("rounding", &CheckAnswer::rounding, "Lost to the arrays' types, over the largest output, or None.")
       .def_ro("equal", &CheckAnswer::equal, "Counts are equal, and outputs agree to 1e-12.");
   nb::class_<CompiledAnswer>(m, "CompiledAnswer", "The compiled kernel beside its plan.")
       .def_ro("compiled", &CompiledAnswer::compiled)

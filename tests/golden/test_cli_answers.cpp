@@ -334,6 +334,39 @@ TEST_CASE("the quantisation law: half the bytes move four times less of attentio
   CHECK(found);
 }
 
+TEST_CASE("f32 moves four and 2.83 times as long as f16, also where no tensor unit takes it (section 4.3)") {
+  for (const auto& [question, beta, gain] : {std::tuple{"attention --shape q=32768,x=32768,d=128", 1.0, 4.0},
+                                             std::tuple{"matmul --shape a=8192,b=8192,c=8192", 0.5, 2.8284}}) {
+    const Json json = cli::answer(std::string("compare ") + question + " --gpus paper-h100 --dtype f32,f16");
+    REQUIRE(json["quantisation"].size() == 1);
+    CHECK(json["quantisation"][0]["from"] == "f32");
+    double found = 0;
+    for (const Json& term : json["quantisation"][0]["terms"]) {
+      if (term["beta"].get<double>() == doctest::Approx(beta)) found = term["gain"].get<double>();
+    }
+    CHECK(found == doctest::Approx(gain).epsilon(1e-4));
+  }
+}
+
+TEST_CASE("compare --prices: a call costs its time's share of the hour, and joules are watts by seconds") {
+  const std::string question =
+      "compare attention --gpus h200-sxm,a100-sxm-80,h100-pcie --shape h=16,q=8192,x=8192,d=128";
+  const Json json = cli::answer(question + " --prices h200-sxm=3.6,a100-sxm-80=1.8");
+  for (const auto& [machine, hour] : {std::pair{0, 3.6}, std::pair{1, 1.8}}) {
+    const Json& one = json["machines"][machine];
+    CHECK(one["cost"]["hour"] == hour);
+    CHECK(one["cost"]["call"].get<double>() == doctest::Approx(hour / 3600 * one["predicted"]["time"].get<double>()));
+    CHECK(one["cost"]["joules"].get<double>() ==
+          doctest::Approx(one["predicted"]["power"].get<double>() * one["predicted"]["time"].get<double>()));
+  }
+  CHECK_FALSE(json["machines"][2].contains("cost"));
+  const std::string text = napkin(question + " --prices h200-sxm=3.6,a100-sxm-80=1.8").out;
+  CHECK(text.find("a million calls") != std::string::npos);
+  for (const char* wrong : {"h200-sxm", "h200-sxm=0", "h200-sxm=-1", "h200-sxm=x", "h200-sxm=1x", "b200=3",
+                            "h200-sxm=1,h200-sxm=2", "h200-sxm=inf", "h200-sxm=nan"})
+    cli::check_refused(napkin(question + " --prices " + wrong), "--prices");
+}
+
 TEST_CASE("a type that one machine lacks is said in its row") {
   const Json json =
       cli::answer("compare attention --gpus h200-sxm,a100-sxm-80 --shape q=4096,x=4096,d=128 --dtype e4m3");

@@ -137,8 +137,8 @@ TEST_CASE("query on a GPU") {
   CHECK(keys_of(json["formula"]) == Keys{"transfer", "memory"});
   CHECK(keys_of(json["optimum"]) == Keys{"terms", "transfer", "group", "integer"});
   CHECK(keys_of(json["optimum"]["integer"]) == Keys{"transfer", "group"});
-  CHECK(keys_of(json["laws"]) == Keys{"levels", "bound", "weighted", "tile_weighted", "computing", "crossings",
-                                      "clusters", "minima", "caching"});
+  CHECK(keys_of(json["laws"]) == Keys{"levels", "bound", "weighted", "tile_weighted", "computing", "flops_per_second",
+                                      "computing_energy", "crossings", "clusters", "minima", "caching"});
   for (const Json& term : json["optimum"]["terms"]) CHECK(keys_of(term) == Keys{"alpha", "beta"});
   CHECK(json["optimum"]["integer"]["transfer"].get<double>() >= json["optimum"]["transfer"].get<double>());
   CHECK(json["work"]["exponentials"] >= 2LL * 16 * 8192 * 8192);
@@ -258,8 +258,8 @@ TEST_CASE("query's time counts what device memory sends again, by the roofline t
 
 TEST_CASE("derive") {
   const Json json = answer("derive attention --json");
-  CHECK(keys_of(json) ==
-        head + Keys{"diagram", "axes", "steps", "labels", "pseudocode", "divisors", "parts", "columns", "table"});
+  CHECK(keys_of(json) == head + Keys{"diagram", "axes", "steps", "stages", "expansion", "labels", "pseudocode",
+                                     "divisors", "parts", "columns", "table"});
   CHECK(json["table"].is_null());
   for (const Json& axis : json["axes"]) CHECK(keys_of(axis) == Keys{"name", "role", "streamable", "why"});
   const Json with = answer("derive attention --gpu h200-sxm --json" + shape);

@@ -51,7 +51,8 @@ TEST_CASE("query --check: counted and predicted, equal, exit 0, nothing on stder
 
 TEST_CASE("query --check --json: the keys, and numbers that are there") {
   const Json check = answer("query attention --memory 512 --shape q=96,x=80,d=16 --tile q=12,x=4 --check")["check"];
-  CHECK(keys_of(check) == Keys{"shape", "tile", "counted", "predicted", "output_error", "equal"});
+  CHECK(keys_of(check) == Keys{"shape", "tile", "counted", "predicted", "output_error", "rounding", "equal"});
+  CHECK(check["rounding"].is_null());  // values have no type
   CHECK(keys_of(check["counted"]) == Keys{"load", "store", "memory_live"});
   CHECK(check["counted"] == check["predicted"]);
   CHECK(check["equal"] == true);
@@ -279,11 +280,12 @@ TEST_CASE("deps of every algorithm: the labels agree with the dependences") {
 
 TEST_CASE("deps --json: the keys of docs/command-line.md") {
   const Json json = answer("deps --nest attention");
-  const Keys keys{"command", "name", "statements", "arrays", "vector_loops",
-                  "edges",   "sccs", "loops",      "orders", "transformed"};
+  const Keys keys{"command", "name", "statements", "joinings", "arrays",     "vector_loops",
+                  "edges",   "sccs", "loops",      "orders",   "transformed"};
   CHECK(keys_of(json) == keys);
   CHECK(json["vector_loops"] == Json({"i", "j", "d"}));
-  for (const Json& statement : json["statements"]) CHECK(keys_of(statement) == Keys{"name", "text", "loops"});
+  for (const Json& statement : json["statements"])
+    CHECK(keys_of(statement) == Keys{"name", "text", "loops", "operands"});
   for (const Json& edge : json["edges"]) {
     CHECK(keys_of(edge) == Keys{"from", "to", "kind", "vector", "value", "carried_by"});
     CHECK(edge["vector"].size() == 3);

@@ -1,6 +1,10 @@
 #include "apps/library/answer/check.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "model/interpret/check.hpp"
+#include "model/interpret/storage.hpp"
 #include "model/mapping/place/parts.hpp"
 #include "model/mapping/read/load.hpp"
 #include "model/resource/resources.hpp"
@@ -37,6 +41,46 @@ CountsAnswer predicted(const Streamed& streamed, const Problem& problem, const P
           combine.whole.value.get()};
 }
 
+/// Returns the types that the kernel stores what it computes on the way in: of several variables the shortest.
+Precision precision_of(const PlacedDiagram& placed) {
+  Precision out;
+  out.storage = placed.problem->dtype;
+  const Diagram& diagram = placed.streamed->diagram;
+  for (const Variable& v : placed.variables) {
+    for (const ArrayId id : v.arrays) {
+      if (diagram.is_input(id) || diagram.is_output(id)) continue;
+      const auto [type, fresh] = out.arrays.emplace(diagram.arrays[static_cast<std::size_t>(id)].name, v.type);
+      if (!fresh && bits(v.type) < bits(type->second)) type->second = v.type;
+    }
+  }
+  return out;
+}
+
+/// Runs the scaled-down problem in those types and in float64, on inputs that the type can hold; nothing if the
+/// interpreter does not compute in them.
+std::optional<double> rounding_of(const Streamed& streamed, const CheckResult& check, const PlacedDiagram& placed) try {
+  constexpr std::uint64_t seed = 1;
+  const DType type = check.problem.dtype;
+  if (type == DType::value || type == DType::f64) return std::nullopt;
+  Tensors inputs = random_inputs(streamed.diagram, check.problem.sizes, seed);
+  for (const ArrayId id : streamed.diagram.inputs) {
+    if (streamed.diagram.is_table(id)) continue;
+    const Array& array = streamed.diagram.arrays[static_cast<std::size_t>(id)];
+    for (double& value : inputs.at(array.name).data) value = round_to(array.type.value_or(type), value);
+  }
+  RunOptions options;
+  options.precision = precision_of(placed);
+  const Run rounded = run_streamed(streamed, check.problem, check.partition, inputs, options);
+  double worst = 0;
+  for (const auto& [name, exact] : run_unfused(streamed.diagram, check.problem, inputs).outputs) {
+    const double size = largest(exact);
+    if (size > 0) worst = std::max(worst, difference(exact, rounded.outputs.at(name)) / size);
+  }
+  return std::isfinite(worst) ? std::optional(worst) : std::nullopt;
+} catch (const Error&) {
+  return std::nullopt;
+}
+
 }  // namespace
 
 Partition partition_of(const PlacedDiagram& placed) {
@@ -69,6 +113,7 @@ CheckAnswer check_of(const Question& question, const Setup& setup, const PlacedD
   answer.counted = counted(result.counts);
   answer.predicted = predicted(*setup.streamed, result.problem, result.partition);
   answer.output_error = result.output_error;
+  answer.rounding = rounding_of(*setup.streamed, result, placed);
   answer.equal = answer.counted == answer.predicted && result.outputs_agree;
   return answer;
 }

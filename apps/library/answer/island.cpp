@@ -4,12 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "apps/library/answer/island_ways.hpp"
+#include "model/fusion/derive.hpp"
 #include "model/island/devices.hpp"
 #include "model/machine/numbers.hpp"
 #include "napkin/napkin.hpp"
 #include "solver/emit/nccl.hpp"
+#include "solver/optimum/program.hpp"
+#include "solver/optimum/sharing.hpp"
 
 namespace napkin {
 namespace {
@@ -138,6 +142,21 @@ std::string because_of(const IslandAnswer& answer) {
   return text;
 }
 
+/// Returns what the GPUs save one another under the laws, whatever the split.
+std::optional<SharingAnswer> sharing_of(const IslandQuestion& question, const Division& division) {
+  const Diagram& diagram = division.split.diagram;
+  const GeometricProgram program =
+      program_of(derive(diagram), division.problem, value_bytes(diagram, division.problem.dtype));
+  if (program.axes.empty() || question.gpus < 2 || question.island.links.empty()) return std::nullopt;
+  const Stated& holds = question.machine->levels.front().capacity;
+  const auto gpus = static_cast<double>(question.gpus);
+  const Sharing shared =
+      sharing(program, holds.known() ? holds.best().value : std::numeric_limits<double>::infinity(), gpus);
+  const double rate = question.island.links.back().bandwidth.value;
+  return SharingAnswer{shared.memory, shared.apart, shared.together, shared.between(),
+                       shared.between() / (gpus * rate)};
+}
+
 IslandAnswer answer_of(const IslandQuestion& question, const IslandWays& ways) {
   IslandAnswer out;
   out.product = question.island.gpu;
@@ -151,6 +170,7 @@ IslandAnswer answer_of(const IslandQuestion& question, const IslandWays& ways) {
   out.head.mask = question.ask.mask;
   out.head.shape = question.shape;
   if (!ways.ways.empty()) {
+    out.sharing = sharing_of(question, ways.ways.front().division);
     const QueryAnswer& heaviest = *ways.ways.front().heaviest().answer;
     out.head.kernel = heaviest.head.kernel;
     out.head.bundled = heaviest.head.bundled;

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "model/clock/power/joules.hpp"
 #include "solver/optimum/bandwidth.hpp"
 
 namespace napkin {
@@ -10,11 +11,8 @@ namespace {
 constexpr const char* f32_accumulators = "f32 accumulator bytes";
 constexpr const char* depth_at_memory = "b at this M";
 
-/// Returns seconds of the contractions, two operations a multiply-add, at the tensor units' peak.
-double computing(const LawSetting& setting) {
-  const Machine& machine = *setting.question.machine;
-  const TensorInstruction* instruction = machine.tensor_for(setting.question.problem.dtype);
-  if (instruction == nullptr) return 0;
+/// Returns the operations of the contractions, two a multiply-add.
+double operations_of(const LawSetting& setting) {
   double operations = 0;
   for (const Operation& op : setting.question.diagram->operations) {
     if (op.kind != OpKind::contract) continue;
@@ -24,24 +22,72 @@ double computing(const LawSetting& setting) {
     for (const AxisId axis : op.own) products *= real(setting.question.problem.sizes[static_cast<std::size_t>(axis)]);
     operations += products;
   }
-  const double peak = peak_flops(machine, *instruction, setting.clock);
-  return peak > 0 ? operations / peak : 0;
+  return operations;
 }
 
-void add_levels(const LawSetting& setting, Laws& laws) {
-  const MultiLevelCost cost = multilevel_cost(optimum_law(setting.program), setting.levels);
-  laws.computing = computing(setting);
-  for (const auto& share : cost.shares) {
-    laws.levels.push_back({share.level.name, share.level.memory, share.transfer, share.cost,
-                           laws.computing > 0 ? share.transfer / laws.computing : 0});
-    for (const PowerTerm& term : setting.terms) {
-      if (term.beta > 0)
-        laws.levels.back().factors.emplace_back(term.beta,
-                                                share.level.weight * std::pow(share.level.memory, -term.beta));
+/// Adds the contractions' time and energy at the tensor units' peak.
+void add_computing(const LawSetting& setting, Laws& laws) {
+  const Machine& machine = *setting.question.machine;
+  laws.operations = operations_of(setting);
+  const TensorInstruction* instruction = machine.tensor_for(setting.question.problem.dtype);
+  if (instruction == nullptr) return;
+  const double peak = peak_flops(machine, *instruction, setting.clock);
+  if (peak > 0) laws.computing = laws.operations / peak;
+  laws.computing_energy = laws.operations * joules_of_flop(machine, *instruction);
+}
+
+/// Returns the levels below the compute level, each the only one of its parent that memory and pipe are known of: a
+/// node whose memories stand side by side has none.
+std::vector<MemoryLevel> levels_below(const LawSetting& setting) {
+  const Machine& machine = *setting.question.machine;
+  std::vector<MemoryLevel> below;
+  for (LevelId at = machine.compute;;) {
+    std::vector<LevelId> children;
+    for (LevelId id = 1; id < std::ssize(machine.levels); ++id) {
+      const Level& level = machine.levels[static_cast<std::size_t>(id)];
+      if (level.parent == at && level.kind == LevelKind::ordinary) children.push_back(id);
     }
+    if (children.size() != 1) return below;
+    at = children.front();
+    const Level& level = machine.levels[static_cast<std::size_t>(at)];
+    const Pipe* pipe = machine.pipe_into(at);
+    const double rate = pipe == nullptr ? 0 : bytes_per_second(machine, *pipe, setting.clock);
+    if (!(rate > 0) || !level.capacity.known()) return below;
+    below.push_back({level.name, LevelKind::ordinary, 1 / rate, level.capacity.best().value, 1});
   }
+}
+
+void add_level(const LawSetting& setting, const MultiLevelCost::Share& share, Laws& laws) {
+  const Machine& machine = *setting.question.machine;
+  LevelLaw law{share.level.name, share.level.memory, share.transfer, share.cost};
+  if (laws.computing > 0) law.needed = share.transfer / laws.computing;
+  law.rate = 1 / share.level.weight;
+  for (LevelId id = 0; id < std::ssize(machine.levels); ++id) {
+    if (machine.levels[static_cast<std::size_t>(id)].name == law.name)
+      law.energy = share.transfer * joules_of_byte(machine, id);
+  }
+  for (const PowerTerm& term : setting.terms) {
+    if (term.beta > 0)
+      law.factors.emplace_back(term.beta, share.level.weight * std::pow(share.level.memory, -term.beta));
+  }
+  laws.levels.push_back(std::move(law));
+}
+
+/// Adds the levels from the top to the compute level and below it, and their weighted sum.
+void add_levels(const LawSetting& setting, Laws& laws) {
+  const TransferLaw law = optimum_law(setting.program);
+  const MultiLevelCost cost = multilevel_cost(law, setting.levels);
+  add_computing(setting, laws);
+  for (const auto& share : cost.shares) add_level(setting, share, laws);
   laws.bound = cost.bound;
   laws.weighted = cost.sum;
+  double slowest = cost.slowest;
+  for (const MemoryLevel& level : levels_below(setting)) {
+    const double transfer = law(level.memory), time = level.weight * transfer;
+    add_level(setting, {{level.name, level.weight, level.memory}, transfer, time}, laws);
+    laws.weighted += time;
+    if (time > slowest) laws.bound = level.name, slowest = time;
+  }
 }
 
 /// Returns cluster sizes whose rate the profile states, else the powers of two up to the largest cluster.
@@ -62,10 +108,12 @@ void add_crossings(const LawSetting& setting, Laws& laws) {
   for (const Count size : cluster_sizes(*setting.question.machine)) {
     const auto levels = memory_levels_of(*setting.question.machine, setting.clock, 1, size);
     const MultiLevelCost cost = multilevel_cost(law, levels);
+    double sum = cost.sum;
+    for (std::size_t below = setting.levels.size(); below < laws.levels.size(); ++below) sum += laws.levels[below].time;
     for (std::size_t i = 0; i < levels.size(); ++i) {
       if (levels[i].kind != LevelKind::cross_transfer) continue;
       laws.crossings.push_back(
-          {levels[i].name, size.get(), cost.shares[i].transfer, cost.pipes[i].transfer, cost.pipes[i].cost, cost.sum});
+          {levels[i].name, size.get(), cost.shares[i].transfer, cost.pipes[i].transfer, cost.pipes[i].cost, sum});
     }
   }
 }

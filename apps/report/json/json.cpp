@@ -122,6 +122,7 @@ Json check_json(const CheckAnswer& check) {
   json["counted"] = counts_json(check.counted);
   json["predicted"] = counts_json(check.predicted);
   json["output_error"] = check.output_error;
+  json["rounding"] = check.rounding ? json_of(*check.rounding) : Json(nullptr);
   json["equal"] = check.equal;
   return json;
 }
@@ -172,7 +173,7 @@ Json json_of(const QueryAnswer& answer) {
   json["formula"] = part_json(answer.formula.get());
   json["optimum"] = value_json(answer.optimum.get());
   if (const auto& apart = answer.unfused.get()) json["unfused"] = unfused_json(*apart);
-  if (const auto& laws = answer.laws.get()) json["laws"] = json_of(*laws, answer.levels);
+  if (const auto& laws = answer.laws.get()) json["laws"] = json_of(*laws, answer.levels, value_bytes_of(answer.head));
   if (answer.predicted) json["predicted"] = json_of(*answer.predicted);
   if (answer.predicted) json["nodes"] = nodes_json(answer.predicted->nodes);
   if (answer.occupancy) add_occupancy(*answer.occupancy, json);

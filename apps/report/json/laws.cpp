@@ -7,8 +7,21 @@
 #include <cmath>
 
 #include "apps/report/units.hpp"
+#include "model/base/dtype.hpp"
 
 namespace napkin::report {
+
+namespace {
+
+/// Converts a number that is known where another is positive.
+Json known(double positive, double number) { return positive > 0 ? json_of(number) : Json(nullptr); }
+
+/// Writes a fraction as its inverse: "1/590".
+std::string inverse_text(double fraction) { return fmt::format("1/{:.4g}", 1 / fraction); }
+
+}  // namespace
+
+double value_bytes_of(const Head& head) { return bytes_per_value(parse_dtype(head.dtype, "dtype")); }
 
 std::optional<double> weighted_of(const Laws& laws, const std::vector<LevelAnswer>& tile) {
   double sum = 0;
@@ -20,7 +33,7 @@ std::optional<double> weighted_of(const Laws& laws, const std::vector<LevelAnswe
   return laws.levels.empty() ? std::nullopt : std::optional(sum);
 }
 
-Json json_of(const Laws& laws, const std::vector<LevelAnswer>& tile) {
+Json json_of(const Laws& laws, const std::vector<LevelAnswer>& tile, double value_bytes) {
   Json levels = Json::array();
   for (const LevelLaw& level : laws.levels) {
     Json factors = Json::array();
@@ -31,6 +44,9 @@ Json json_of(const Laws& laws, const std::vector<LevelAnswer>& tile) {
                       {"transfer", json_of(level.transfer)},
                       {"time", json_of(level.time)},
                       {"needed_bandwidth", level.needed > 0 ? json_of(level.needed) : Json(nullptr)},
+                      {"values_per_second", json_of(level.rate / value_bytes)},
+                      {"values_per_flop", known(laws.operations, level.transfer / value_bytes / laws.operations)},
+                      {"energy", known(level.energy, level.energy)},
                       {"factors", factors}});
   }
   Json json = {{"levels", levels},
@@ -38,6 +54,8 @@ Json json_of(const Laws& laws, const std::vector<LevelAnswer>& tile) {
                {"weighted", json_of(laws.weighted)},
                {"tile_weighted", nullptr},
                {"computing", laws.computing > 0 ? json_of(laws.computing) : Json(nullptr)},
+               {"flops_per_second", known(laws.computing, laws.operations / laws.computing)},
+               {"computing_energy", known(laws.computing_energy, laws.computing_energy)},
                {"crossings", Json::array()},
                {"clusters", Json::array()},
                {"minima", Json::array()},
@@ -112,6 +130,33 @@ std::string needed_text(const Laws& laws, const Vocabulary& terms) {
   return text + "; computing takes " + time_text(laws.computing) + " at their peak";
 }
 
+std::string ratios_text(const Laws& laws, double value_bytes) {
+  if (!(laws.computing > 0)) return "";
+  std::string text;
+  for (const LevelLaw& level : laws.levels) {
+    const double values = level.rate / value_bytes;
+    text += fmt::format("{}{} {} of at most {} ({:.3g} values/s)", text.empty() ? "" : "; ", level.name,
+                        inverse_text(level.transfer / value_bytes / laws.operations),
+                        inverse_text(values * laws.computing / laws.operations), values);
+  }
+  return text;
+}
+
+std::string energy_sum_text(const Laws& laws) {
+  std::string text;
+  double sum = laws.computing_energy;
+  const auto add = [&](const std::string& name, double joules) {
+    if (joules > 0) text += fmt::format("{}{} {:.3g} mJ", text.empty() ? "" : ", ", name, 1e3 * joules);
+  };
+  for (const LevelLaw& level : laws.levels) {
+    add(level.name, level.energy);
+    sum += level.energy;
+  }
+  if (text.empty()) return text;
+  add("computing", laws.computing_energy);
+  return fmt::format("{:.3g} mJ at least, with energies as weights: {}", 1e3 * sum, text);
+}
+
 std::string minima_text(const Laws& laws, const Vocabulary& terms) {
   std::string text;
   for (const MinimaLaw& law : laws.minima) {
@@ -142,7 +187,7 @@ std::string factors_text(const Laws& laws) {
 }
 
 std::string cluster_text(const Laws& laws) {
-  const std::string feeding = laws.levels.size() < 2 ? "device" : laws.levels[laws.levels.size() - 2].name;
+  const std::string feeding = laws.clusters.empty() ? "" : laws.clusters.back().from;
   std::string text;
   for (const ClusterLaw& law : laws.clusters) {
     std::string savings;

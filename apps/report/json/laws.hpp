@@ -13,8 +13,12 @@
 
 namespace napkin::report {
 
-/// Converts the laws; `tile` holds the bytes that a tile moves at each level.
-[[nodiscard]] Json json_of(const Laws& laws, const std::vector<LevelAnswer>& tile);
+/// Converts the laws; `tile` holds the bytes that a tile moves at each level, and a value of the question's type has
+/// `value_bytes`.
+[[nodiscard]] Json json_of(const Laws& laws, const std::vector<LevelAnswer>& tile, double value_bytes);
+
+/// Returns the bytes of a value of the question's type.
+[[nodiscard]] double value_bytes_of(const Head& head);
 
 /// Returns the seconds in which a tile's bytes pass the levels of the laws, each at its pipe's rate; nothing if a level
 /// is not among the tile's.
@@ -30,6 +34,12 @@ namespace napkin::report {
 [[nodiscard]] std::string crossings_text(const Laws& laws);
 /// Writes "device -> L2 0.2 TB/s, L2 -> shared 2.1 TB/s; computing takes 620.1 us at the peak".
 [[nodiscard]] std::string needed_text(const Laws& laws, const Vocabulary& terms);
+/// Writes values a FLOP that H* asks of each pipe and that the pipe brings: "l2 1/8,192 of at most 1/590 (1.68e+12
+/// values/s)".
+[[nodiscard]] std::string ratios_text(const Laws& laws, double value_bytes);
+/// Writes the weighted sum with energies as weights: "8 mJ at least, with energies as weights: l2 2 mJ, computing 6
+/// mJ"; "" without energies.
+[[nodiscard]] std::string energy_sum_text(const Laws& laws);
 /// Writes "over device -> L2: M >= 1361.4 KiB of f32 accumulators, b >= 296, b at this M >= 348"
 [[nodiscard]] std::string minima_text(const Laws& laws, const Vocabulary& terms);
 /// Writes "w M^-1: l2 12%, shared 88%": each level's part of the sum of w M^-1 over all levels; "" where H* has no term

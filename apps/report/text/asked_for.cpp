@@ -39,7 +39,14 @@ std::string check_text(const CheckAnswer& check, const Style& style) {
          entry(
              "equal",
              fmt::format("{}; outputs differ by {:.1e} of the largest", check.equal ? "yes" : "NO", check.output_error),
-             style);
+             style) +
+         (check.rounding
+              ? entry("rounding",
+                      fmt::format("{:.1e} of the largest output is lost to the types of the kernel's arrays, "
+                                  "with f32 accumulators",
+                                  *check.rounding),
+                      style)
+              : "");
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "apps/report/json/standing.hpp"
 #include "apps/report/text/text.hpp"
 #include "apps/report/units.hpp"
@@ -78,6 +80,21 @@ std::string check_lines(const DevicesCheck& check, const Style& style) {
                      fmt::format("{}; outputs differ by {:.1e} of the largest", check.equal ? "yes" : "NO",
                                  check.output_error),
                      style);
+}
+
+std::string sharing_line(const SharingAnswer& least, const DividedAnswer& way) {
+  const auto bytes = [](double n) { return transfer_text(static_cast<std::int64_t>(std::llround(n))); };
+  if (!(least.between >= 1))
+    return "nothing has to pass between GPUs that hold the data evenly: H*(M) - H*(N M) = 0, M = " +
+           memory_text(static_cast<std::int64_t>(std::llround(least.memory))) + " of each";
+  double all = 0;
+  for (const MovedAnswer& one : way.moved) all += static_cast<double>(one.all);
+  return fmt::format(
+      "{} pass between GPUs that hold the data evenly: H*(M) - H*(N M) = {} - {}, M = {} of each; {} at the rate of "
+      "the "
+      "links. This way moves {}",
+      bytes(least.between), bytes(least.apart), bytes(least.together),
+      memory_text(static_cast<std::int64_t>(std::llround(least.memory))), time_text(least.time), bytes(all));
 }
 
 std::string ways_table(const IslandAnswer& answer, const Style& style) {
@@ -166,6 +183,7 @@ std::string text_of(const IslandAnswer& answer, const Style& style) {
     text += line("balance", fmt::format("the GPU with most works {:.2f} times the mean", best.imbalance), style);
   text += line("holds", memory_text(best.memory) + (best.memory_limit ? " of " + memory_text(*best.memory_limit) : ""),
                style);
+  if (answer.sharing) text += line("least", sharing_line(*answer.sharing, best), style);
   text += "\n" + moved_table(best, style) + "\n" + calls_table(best, style) + launches_table(best, style);
   if (answer.ways.size() > 1) text += "\n" + ways_table(answer, style);
   for (const auto& [split, why] : answer.refused) text += line("not", split + ": " + why, style);
@@ -181,6 +199,12 @@ Json json_of(const IslandAnswer& answer, std::string_view command) {
   json["refused"] = Json::array();
   for (const auto& [split, why] : answer.refused) json["refused"].push_back({{"split", split}, {"because", why}});
   json["because"] = answer.because;
+  if (answer.sharing)
+    json["sharing"] = {{"memory", json_of(answer.sharing->memory)},
+                       {"apart", json_of(answer.sharing->apart)},
+                       {"together", json_of(answer.sharing->together)},
+                       {"between", json_of(answer.sharing->between)},
+                       {"time", json_of(answer.sharing->time)}};
   if (answer.check) json["check"] = check_json(*answer.check);
   return json;
 }

@@ -25,7 +25,12 @@ double EnergyRates::of_flop(const TensorInstruction& tensor) const {
 }
 
 EnergyRates energy_rates(const PlacedDiagram& placed) {
-  const Machine& machine = *placed.machine;
+  EnergyRates out = energy_rates(*placed.machine);
+  out.known = power_needs_known(placed);
+  return out;
+}
+
+EnergyRates energy_rates(const Machine& machine) {
   EnergyRates out;
   out.flop_16bit = machine.constant_or("energy_tensor_16bit", 0);
   out.flop_8bit = machine.constant_or("energy_tensor_8bit", 0);
@@ -39,7 +44,6 @@ EnergyRates energy_rates(const PlacedDiagram& placed) {
   out.alone = std::max(l2 - out.l2, 0.0);
   out.multicast = multicast != nullptr && multicast->value > 0 ? multicast->value : l2;
   out.device = machine.constant_or("energy_device", 0);
-  out.known = power_needs_known(placed);
   const double card = energy_of_card(machine);
   for (double* rate : {&out.flop_16bit, &out.flop_8bit, &out.flop_synchronous, &out.shared, &out.instruction, &out.l2,
                        &out.alone, &out.multicast, &out.device})

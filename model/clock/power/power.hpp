@@ -39,6 +39,8 @@ struct EnergyRates {
   /// Returns the joules of one FLOP of that tensor instruction.
   [[nodiscard]] double of_flop(const TensorInstruction& tensor) const;
 };
+/// Returns a machine's rates; `known` says nothing, as what is needed depends on the kernel.
+[[nodiscard]] EnergyRates energy_rates(const Machine& machine);
 [[nodiscard]] EnergyRates energy_rates(const PlacedDiagram& placed);
 
 /// Returns the card's energies over its product's, as `napkin calibrate --power` measured them; 1 if it did not.

@@ -207,7 +207,10 @@ struct CheckAnswer {
   std::vector<std::pair<std::string, std::int64_t>> shape, tile;
   CountsAnswer counted, predicted;
   double output_error = 0;  ///< largest difference between streamed and unfused outputs, over the largest output
-  bool equal = false;       ///< true if the counts are equal and the outputs agree to 1e-12
+  /// The largest difference that the types of the kernel's arrays make, with f32 accumulators, from float64 on the same
+  /// inputs, over the largest output; none of integers and of float64.
+  std::optional<double> rounding = {};
+  bool equal = false;  ///< true if the counts are equal and the outputs agree to 1e-12
 };
 
 /// The cost of results in parts: the split of a summed axis, and the combining of its groups' parts.

@@ -78,6 +78,16 @@ struct DividedAnswer {
   std::optional<std::int64_t> hidden_from;
 };
 
+/// The transfers that GPUs save one another where the data is spread over them from the start, without partial results.
+/// (eq. 7.6)
+struct SharingAnswer {
+  double memory = 0;    ///< M: bytes of the arrays that a GPU works on, as N groups need them, at most its memory
+  double apart = 0;     ///< H*(M), bytes into all GPUs if each fetched for itself
+  double together = 0;  ///< H*(N M), bytes that the GPUs hold together
+  double between = 0;   ///< H*(M) - H*(N M), bytes that pass between them
+  double time = 0;      ///< seconds of these over the link that joins all of them
+};
+
 struct IslandAnswer {
   Head head;            ///< head; `gpu` is the island, kernel and tile are those of the launches that take most
   std::string product;  ///< profile of its GPUs
@@ -86,6 +96,7 @@ struct IslandAnswer {
   std::vector<DividedAnswer> ways;                           ///< ways, fastest first; for a query a single one
   std::vector<std::pair<std::string, std::string>> refused;  ///< splits that were refused, with the reason
   std::string because;
+  std::optional<SharingAnswer> sharing;  ///< least moves; none for an algorithm without groups
   std::optional<DevicesCheck> check;
 };
 

@@ -19,6 +19,8 @@ struct LevelLaw {
   double transfer = 0;  ///< least transfer H*, bytes
   double time = 0;      ///< seconds of its part of the weighted sum (eq. 7.1)
   double needed = 0;    ///< bytes a second at which moving H* takes as long as the tensor units compute; 0: not known
+  double rate = 0;      ///< bytes a second of its pipe
+  double energy = 0;    ///< joules of moving H* over its pipe; 0: the profile has no energy of a byte there
   /// w M^-beta of each term of H*, by beta: what decides between levels and machines (eq. 7.1).
   std::vector<std::pair<double, double>> factors = {};
 };
@@ -60,9 +62,11 @@ struct CachingLaw {
 /// The laws of an algorithm on a machine. They count all pairs, masked or not.
 struct Laws {
   std::vector<LevelLaw> levels;
-  std::string bound;     ///< slowest of the levels' pipes
-  double weighted = 0;   ///< seconds of H* over all levels, each at its pipe's rate (eq. 7.1)
-  double computing = 0;  ///< seconds of the contractions at the tensor units' peak; 0: the profile has none
+  std::string bound;            ///< slowest of the levels' pipes
+  double weighted = 0;          ///< seconds of H* over all levels, each at its pipe's rate (eq. 7.1)
+  double computing = 0;         ///< seconds of the contractions at the tensor units' peak; 0: the profile has none
+  double operations = 0;        ///< FLOP of the contractions, all pairs
+  double computing_energy = 0;  ///< joules of them in the tensor units; 0: not known
   std::vector<CrossLaw> crossings;
   std::vector<ClusterLaw> clusters;
   std::vector<MinimaLaw> minima;

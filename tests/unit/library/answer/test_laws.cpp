@@ -56,13 +56,18 @@ struct Pipes {
 
 template <class Transfer>
 void check_laws(const Laws& laws, const Pipes& pipes, const Transfer& transfer, double flops) {
-  REQUIRE(laws.levels.size() == 2);
+  REQUIRE(laws.levels.size() == 3);
   const double of_l2 = transfer(pipes.nodes * pipes.memory), of_node = transfer(pipes.memory);
   const double w_l2 = laws.levels[0].time / (laws.levels[0].transfer / value),
                w_node = laws.levels[1].time / (laws.levels[1].transfer / value);
   CHECK(laws.levels[0].transfer == doctest::Approx(of_l2 * value).epsilon(1e-4));
   CHECK(laws.levels[1].transfer == doctest::Approx(of_node * value).epsilon(1e-4));
-  CHECK(laws.weighted == doctest::Approx(w_l2 * of_l2 + w_node * of_node).epsilon(1e-4));
+  // The registers of a node as one memory, whatever agents it is divided among.
+  const Level& inner = pipes.machine.levels[static_cast<std::size_t>(pipes.machine.find_level("registers").value())];
+  const double of_registers = transfer(inner.capacity.best().value / value), w_registers = value / laws.levels[2].rate;
+  CHECK(laws.levels[2].name == "registers");
+  CHECK(laws.levels[2].transfer == doctest::Approx(of_registers * value).epsilon(1e-4));
+  CHECK(laws.weighted == doctest::Approx(w_l2 * of_l2 + w_node * of_node + w_registers * of_registers).epsilon(1e-4));
   const TensorInstruction* instruction = pipes.machine.tensor_for(DType::bf16);
   const double peak_a_clock = instruction->flop_per_clock * pipes.nodes;
   // Bytes a second that bring H* while the peak computes: their ratio is that of bytes and operations.
@@ -85,6 +90,37 @@ TEST_CASE(
   check_laws(*product->laws.get(), pipes, product_with, 2.0 * 4096 * 2048 * 8192);
 }
 
+TEST_CASE("values a second and H/K are the paper's: 1.7e12 and 6.0e12 FP16 values, M^-1/2 + 1/(2b) (appendix B.1)") {
+  Ask ask = asked("matmul", "paper-h100", {{"a", 4096}, {"b", 2048}, {"c", 4096}});
+  ask.dtype = "f16";
+  const auto answer = query(ask);
+  const Laws& laws = *answer->laws.get();
+  CHECK(laws.levels[0].rate / value == doctest::Approx(1.676e12).epsilon(1e-3));
+  CHECK(laws.levels[1].rate / value == doctest::Approx(6.0e12).epsilon(1e-9));
+  CHECK(laws.operations / laws.computing == doctest::Approx(4096 * 132 * 1.83e9));
+  const Pipes pipes("paper-h100");
+  const double ratio = laws.levels[1].transfer / value / laws.operations;
+  CHECK(ratio == doctest::Approx(1 / std::sqrt(pipes.memory) + 1 / (2.0 * 2048)).epsilon(1e-6));
+  // Kdot / Hdot is twice the least b of the paper's table: 295.2 and 82.5.
+  CHECK(laws.operations / laws.computing / (laws.levels[0].rate / value) == doctest::Approx(2 * 295.2).epsilon(1e-3));
+  CHECK(laws.operations / laws.computing / (laws.levels[1].rate / value) == doctest::Approx(2 * 82.45).epsilon(1e-3));
+}
+
+TEST_CASE("energies are weights too: joules of a byte of each level, and of a FLOP; none where a profile has none") {
+  const NamedSizes shape{{"h", 16}, {"q", 8192}, {"x", 8192}, {"d", 128}};
+  const auto answer = query(asked("attention", "h200-sxm", shape));
+  const Laws& laws = *answer->laws.get();
+  const Machine machine = load_machine("h200-sxm", "test");
+  const auto picojoules = [&](const char* name) { return machine.find_constant(name)->value; };
+  CHECK(laws.levels[0].energy == doctest::Approx(laws.levels[0].transfer * picojoules("energy_device")));
+  CHECK(laws.levels[1].energy == doctest::Approx(laws.levels[1].transfer * picojoules("energy_l2")));
+  CHECK(laws.levels[2].energy == doctest::Approx(laws.levels[2].transfer * picojoules("energy_shared")));
+  CHECK(laws.computing_energy == doctest::Approx(4.0 * 16 * 8192 * 8192 * 128 * picojoules("energy_tensor_16bit")));
+  const auto without = query(asked("attention", "paper-h100", shape));
+  for (const LevelLaw& level : without->laws.get()->levels) CHECK(level.energy == 0);
+  CHECK(without->laws.get()->computing_energy == 0);
+}
+
 TEST_CASE("a cluster of N fetches what N M asks for and hands on the rest between its nodes (7.4)") {
   const Pipes pipes("h200-sxm");
   const auto answer = query(asked("attention", "h200-sxm", {{"h", 16}, {"q", 8192}, {"x", 8192}, {"d", 128}}));
@@ -100,7 +136,8 @@ TEST_CASE("a cluster of N fetches what N M asks for and hands on the rest betwee
     CHECK(cross.above == doctest::Approx(above).epsilon(1e-6));
     CHECK(cross.between == doctest::Approx(all - above).epsilon(1e-6));
     CHECK(cross.weighted ==
-          doctest::Approx(w_l2 * laws.levels[0].transfer + w_node * above + cross.time).epsilon(1e-6));
+          doctest::Approx(w_l2 * laws.levels[0].transfer + w_node * above + cross.time + laws.levels[2].time)
+              .epsilon(1e-6));
     CHECK(cross.weighted > laws.weighted);  // 14.4 B/clk between nodes of a cluster are fewer than 35 from the L2
     n *= 2;
   }
