@@ -69,13 +69,14 @@ class Stages {
       stream_ = d_.axes[at(*s_.stream)].name;
       const std::vector<AxisId> weaved = weaved_axes(d_, *s_.stream);
       const OpId first = first_over(s_);
-      if (first > 0) add("streamed", streamability(d_, *s_.stream).why, unweaved(d_, weaved, first), stream_);
-      if (first > 0 && !weaved.empty())
-        add("fusion theorem 1 (input composition)", "what makes the streamed input is computed chunk by chunk",
-            unweaved(d_, weaved, 0), stream_);
-      if (weaved.empty() ||
-          !add("fusion theorem 3 (weaving)", names_in(d_, weaved) + " in front of every operation", d_, stream_))
-        add("streamed", streamability(d_, *s_.stream).why, d_, stream_);
+      const std::string why = streamability(d_, *s_.stream).why, composed = "fusion theorem 1 (input composition)";
+      const std::string before = "what makes the streamed input is computed chunk by chunk";
+      if (first > 0 || !weaved.empty()) add("streamed", why, unweaved(d_, weaved, first), stream_);
+      if (first > 0 && !weaved.empty()) add(composed, before, unweaved(d_, weaved, 0), stream_);
+      if (!weaved.empty())
+        add("fusion theorem 3 (weaving)", names_in(d_, weaved) + " in front of every operation", d_, stream_);
+      else
+        add(first > 0 ? composed : "streamed", first > 0 ? before : why, d_, stream_);
     }
     if (std::any_of(s_.roles.begin(), s_.roles.end(), [](AxisRole r) { return r == AxisRole::group; }))
       out_.push_back({"groups", "each group of the weaved axes by itself", s_});
@@ -84,12 +85,10 @@ class Stages {
 
  private:
   /// Adds a stage unless it cannot be derived: a part of a diagram may end in what does not stream by itself.
-  bool add(const std::string& rule, const std::string& text, const Diagram& diagram, const std::string& stream) {
+  void add(const std::string& rule, const std::string& text, const Diagram& diagram, const std::string& stream) {
     try {
       out_.push_back({rule, text, derive(diagram, roles_of(diagram, {}, stream))});
-      return true;
-    } catch (const Error&) {
-      return false;
+    } catch (const Error&) {  // the next stage stands for it
     }
   }
 
