@@ -127,7 +127,7 @@ std::string laws_text(const Laws& laws, const Head& head, const std::vector<Leve
   if (const std::string factors = factors_text(laws); !factors.empty()) text += entry("weights", factors, style);
   if (const std::string fed = minima_text(laws, head.terms); !fed.empty()) text += entry("fed", fed, style);
   if (const std::string ratios = ratios_text(laws, value_bytes_of(head)); !ratios.empty())
-    text += entry("H/K", ratios, style);
+    text += entry("H/K", ratios + std::string(text_of_pairs(head.mask)), style);
   if (const std::string energy = energy_sum_text(laws); !energy.empty()) text += entry("energy", energy, style);
   if (laws.computing > 0)
     text += entry("least rate", needed_text(laws, head.terms) + std::string(text_of_pairs(head.mask)), style);
