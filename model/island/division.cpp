@@ -108,10 +108,11 @@ void check(const Division& division, const std::string& where) {
                              return axes[0] == split.group || axes[1] == split.group || axes[1] == split.stream;
                            });
   if (cut_by_mask) {
-    if (!split.stream || division.problem.mask.kind != Mask::Kind::causal)
-      throw Error(division.problem.mask.kind == Mask::Kind::prefix ? "--prefix" : "--window",
-                  split.name + " takes no mask of this kind: blocks that a GPU sees of it are no whole parts",
+    if (!split.stream || division.problem.mask.kind != Mask::Kind::causal) {
+      const std::string kind = division.problem.mask.kind == Mask::Kind::prefix ? "prefix" : "window";
+      throw Error("--" + kind, split.name + " takes no " + kind + ": blocks that a GPU sees under it are no whole parts",
                   "--causal, or --split all_to_all_heads");
+    }
     const Count rows = division.problem.sizes[at(masks.front()[0])];
     const Count columns = division.problem.sizes[at(masks.front()[1])];
     if (rows != columns)

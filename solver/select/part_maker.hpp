@@ -7,7 +7,7 @@
 #include <map>
 #include <optional>
 
-#include "model/clock/graph/known_graphs.hpp"
+#include "model/clock/known_graphs.hpp"
 #include "model/clock/power/power.hpp"
 #include "solver/select/table.hpp"
 

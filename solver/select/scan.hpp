@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/clock/graph/known_graphs.hpp"
+#include "model/clock/known_graphs.hpp"
 #include "model/clock/run/period.hpp"
 #include "solver/select/best.hpp"
 #include "solver/select/part_maker.hpp"

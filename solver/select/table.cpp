@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "model/clock/graph/copy_cost.hpp"
-#include "model/clock/graph/known_graphs.hpp"
+#include "model/clock/known_graphs.hpp"
 #include "model/clock/roofline/load.hpp"
 #include "model/clock/run/period.hpp"
 #include "model/clock/run/period_bounds.hpp"

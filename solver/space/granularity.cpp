@@ -71,8 +71,9 @@ void add_coalescing(Collector& out, const Diagram& diagram, const VariableMappin
     const auto array = diagram.find_array(name);
     if (!array || diagram.arrays[static_cast<std::size_t>(*array)].axes.empty()) continue;
     if (!diagram.is_input(*array) && !diagram.is_output(*array)) continue;
-    out.add(diagram.arrays[static_cast<std::size_t>(*array)].axes.back(), transaction * 8 / width,
-            "coalescing of " + name);
+    const AxisId unit_stride = variable.axes.empty() ? diagram.arrays[static_cast<std::size_t>(*array)].axes.back()
+                                                     : diagram.axis(variable.axes.back());
+    out.add(unit_stride, transaction * 8 / width, "coalescing of " + name);
   }
 }
 

@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "model/clock/graph/known_graphs.hpp"
+#include "model/clock/known_graphs.hpp"
 #include "model/clock/prediction.hpp"
 #include "model/clock/run/period.hpp"
 #include "tests/support/gpu_of_mapping.hpp"

@@ -1,4 +1,4 @@
-#include "model/clock/graph/known_graphs.hpp"
+#include "model/clock/known_graphs.hpp"
 
 #include <algorithm>
 #include <bit>
