@@ -110,7 +110,8 @@ void check(const Division& division, const std::string& where) {
   if (cut_by_mask) {
     if (!split.stream || division.problem.mask.kind != Mask::Kind::causal) {
       const std::string kind = division.problem.mask.kind == Mask::Kind::prefix ? "prefix" : "window";
-      throw Error("--" + kind, split.name + " takes no " + kind + ": blocks that a GPU sees under it are no whole parts",
+      throw Error("--" + kind,
+                  split.name + " takes no " + kind + ": blocks that a GPU sees under it are no whole parts",
                   "--causal, or --split all_to_all_heads");
     }
     const Count rows = division.problem.sizes[at(masks.front()[0])];
