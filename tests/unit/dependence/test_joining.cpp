@@ -46,7 +46,8 @@ void check_joined(const Nest& nest, const Joining& joining, std::int64_t cut) {
         if (many > cells) continue;
         values[other.array + "_1"] = first.at(other.array).cells[at];
         values[other.array + "_2"] = second.at(other.array).cells[at];
-        if (joined.contains(other.array)) values[other.array] = joined[other.array][at];
+        const bool is_done = other.array != array.array && joined.contains(other.array);
+        if (is_done) values[other.array] = joined[other.array][at];
       }
       joined[array.array].push_back(evaluate(array.by, values));
       CHECK(joined[array.array][c] == doctest::Approx(whole.at(array.array).cells[c]).epsilon(1e-9));
