@@ -19,21 +19,7 @@ Json known(double positive, double number) { return positive > 0 ? json_of(numbe
 /// Writes a fraction as its inverse: "1/590".
 std::string inverse_text(double fraction) { return fmt::format("1/{:.4g}", 1 / fraction); }
 
-}  // namespace
-
-double value_bytes_of(const Head& head) { return bytes_per_value(parse_dtype(head.dtype, "dtype")); }
-
-std::optional<double> weighted_of(const Laws& laws, const std::vector<LevelAnswer>& tile) {
-  double sum = 0;
-  for (const LevelLaw& law : laws.levels) {
-    const auto level = std::find_if(tile.begin(), tile.end(), [&](const LevelAnswer& l) { return l.name == law.name; });
-    if (level == tile.end() || !(law.transfer > 0)) return std::nullopt;
-    sum += static_cast<double>(level->transfer) * law.time / law.transfer;
-  }
-  return laws.levels.empty() ? std::nullopt : std::optional(sum);
-}
-
-Json json_of(const Laws& laws, const std::vector<LevelAnswer>& tile, double value_bytes) {
+Json levels_json(const Laws& laws, double value_bytes) {
   Json levels = Json::array();
   for (const LevelLaw& level : laws.levels) {
     Json factors = Json::array();
@@ -49,7 +35,25 @@ Json json_of(const Laws& laws, const std::vector<LevelAnswer>& tile, double valu
                       {"energy", known(level.energy, level.energy)},
                       {"factors", factors}});
   }
-  Json json = {{"levels", levels},
+  return levels;
+}
+
+}  // namespace
+
+double value_bytes_of(const Head& head) { return bytes_per_value(parse_dtype(head.dtype, "dtype")); }
+
+std::optional<double> weighted_of(const Laws& laws, const std::vector<LevelAnswer>& tile) {
+  double sum = 0;
+  for (const LevelLaw& law : laws.levels) {
+    const auto level = std::find_if(tile.begin(), tile.end(), [&](const LevelAnswer& l) { return l.name == law.name; });
+    if (level == tile.end() || !(law.transfer > 0)) return std::nullopt;
+    sum += static_cast<double>(level->transfer) * law.time / law.transfer;
+  }
+  return laws.levels.empty() ? std::nullopt : std::optional(sum);
+}
+
+Json json_of(const Laws& laws, const std::vector<LevelAnswer>& tile, double value_bytes) {
+  Json json = {{"levels", levels_json(laws, value_bytes)},
                {"bound", laws.bound},
                {"weighted", json_of(laws.weighted)},
                {"tile_weighted", nullptr},
