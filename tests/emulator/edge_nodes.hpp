@@ -204,8 +204,8 @@ class BackwardNodes : public Nodes {
   }
 };
 
-/// Of napkin_fp8_sm90. A chunk has several products of P and V: of each subloop of keys one for each block of columns.
-/// An edge between ends of which one comes more often waits for the last of them, or holds the first back.
+/// Nodes of napkin_fp8_sm90. A chunk has several products of P and V: of each subloop of keys one for each block of
+/// columns. An edge between ends of which one comes more often waits for the last of them, or holds the first back.
 class NapkinNodes : public Nodes {
  public:
   using Nodes::Nodes;

@@ -131,44 +131,38 @@ TEST_CASE("attention_decode_sm90: bytes, products and exponentials are those of 
   CHECK(cases > 60);
 }
 
-TEST_CASE("attention_fp8_sm90: bytes, products and exponentials are those of the model") {
+/// Runs each case of a kernel of e4m3 in one batch of equal sequences. `others(scores, tile)` are its exponentials
+/// beside one a score. Returns the number of cases.
+template <class Problem, class Case, class Others>
+int check_bytes_kernel(const std::vector<Case>& all, const Others& others) {
   int cases = 0;
-  for (test::Fp8Case one : test::fp8_cases(8)) {
+  for (Case one : all) {
     if (!one.layout.q_lengths.empty()) continue;
     one.layout.gap = 0;
     CAPTURE(test::describe(one));
-    test::Fp8Problem problem(one);
+    Problem problem(one);
     const test::EmulatedRun run = problem.run(1, 1);
     REQUIRE(run.outcome.error == "");
     const emulator::Counters& counted = run.outcome.counters;
     const AttentionSizes& s = one.layout.sizes;
     check_work(problem.placed(), counted, one.layout.mask.kind == Mask::Kind::none || s.q <= s.x);
-    // Beside a score's one exponential a row and chunk, in each of the four threads that have the row.
     const auto scores = static_cast<std::int64_t>(counted.products) / (s.d + s.dv);
-    CHECK(static_cast<std::int64_t>(counted.exponentials) == scores + 4 * scores / number(one.tile, "x"));
+    CHECK(static_cast<std::int64_t>(counted.exponentials) == scores + others(scores, one.tile));
     ++cases;
   }
-  CHECK(cases >= 80);
+  return cases;
+}
+
+TEST_CASE("attention_fp8_sm90: bytes, products and exponentials are those of the model") {
+  // One exponential a row and chunk, in each of the four threads that have the row.
+  const auto others = [](std::int64_t scores, const auto& tile) { return 4 * scores / number(tile, "x"); };
+  CHECK(check_bytes_kernel<test::Fp8Problem>(test::fp8_cases(8), others) >= 80);
 }
 
 TEST_CASE("napkin_fp8_sm90: bytes, products and exponentials are those of the model") {
-  int cases = 0;
-  for (test::NapkinCase one : test::napkin_cases(8)) {
-    if (!one.layout.q_lengths.empty()) continue;
-    one.layout.gap = 0;
-    CAPTURE(test::describe(one));
-    test::NapkinProblem problem(one);
-    const test::EmulatedRun run = problem.run(1, 1);
-    REQUIRE(run.outcome.error == "");
-    const emulator::Counters& counted = run.outcome.counters;
-    const AttentionSizes& s = one.layout.sizes;
-    check_work(problem.placed(), counted, one.layout.mask.kind == Mask::Kind::none || s.q <= s.x);
-    // Beside a score's one exponential a row and subloop, of the one thread that has the row.
-    const auto scores = static_cast<std::int64_t>(counted.products) / (s.d + s.dv);
-    CHECK(static_cast<std::int64_t>(counted.exponentials) == scores + scores / number(one.tile, "u_x"));
-    ++cases;
-  }
-  CHECK(cases >= 70);
+  // One exponential a row and subloop, of the one thread that has the row.
+  const auto others = [](std::int64_t scores, const auto& tile) { return scores / number(tile, "u_x"); };
+  CHECK(check_bytes_kernel<test::NapkinProblem>(test::napkin_cases(8), others) >= 70);
 }
 
 TEST_CASE("attention_backward_sm90: bytes, products and exponentials are those of the model") {

@@ -41,7 +41,7 @@ struct Event {
 
 /// Events in the order in which they were asked for.
 struct Trace : std::vector<Event> {
-  /// Where arrays begin in shared memory, ascending. If there are any, a warp's writes to two arrays are two events,
+  /// Beginnings of arrays in shared memory, ascending. If there are any, a warp's writes to two arrays are two events,
   /// and so are those of stmatrix and of ordinary stores.
   std::vector<u32> arrays;
 

@@ -5,8 +5,8 @@
 
 namespace cli {
 
-/// As `napkin validate` writes it, for a tile with that x; measured: `time` seconds. `under`: options such as --l2
-/// cold.
+/// Writes a row as `napkin validate` does, for a tile with that x; measured: `time` seconds. `under`: options such as
+/// --l2 cold.
 inline Json recorded_row(std::int64_t x, double time, const std::string& question = "h=16,q=2048,x=2048,d=128",
                          const std::string& under = "") {
   const Run run = napkin(

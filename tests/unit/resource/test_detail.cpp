@@ -1,4 +1,4 @@
-// What a programmer writes down before the code, against the three descriptions of kernels that state it.
+// Details that a programmer writes down before the code, against the three descriptions of kernels that state it.
 #include <doctest/doctest.h>
 
 #include <algorithm>
