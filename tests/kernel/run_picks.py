@@ -31,9 +31,9 @@ def cublas(q):
     return median_time(torch, lambda: x @ y, queued=5, runs=7, warm_up=0.3)
 
 
-def attention(bench, q, tiles):
+def attention(bench, q, causal, tiles):
     shape = ",".join(f"{axis}={q[axis]}" for axis in ("b", "h", "q", "x", "d"))
-    return [bench.ask(f"--shape {shape} --tile {text(tile)} --rows 4 {'--causal' if q['causal'] else ''}") for tile in tiles]
+    return [bench.ask(f"--shape {shape} --tile {text(tile)} --rows 4 {'--causal' if causal else ''}") for tile in tiles]
 
 
 def main():
@@ -48,9 +48,9 @@ def main():
         for row in map(json.loads, picks):
             if time.time() - begin > a.limit:
                 break
-            same, q = row["theirs"] == row["ours"], row["question"]
+            same, q = row["theirs"] == row["ours"], row["shape"]
             tiles = [row["ours"]] if same else [row["theirs"], row["ours"], row["ours"], row["theirs"]]
-            runs = products(a.build, q, tiles) if "a" in q else attention(bench, q, tiles)
+            runs = products(a.build, q, tiles) if "a" in q else attention(bench, q, row["mask"] == "causal", tiles)
             row["runs"] = [{k: run[k] for k in ("time", "cycles", "good", "error") if k in run} for run in runs]
             if "a" in q:
                 row["cublas"] = cublas(q)
