@@ -85,6 +85,9 @@ void KnownGraphs::add_waits(const PlacedDiagram& placed) {
     key_.push_back(is_set ? std::min(delay_of(tokens, static_cast<int>(-edge.distance)), 1) : tokens);
   }
   for (const OperationMapping& op : placed.mapping->operations) key_.push_back(op.ahead ? value_of(*op.ahead) : 0);
+  // Loads that miss the L2 wait longer, and a permuted order decides how many do.
+  key_.push_back(permutes_axes(placed) ? placed.tile.values[static_cast<std::size_t>(*placed.mapping->order_knob())]
+                                       : -1);
 }
 
 }  // namespace napkin

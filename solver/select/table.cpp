@@ -67,8 +67,9 @@ Table::Table(const Setup& like)
 
 bool Table::is_timed_one_by_one(const Setup& like) const {
   return !by_graph_ || std::any_of(like.mapping->knobs.begin(), like.mapping->knobs.end(), [](const Knob& knob) {
-    return std::any_of(knob.orders.begin(), knob.orders.end(),
-                       [](const OrderWord& word) { return word.tiles == OrderWord::Tiles::even; });
+    return std::any_of(knob.orders.begin(), knob.orders.end(), [](const OrderWord& word) {
+      return word.tiles == OrderWord::Tiles::even || !word.axes.empty();
+    });
   });
 }
 

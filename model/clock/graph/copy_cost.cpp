@@ -10,6 +10,8 @@
 #include "model/mapping/compile/compiled.hpp"
 #include "model/resource/boxes.hpp"
 #include "model/resource/order.hpp"
+#include "model/resource/plan.hpp"
+#include "model/resource/resources.hpp"
 #include "model/resource/reuse.hpp"
 
 namespace napkin {
@@ -59,6 +61,15 @@ double load_latency(const PlacedDiagram& placed, const Crossing& crossing, bool 
   return machine.constant("cp_async_loaded_latency") + (far ? latency_of(machine.pipe_into(top_cache(placed))) : 0);
 }
 
+/// Returns the share of what blocks load that the L2 has lost, where the kernel's order permutes the grid's axes:
+/// blocks that share are then not launched side by side, and nothing keeps them in step. (eq. 13.6)
+double missed_share(const PlacedDiagram& placed) {
+  if (!permutes_axes(placed)) return 0;
+  const double asked = real(transfer_into_blocks(placed).load.value);
+  const double again = real(reread_bytes(placed, occupancy(placed).blocks, Pace::apart).value);
+  return asked > 0 ? std::min(again / asked, 1.0) : 0;
+}
+
 }  // namespace
 
 CopyTime copy_time(const PlacedDiagram& placed, const Crossing& crossing, bool once, double parts) {
@@ -73,7 +84,9 @@ CopyTime copy_time(const PlacedDiagram& placed, const Crossing& crossing, bool o
   // Every byte of a chunk that no other block reads comes from there.
   const bool alone = !once && crossing.engine != CopyEngine::tma && !read_by_others(placed, crossing) &&
                      comes_from_device(*placed.machine, *placed.streamed, *placed.problem);
-  const double known = crossing.store ? 0 : load_latency(placed, crossing, far || alone, once);
+  double known = crossing.store ? 0 : load_latency(placed, crossing, far || alone, once);
+  if (known > 0 && !once && !alone)
+    known += missed_share(placed) * std::max(load_latency(placed, crossing, true, once) - known, 0.0);
   out.latency = known > 0 ? known : latency_of(placed.machine->pipe_into(placed.block().level));
   if (!std::isfinite(rate) || rate <= 0) return out;
   out.clocks = moved / (crossing.store ? rate : near);

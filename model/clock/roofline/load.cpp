@@ -102,8 +102,17 @@ struct Gathered {
   void port(Phase phase, double bytes) { (phase == Phase::loop ? port_loop : port_once) += bytes; }
 };
 
+/// Returns true if an iteration reads the operand from the block's level, into registers first where the mapping has a
+/// variable for it there.
 bool read_from(const PlacedDiagram& placed, const PlacedOperation& op, std::size_t input) {
-  return input < op.operands.size() && op.operands[input].second == placed.block().level;
+  if (input >= op.operands.size()) return false;
+  const ArrayId array = op.operands[input].first;
+  const LevelId level = op.operands[input].second;
+  if (level == placed.block().level) return true;
+  return diagram(placed).is_input(array) &&
+         std::any_of(placed.crossings.begin(), placed.crossings.end(), [&](const Crossing& c) {
+           return c.array == array && c.into == level && !c.store && c.auxiliary < 0 && c.phase == Phase::loop;
+         });
 }
 
 /// Returns the variable of the block's level that an operand is read from, or nullptr.

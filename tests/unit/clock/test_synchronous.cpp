@@ -8,6 +8,9 @@
 #include "model/clock/prediction.hpp"
 #include "model/clock/roofline/load.hpp"
 #include "model/clock/run/period.hpp"
+#include "model/resource/plan.hpp"
+#include "model/resource/resources.hpp"
+#include "model/resource/reuse.hpp"
 #include "tests/support/layout.hpp"
 #include "tests/support/predicted_time.hpp"
 
@@ -72,6 +75,48 @@ TEST_CASE("unpermuted rows of 256 bytes take the port eight times as long, and n
   const double easy = period(event_graph(on)).clocks, hard = period(event_graph(off)).clocks;
   CHECK(hard >= 8 * (8 * 2 * 64 * 256 + 128 * 256) / 128.0);
   CHECK(hard > 3 * easy);
+}
+
+TEST_CASE(
+    "fragments that an iteration loads through registers take the port as those that products load themselves do") {
+  const Shape shape = {{"b", 1}, {"h", 8}, {"q", 1024}, {"x", 1024}, {"d", 128}};
+  const LaidOut first("flash_from_scratch", "rtx-3090", shape, DType::bf16),
+      own("attention_sm80", "rtx-3090", shape, DType::bf16);
+  for (const char* fragments : {"streamed", "whole"}) {
+    const PlacedDiagram through = first.place({{"fragments", fragments}}), direct = own.place({{"q", "64"},
+                                                                                               {"x", "64"},
+                                                                                               {"warps", "4"},
+                                                                                               {"stages", "1"},
+                                                                                               {"swizzle", "off"},
+                                                                                               {"q_in", "registers"}});
+    for (const std::size_t product : {0U, 1U}) {
+      CHECK(tensor_load(through, contraction(through, product)).port_bytes ==
+            tensor_load(direct, contraction(direct, product)).port_bytes);
+    }
+  }
+}
+
+TEST_CASE(
+    "an iteration that waits for its chunks takes longer by device memory's latency for each that an order loses") {
+  const Shape shape = {{"b", 2}, {"h", 16}, {"q", 4096}, {"x", 4096}, {"d", 128}};
+  for (const char* gpu : {"rtx-3090", "a100-sxm-40"}) {
+    const LaidOut l("flash_from_scratch", gpu, shape, DType::bf16);
+    const auto cycle = [&](const char* order) { return cycle_ratio(event_graph(l.place({{"order", order}}))).clocks; };
+    const auto lost = [&](const char* order) {
+      const PlacedDiagram placed = l.place({{"order", order}});
+      return real(reread_bytes(placed, occupancy(placed).blocks, Pace::apart).value) /
+             real(transfer_into_blocks(placed).load.value);
+    };
+    const Pipe& device = *l.machine.pipe_into(1);
+    REQUIRE(device.latency);
+    for (const char* order : {"heads_fastest", "queries_slowest"}) {
+      CAPTURE(gpu);
+      CAPTURE(order);
+      CHECK(lost(order) > 0.8);
+      CHECK(cycle(order) - cycle("queries_fastest") ==
+            doctest::Approx(2 * (lost(order) - lost("queries_fastest")) * device.latency->value).epsilon(1e-3));
+    }
+  }
 }
 
 TEST_CASE("warps, one on each scheduler, are one instance; a barrier joins those of a block") {
