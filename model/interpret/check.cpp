@@ -55,6 +55,23 @@ double work_of(const Diagram& d, const Sizes& sizes) {
   return sum;
 }
 
+// An axis that reads rows from a later place on ("n: y - 512") stays so long that it reaches them, if that is not too
+// much work.
+void keep_in_reach(const Streamed& s, const Problem& problem, const Partition& p, double most_work, Sizes& sizes) {
+  for (const Array& array : s.diagram.arrays) {
+    for (const Reindex& dimension : array.reindexed) {
+      const auto size = [&](AxisId axis) { return sizes[at(axis)]; };
+      if (dimension.table || reach(array, dimension, size) + Count(dimension.offset) > Count(0)) continue;
+      const AxisId axis = array.axes[dimension.first];
+      Sizes longer = sizes;
+      longer[at(axis)] = std::min(
+          round_up(ceil_div(Count(1 - dimension.offset), dimension.strides.front()) + Count(1), step_of(s, p, axis)),
+          problem.sizes[at(axis)]);
+      if (work_of(s.diagram, longer) <= most_work) sizes = longer;
+    }
+  }
+}
+
 // Halves the largest axis together with its group, its chunk and whatever stands in a fixed ratio to them.
 void halve_largest(const Streamed& s, Problem& problem, Partition& p) {
   const auto largest = std::max_element(problem.sizes.begin(), problem.sizes.end());
@@ -124,6 +141,7 @@ std::pair<Problem, Partition> scaled_down(const Streamed& streamed, const Proble
   whole_again(streamed, small.sizes, p);
   while (work_of(streamed.diagram, small.sizes) > limits.work) halve_largest(streamed, small, p);
   keep_order(streamed, problem, p, small.sizes);
+  keep_in_reach(streamed, problem, p, limits.work, small.sizes);
   scale_rows(streamed, problem, small);
   whole_again(streamed, small.sizes, p);
   scale_mask(streamed, problem, small);

@@ -1,6 +1,9 @@
 #include "apps/report/diagram/columns.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <vector>
 
 #include "apps/report/diagram/column_maker.hpp"
 #include "apps/report/diagram/held.hpp"
@@ -27,6 +30,25 @@ std::string symbol_of(const Operation& operation) {
     case OpKind::scan: return operation.function;
     default: return std::string(name_of(operation.kind));
   }
+}
+
+/// Returns the axis along which a sum joins its operands, or nothing: rows of inputs that begin at different places of
+/// that axis and count as 0 elsewhere.
+std::optional<AxisId> joined_along(const Diagram& diagram, const Operation& operation) {
+  if (operation.kind != OpKind::add) return std::nullopt;
+  std::optional<AxisId> along;
+  std::vector<std::int64_t> begins;
+  for (const ArrayId input : operation.inputs) {
+    const Array& array = diagram.arrays[at(input)];
+    if (array.reindexed.size() != 1) return std::nullopt;
+    const Reindex& rows = array.reindexed.front();
+    const AxisId axis = array.axes[rows.first];
+    if (rows.table || rows.strides != std::vector<std::int64_t>{1} || along.value_or(axis) != axis) return std::nullopt;
+    along = axis;
+    begins.push_back(rows.offset);
+  }
+  std::sort(begins.begin(), begins.end());
+  return std::adjacent_find(begins.begin(), begins.end()) == begins.end() ? along : std::nullopt;
 }
 
 }  // namespace
@@ -199,6 +221,11 @@ void ColumnMaker::compute(OpId id) {
   const StreamedOp& how = s_.operations[at(id)];
   const bool own = !o.own.empty();
   Made made = begun(id, o.kind == OpKind::softmax ? Shape::triangle : own ? Shape::box : Shape::item, symbol_of(o));
+  if (const auto along = joined_along(d_, o); along && places_.drawn(*along)) {
+    made.function.shape = Shape::box;
+    made.function.text = "join";
+    made.function.consumed = {*along};
+  }
   for (const ArrayId in : o.inputs) {
     const int from = bundle_of_[at(in)];
     const bool twice =

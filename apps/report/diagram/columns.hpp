@@ -32,7 +32,7 @@ struct Bundle {
   std::vector<AxisId> axes;  ///< the lowest has unit stride; axes of one entry are left out
   int first = 0, last = 0;   ///< columns that it spans
   bool output = false;
-  /// Lines that read one dimension of an input, drawn as a single line at its source: "y: i + u - 1".
+  /// Lines that read one dimension of an input, drawn as a single line at its source: "y: i + u - 1", "n: y - 5".
   struct Joined {
     std::size_t first = 0, count = 1;  ///< range of the axes
     std::string label;

@@ -101,8 +101,9 @@ void Painter::data(std::size_t column) {
     const PlacedEvent& placed = f_.events[column][i];
     const int id = std::visit([](const auto& e) { return e.bundle; }, c.events[i]);
     const double from = f_.left[column] + placed.from, to = f_.left[column] + placed.to;
-    reached.try_emplace(id, f_.left[column] + (column == 0 ? fork_of(d_.bundles[at(id)]) : 0));
-    if (column == 0 && i < d_.bundles.size()) fork(id);
+    const double begins = f_.left[column] + (column == 0 ? fork_of(d_.bundles[at(id)]) : 0);
+    const bool first = reached.try_emplace(id, begins).second;
+    if (column == 0 && first) fork(id);
     if (const auto* stretch = std::get_if<Stretch>(&c.events[i])) {
       colour_[at(id)] = colours_[at(stretch->level)];
       write(*stretch, placed, from);

@@ -136,7 +136,7 @@ std::vector<Bundle::Joined> Places::joined_of(ArrayId array, const std::vector<A
       if (one.count++ == 0) one.first = static_cast<std::size_t>(here - drawn.begin());
     }
     if (dimension.offset != 0) one.label += (dimension.offset > 0 ? "+" : "") + std::to_string(dimension.offset);
-    if (one.count > 1) out.push_back(one);
+    if (one.count > 0) out.push_back(one);
   }
   return out;
 }

@@ -346,6 +346,48 @@ TEST_CASE("a check keeps the tile, the ragged ends and the mask, and shrinks the
   CHECK(low.loaded() + low.stored() == transfer(s, result.problem, result.partition).total().value);
 }
 
+namespace {
+
+constexpr const char* joined_arrays = R"yaml(algorithm: joined
+axes: {y: , a: 512, n: , d: }
+inputs: ["A[a: y, d]", "B[n: y - 512, d]"]
+operations: ["J[y,d] = add (A, B)"]
+outputs: [J]
+)yaml";
+
+}  // namespace
+
+TEST_CASE("arrays that are joined along an axis lie behind one another, and their rows move once") {
+  const Diagram d = parse_diagram(joined_arrays, "joined.yaml");
+  const std::int64_t rows = 520, width = 3;
+  const Problem problem = problem_of(d, {{"y", rows}, {"n", rows - 512}, {"d", width}});
+  const Tensors inputs = random_inputs(d, problem.sizes, 3);
+  std::vector<double> both = inputs.at("A").data;
+  const std::vector<double>& behind = inputs.at("B").data;
+  both.insert(both.end(), behind.begin(), behind.end());
+  const Streamed s = derive(d);
+  for (const std::int64_t chunk : {1, 100, 512, 520}) {
+    const Partition p = make_partition(s, problem.sizes, {{"y", chunk}, {"d", width}}, "");
+    const Run run = run_streamed(s, problem, p, inputs);
+    CHECK(run.outputs.at("J").data == both);
+    CHECK(run.counts.levels[0].loaded() == Count(rows * width));
+    CHECK(transfer(s, problem, p).load.value == Count(rows * width));
+  }
+}
+
+TEST_CASE("a check keeps an axis so long that it reaches the second of two joined arrays, if that is little work") {
+  const Diagram d = parse_diagram(joined_arrays, "joined.yaml");
+  const Streamed s = derive(d);
+  const Problem problem = problem_of(d, {{"y", 4096}, {"n", 4096 - 512}, {"d", 64}});
+  const Partition p = make_partition(s, problem.sizes, {{"y", 16}, {"d", 8}}, "");
+  const auto y = static_cast<std::size_t>(d.axis("y"));
+  const CheckResult result = check(s, problem, p);
+  CHECK(result.outputs_agree);
+  CHECK(result.problem.sizes[y] > Count(512));
+  CHECK(result.counts.levels[0].loaded() == transfer(s, result.problem, result.partition).load.value);
+  CHECK(scaled_down(s, problem, p, {1e4, 3}).first.sizes[y] < Count(512));
+}
+
 TEST_CASE("a check of something enormous stays small; windows shrink with it") {
   const Diagram d = load_diagram("attention");
   const Streamed s = derive(d);

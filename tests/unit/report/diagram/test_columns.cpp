@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "apps/report/diagram/tiling.hpp"
 #include "model/base/error.hpp"
 #include "model/diagram/library.hpp"
+#include "model/diagram/text.hpp"
 #include "model/fusion/derive.hpp"
 #include "model/fusion/rewrite.hpp"
 #include "model/resource/resources.hpp"
@@ -138,6 +140,35 @@ TEST_CASE("labels of every built-in diagram stand free of each other") {
     const Drawing drawing = drawing_of(columns_of(streamed_of(name)));
     CHECK(joined(collisions(drawing)) == "");
     CHECK(joined(covered(drawing)) == "");
+  }
+}
+
+TEST_CASE("arrays that are joined end in a box over their axis; slices say from where they are read, once") {
+  const std::string head =
+      "algorithm: joined\naxes: {y: , a: 5, n: , d: , x: , i: }\n"
+      "inputs: [\"A[a: y, d]\", \"B[n: y - 5, d]\", \"X[x: i + 3, d]\"]\n";
+  const auto drawn = [&](const std::string& operations) {
+    return columns_of(derive(parse_diagram(head + operations + "\noutputs: [J, S]\n", "joined.yaml")));
+  };
+  const ColumnDiagram diagram = drawn("operations: [\"J[y,d] = add (A, B)\", \"S[i,d] = copy (X)\"]");
+  const ColumnFunction* join = nullptr;
+  for (const DiagramColumn& column : diagram.columns) {
+    for (const ColumnFunction& one : column.functions) join = one.text == "join" ? &one : join;
+  }
+  REQUIRE(join != nullptr);
+  CHECK(join->shape == Shape::box);
+  CHECK(join->consumed == std::vector<AxisId>{0});
+  const Drawing drawing = drawing_of(diagram);
+  CHECK(joined(collisions(drawing)) == "");
+  CHECK(joined(covered(drawing)) == "");
+  std::multiset<std::string> said;
+  for (const Label& label : drawing.labels) said.insert(text_of(label));
+  for (const char* label : {"a: y", "n: y-5", "x: i+3"}) CHECK(said.count(label) == 1);
+  // A difference, and a sum with what is not cut, join nothing.
+  for (const char* other : {"subtract (A, B)", "multiply (A, B)"}) {
+    const Drawing plain =
+        drawing_of(drawn("operations: [\"J[y,d] = " + std::string(other) + "\", \"S[i,d] = copy (X)\"]"));
+    for (const Label& label : plain.labels) CHECK(text_of(label) != "join");
   }
 }
 
