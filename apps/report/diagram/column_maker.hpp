@@ -54,6 +54,9 @@ class ColumnMaker {
 
   /// Returns an operand's lines into the functions that use it, from the column of data before.
   ColumnFunction::Input operand(int id, bool stays, int function_column);
+  [[nodiscard]] bool is_part(int id) const { return std::find(parts_.begin(), parts_.end(), id) != parts_.end(); }
+  /// Returns the next move of an operand that is at that level, or nullptr where it is used there.
+  Trip* next_of_operand(int id, LevelId level);
 
   /// A function to be put into a column, with what it reads and makes.
   struct Made {
@@ -61,6 +64,7 @@ class ColumnMaker {
     std::vector<int> outputs;                  ///< outputs of which those that exist already are updated
     ColumnFunction function;
     std::vector<std::pair<ArrayId, OpId>> fresh = {};  ///< outputs to begin: arrays, or the factor of a softmax
+    int part = -1;  ///< variable in which a fresh part of a sum lies (Places::part_apart)
   };
   void put(Made made);
   [[nodiscard]] std::string auxiliary(const std::string& kind, OpId softmax) const;
@@ -84,6 +88,8 @@ class ColumnMaker {
   /// Adds a piece of a streamed softmax that has a loop of its own.
   void piece(Step::Kind kind, OpId id);
   void compute(OpId id);
+  /// Puts a product whose result lies apart from the sum that it is added to, and the addition where that sum lies.
+  void add_apart(Made made, ArrayId sum);
 
   /// Extends arrays that every iteration reads or adds to up to the bracket.
   void end_of_loop();
@@ -97,6 +103,7 @@ class ColumnMaker {
   std::vector<int> bundle_of_;                   // bundle of each array, by ArrayId
   std::vector<LevelId> level_;                   // level of each bundle now
   std::vector<std::pair<OpId, int>> factor_of_;  // softmax and the bundle of its delta
+  std::vector<int> parts_;                       // bundles of parts apart from their sums
 };
 
 }  // namespace napkin::report

@@ -122,6 +122,17 @@ int ColumnMaker::place(const std::vector<int>& ins, const std::vector<int>& outs
   return here();
 }
 
+Trip* ColumnMaker::next_of_operand(int id, LevelId level) {
+  const ArrayId array = bundle(id).array;
+  if (!is_part(id)) {
+    Trip* trip = next(array, level, true, true);
+    return trip == nullptr || (trip->store && d_.is_output(array)) ? nullptr : trip;
+  }
+  if (level == places_.made_at(array)) return nullptr;  // the sum's own way is no part's
+  Trip* down = next(array, level, true, false);
+  return down != nullptr ? down : next(array, level, true, true);
+}
+
 ColumnFunction::Input ColumnMaker::operand(int id, bool stays, int function_column) {
   ColumnFunction::Input in{id, level_[at(id)], stays, -1};
   auto& events = out_.columns[at(function_column - 1)].events;
@@ -131,14 +142,15 @@ ColumnFunction::Input ColumnMaker::operand(int id, bool stays, int function_colu
                      });
   const ArrayId array = bundle(id).array;
   while (array >= 0) {
-    Trip* trip = next(array, in.level, true, true);
-    if (trip == nullptr || (trip->store && d_.is_output(array))) break;
+    Trip* trip = next_of_operand(id, in.level);
+    if (trip == nullptr) break;
     events.emplace_back(move_of(id, *trip, stays));
     in.move = static_cast<int>(events.size()) - 1;
     in.level = trip->to;
     if (stays || trip->to == trip->from) continue;
     level_[at(id)] = trip->to;
-    events.emplace_back(places_.stretch(id, bundle(id).axes, trip->to, places_.variable_at(array, trip->to, false)));
+    const int variable = is_part(id) ? trip->variable : places_.variable_at(array, trip->to, false);
+    events.emplace_back(places_.stretch(id, bundle(id).axes, trip->to, variable));
   }
   bundle(id).last = std::max(bundle(id).last, function_column);
   return in;
@@ -161,8 +173,10 @@ void ColumnMaker::put(Made made) {
     const int id = array >= 0 ? add(d_.arrays[at(array)].name, d_.arrays[at(array)].axes, array)
                               : add(greek(auxiliary("delta", owner)), state_axes(d_, owner), -1);
     bundle(id).first = where;
-    const LevelId level = array >= 0 ? places_.made_at(array) : places_.deepest();
-    begin(id, level, places_.variable_at(array, level, false));
+    const LevelId level = made.part >= 0 ? places_.placed()->variables[at(made.part)].level
+                          : array >= 0   ? places_.made_at(array)
+                                         : places_.deepest();
+    begin(id, level, made.part >= 0 ? made.part : places_.variable_at(array, level, false));
     f.outputs.push_back(id);
     if (array < 0) factor_of_.emplace_back(owner, id);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "apps/report/diagram/column_maker.hpp"
@@ -243,6 +244,7 @@ void ColumnMaker::compute(OpId id) {
     if (how.accumulator == AccumulatorKind::scan) made.fresh = {{o.outputs[0], -1}};
     return put(std::move(made));
   }
+  if (sums && places_.part_apart(o.outputs[0]) >= 0) return add_apart(std::move(made), o.outputs[0]);
   if (sums) {
     made.outputs = {bundle_of_[at(o.outputs[0])]};
     made.function.text += "+";
@@ -250,6 +252,24 @@ void ColumnMaker::compute(OpId id) {
     for (const ArrayId out : o.outputs) made.fresh.emplace_back(out, -1);
   }
   put(std::move(made));
+}
+
+void ColumnMaker::add_apart(Made made, ArrayId sum) {
+  const int whole = bundle_of_[at(sum)];
+  made.fresh = {{sum, -1}};
+  made.part = places_.part_apart(sum);
+  put(std::move(made));
+  const int part = bundle_of_[at(sum)];
+  bundle(part).output = false;
+  parts_.push_back(part);
+  bundle_of_[at(sum)] = whole;
+  Made addition;
+  addition.function.shape = Shape::item;
+  addition.function.text = "+";
+  addition.function.title = d_.arrays[at(sum)].name + " += its part";
+  addition.inputs = {{part, false}};
+  addition.outputs = {whole};
+  put(std::move(addition));
 }
 
 void ColumnMaker::end_of_loop() {

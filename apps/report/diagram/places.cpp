@@ -175,6 +175,19 @@ int Places::variable_at(ArrayId array, LevelId level, bool staging) const {
   return part;
 }
 
+int Places::part_apart(ArrayId array) const {
+  if (p_ == nullptr) return -1;
+  int part = -1;
+  bool sum = false;
+  for (std::size_t i = 0; i < p_->variables.size(); ++i) {
+    const Variable& v = p_->variables[i];
+    if (v.output_staging || std::find(v.arrays.begin(), v.arrays.end(), array) == v.arrays.end()) continue;
+    if (!v.part) sum = true;
+    if (v.part && part < 0) part = static_cast<int>(i);
+  }
+  return sum ? part : -1;
+}
+
 LevelId Places::made_at(ArrayId array) const {
   if (p_ == nullptr) return 1;
   LevelId out = -1;
@@ -182,6 +195,7 @@ LevelId Places::made_at(ArrayId array) const {
     if (v.output_staging || v.part || std::find(v.arrays.begin(), v.arrays.end(), array) == v.arrays.end()) continue;
     out = std::max(out, v.level);
   }
+  if (part_apart(array) >= 0) return out;
   for (const Trip& trip : trips_) {  // an array that leaves where it was made
     if (trip.array == array && trip.store) return trip.from;
   }

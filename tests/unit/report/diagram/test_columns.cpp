@@ -207,6 +207,35 @@ TEST_CASE("a placed diagram: query's numbers, and labels that one can read") {
   }
 }
 
+TEST_CASE("a part that is made apart from its sum goes to it: P V from L0C over the L2 to the running O in UB") {
+  const ColumnDiagram diagram = diagram_of(ask_of(
+      {"attention", "ascend-910b2", "ascend_forward", "bf16", {{"q", 128}, {"x", 512}, {"d", 128}}, {{"x", "128"}}}));
+  std::map<std::string, std::string> level;  // of each variable
+  std::vector<std::string> ways;             // of pv
+  int sum = -1, part = -1;
+  for (const DiagramColumn& column : diagram.columns) {
+    for (const auto& event : column.events) {
+      if (const auto* stretch = std::get_if<Stretch>(&event)) {
+        if (stretch->name == "pv") part = stretch->bundle;
+        if (stretch->name == "O" && sum < 0) sum = stretch->bundle;
+        level.emplace(stretch->name, diagram.levels[at(stretch->level)].name);
+      } else if (std::get<Move>(event).bundle == part) {
+        ways.push_back(diagram.levels[at(std::get<Move>(event).to)].name);
+        CHECK(column.phase == Phase::loop);
+      }
+    }
+  }
+  CHECK(level["pv"] == "l0c");
+  CHECK(level["O"] == "ub");
+  CHECK(ways == std::vector<std::string>{"l2", "ub"});
+  const auto adds = [&](const ColumnFunction& one) {
+    return one.text == "+" && one.inputs.front().bundle == part && one.outputs == std::vector<int>{sum};
+  };
+  CHECK(std::any_of(diagram.columns.begin(), diagram.columns.end(), [&](const DiagramColumn& column) {
+    return std::any_of(column.functions.begin(), column.functions.end(), adds);
+  }));
+}
+
 TEST_CASE("the abstract machine's picture counts values") {
   Ask ask;
   ask.algorithm = "attention";
