@@ -50,9 +50,23 @@ TEST_CASE("cold caches keep nothing of the call before") {
 }
 
 TEST_CASE("a machine whose burst was not measured says so") {
-  const Machine machine = load_machine("a100-sxm-80", "--gpu");
+  const Machine machine = load_machine("mi300x", "--gpu");
   CHECK(limit_of(machine, CardLoad::Kind::sustained) == machine.power.limit->value);
   CHECK_THROWS_WITH_AS(limit_of(machine, CardLoad::Kind::burst), doctest::Contains("no power.burst"), Error);
+}
+
+TEST_CASE("a burst may take more than the limit on every NVIDIA card, by the share that H100s were measured to take") {
+  const Machine measured = load_machine("h100-sxm", "--gpu");
+  const double share = measured.power.burst->value / measured.power.limit->value;
+  CHECK(share > 1.2);
+  for (const std::string& name : builtin_machines()) {
+    const Machine machine = load_machine(name, "--gpu");
+    if (!machine.power.burst) continue;
+    CAPTURE(name);
+    CHECK(machine.power.burst->value == doctest::Approx(share * machine.power.limit->value).epsilon(0.01));
+  }
+  for (const char* name : {"a100-sxm-80", "b200", "l40s", "rtx-4090", "rtx-pro-6000-server"})
+    CHECK(load_machine(name, "--gpu").power.burst.has_value());
 }
 
 TEST_CASE("the driver holds a clock up to the maximum, and every clock of the machine falls to it") {
