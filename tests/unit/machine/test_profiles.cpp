@@ -15,20 +15,16 @@ using namespace napkin;
 
 namespace {
 
-const std::vector<std::string> expected = {"a10",         "a100-pcie-40", "a100-pcie-80",
-                                           "a100-sxm-40", "a100-sxm-80",  "a10g",
-                                           "a40",         "ascend-910b2", "ascend-950pr",
-                                           "b200",        "b300",         "gb10",
-                                           "gb200",       "gb300",        "gh200",
-                                           "h100-nvl",    "h100-pcie",    "h100-sxm",
-                                           "h20",         "h200-sxm",     "h800-pcie",
-                                           "h800-sxm",    "l20",          "l4",
-                                           "l40",         "l40s",         "mi300x",
-                                           "mi325x",      "mi350x",       "mi355x",
-                                           "paper-h100",  "rtx-3090",     "rtx-4090",
-                                           "rtx-5090",    "rtx-6000-ada", "rtx-a5000",
-                                           "rtx-a6000",   "rtx-pro-6000", "rtx-pro-6000-server",
-                                           "v100-sxm2"};
+const std::vector<std::string> expected = {
+    "a10",          "a100-pcie-40", "a100-pcie-80", "a100-sxm-40",  "a100-sxm-80",
+    "a10g",         "a40",          "ascend-910b2", "ascend-950pr", "b200",
+    "b300",         "gb10",         "gb200",        "gb300",        "gh200",
+    "h100-nvl",     "h100-pcie",    "h100-sxm",     "h20",          "h200-sxm",
+    "h800-pcie",    "h800-sxm",     "l20",          "l4",           "l40",
+    "l40s",         "mi300x",       "mi325x",       "mi350x",       "mi355x",
+    "paper-h100",   "rtx-2080-ti",  "rtx-3090",     "rtx-4090",     "rtx-5090",
+    "rtx-6000-ada", "rtx-a5000",    "rtx-a6000",    "rtx-pro-6000", "rtx-pro-6000-server",
+    "t4",           "v100-sxm2"};
 
 double tensor_peak(const Machine& machine, DType type, double clock) {
   const TensorInstruction* instruction = machine.tensor_for(type);
@@ -65,6 +61,9 @@ TEST_CASE("nodes x FLOP a clock x clock is the claimed peak") {
     double teraflops;  // as the datasheet or the identity of its own numbers says
   };
   for (const Claim& claim : std::vector<Claim>{{"v100-sxm2", DType::f16, 125.3},
+                                               {"t4", DType::f16, 65.1},
+                                               {"t4", DType::i8, 130.3},
+                                               {"rtx-2080-ti", DType::f16, 53.8},
                                                {"a100-sxm-80", DType::bf16, 311.9},
                                                {"a100-sxm-80", DType::tf32, 155.9},
                                                {"a100-sxm-80", DType::i8, 623.7},
@@ -139,25 +138,18 @@ TEST_CASE("SM counts, shared memory and registers of the NVIDIA products") {
     int threads, blocks;
     bool cluster;
   };
-  for (const Row& row : std::vector<Row>{{"v100-sxm2", 80, 96, 96, 2048, 32, false},
-                                         {"a100-sxm-80", 108, 164, 163, 2048, 32, false},
-                                         {"rtx-3090", 82, 100, 99, 1536, 16, false},
-                                         {"rtx-4090", 128, 100, 99, 1536, 24, false},
-                                         {"l40s", 142, 100, 99, 1536, 24, false},
-                                         {"h100-sxm", 132, 228, 227, 2048, 32, true},
-                                         {"h100-pcie", 114, 228, 227, 2048, 32, true},
-                                         {"h800-pcie", 114, 228, 227, 2048, 32, true},
-                                         {"h200-sxm", 132, 228, 227, 2048, 32, true},
-                                         {"b200", 148, 228, 227, 2048, 32, true},
-                                         {"b300", 148, 228, 227, 2048, 32, true},
-                                         {"h20", 78, 228, 227, 2048, 32, true},
-                                         {"gh200", 132, 228, 227, 2048, 32, true},
-                                         {"a40", 84, 100, 99, 1536, 16, false},
-                                         {"rtx-a5000", 64, 100, 99, 1536, 16, false},
-                                         {"l4", 58, 100, 99, 1536, 24, false},
-                                         {"l20", 92, 100, 99, 1536, 24, false},
-                                         {"rtx-5090", 170, 100, 99, 1536, 24, false},
-                                         {"paper-h100", 132, 227, 227, 2048, 32, false}}) {
+  for (const Row& row :
+       std::vector<Row>{{"v100-sxm2", 80, 96, 96, 2048, 32, false},    {"t4", 40, 64, 64, 1024, 16, false},
+                        {"rtx-2080-ti", 68, 64, 64, 1024, 16, false},  {"a100-sxm-80", 108, 164, 163, 2048, 32, false},
+                        {"rtx-3090", 82, 100, 99, 1536, 16, false},    {"rtx-4090", 128, 100, 99, 1536, 24, false},
+                        {"l40s", 142, 100, 99, 1536, 24, false},       {"h100-sxm", 132, 228, 227, 2048, 32, true},
+                        {"h100-pcie", 114, 228, 227, 2048, 32, true},  {"h800-pcie", 114, 228, 227, 2048, 32, true},
+                        {"h200-sxm", 132, 228, 227, 2048, 32, true},   {"b200", 148, 228, 227, 2048, 32, true},
+                        {"b300", 148, 228, 227, 2048, 32, true},       {"h20", 78, 228, 227, 2048, 32, true},
+                        {"gh200", 132, 228, 227, 2048, 32, true},      {"a40", 84, 100, 99, 1536, 16, false},
+                        {"rtx-a5000", 64, 100, 99, 1536, 16, false},   {"l4", 58, 100, 99, 1536, 24, false},
+                        {"l20", 92, 100, 99, 1536, 24, false},         {"rtx-5090", 170, 100, 99, 1536, 24, false},
+                        {"paper-h100", 132, 227, 227, 2048, 32, false}}) {
     CAPTURE(row.gpu);
     const Machine machine = load_machine(row.gpu, "--gpu");
     const Level& shared = machine.levels[static_cast<std::size_t>(machine.level("shared"))];

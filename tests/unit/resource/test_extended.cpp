@@ -1,12 +1,14 @@
-// Built-in mappings that extend another one, and the one of latent attention: what is new stands in its place, bytes by
-// hand.
+// Built-in mappings that extend another one, and those of latent attention and of Turing: what is new stands in its
+// place, bytes by hand.
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "model/resource/plan.hpp"
 #include "model/resource/resources.hpp"
 #include "tests/unit/mapping/mapped.hpp"
 
@@ -79,6 +81,20 @@ TEST_CASE("FlashMLA reads a latent once for 64 heads, as keys and as values") {
   const std::int64_t block = 64 * 576 + 1024 * 576;  // queries; latent and rotary key
   CHECK(into(placed, "shared").load.value == Count(2 * 3 * 2 * block));
   CHECK(into(placed, "l2").load.value == Count(2 * (3 * 128 * 576 + 3 * 1024 * 576)));
+}
+
+TEST_CASE("attention on Turing keeps K and V in one buffer beside Q: one block of eight warps on an SM") {
+  const std::vector<std::pair<std::int64_t, const char*>> tiles{{64, "128"}, {128, "64"}};
+  for (const auto& tile : tiles) {
+    const std::int64_t d = tile.first, x = std::stoll(tile.second);
+    CAPTURE(d);
+    const Mapped m("attention", "flash_attention_turing", "t4", {{"h", 4}, {"q", 1024}, {"x", 1024}, {"d", d}}, {},
+                   DType::f16);
+    const PlacedDiagram placed = m.place({{"x", tile.second}});
+    CHECK(shared_bytes(placed) == Bytes(2 * d * (128 + x)));
+    CHECK(occupancy(placed).blocks == Count(1));
+    CHECK(into(placed, "shared").load.value == Count(2 * 4 * d * (1024 + 8 * 2 * 1024)));
+  }
 }
 
 }  // namespace test_extended
