@@ -83,6 +83,7 @@ constexpr std::array constants_known = {
     Constant{"energy_exponent", ratio, "the power of the clock with which energies grow (n of eq. 16.1)"},
     Constant{"clock_tree", power, "at 1.5 GHz, whatever runs"},
     Constant{"energy_of_card", ratio, "energies and clock tree of this card over its product's"},
+    Constant{"burst_share", ratio, "what the card holds for tens of milliseconds after a rest, over its power limit"},
     Constant{"clock_beside_tensor", frequency, "the nodes' highest while their matrix units run"},
 };
 

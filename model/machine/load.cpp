@@ -129,6 +129,7 @@ Machine read_machine(const yaml::Node& document) {
   if (const auto* power = document.find("power")) profile::read_power(*power, machine.power);
   if (const auto* constants = document.find("constants")) profile::read_constants(*constants, false, machine);
   if (const auto* fitted = document.find("fitted")) profile::read_constants(*fitted, true, machine);
+  profile::complete_power(machine);
   if (const auto* aliases = document.find("aliases")) {
     for (const yaml::Node& alias : aliases->items()) machine.aliases.push_back(read_name(alias));
   }

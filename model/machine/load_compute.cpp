@@ -295,6 +295,13 @@ void read_power(const yaml::Node& node, Power& power) {
   }
 }
 
+void complete_power(Machine& machine) {
+  Power& power = machine.power;
+  const auto share = machine.constants.find("burst_share");
+  if (power.burst || !power.limit || share == machine.constants.end()) return;
+  power.burst = Number{share->second.value * power.limit->value, power.limit->unit, share->second.from};
+}
+
 }  // namespace napkin::profile
 
 namespace napkin {

@@ -28,6 +28,8 @@ void read_limits(const yaml::Node& node, Limits& limits);
 
 void read_clocks(const yaml::Node& node, Clocks& clocks);
 void read_power(const yaml::Node& node, Power& power);
+/// Derives power.burst, where the profile does not state it, from the limit and `burst_share`.
+void complete_power(Machine& machine);
 
 /// Reads `constants` and `fitted`: named numbers, each in the dimension that the list of names gives it.
 void read_constants(const yaml::Node& node, bool fitted, Machine& machine);

@@ -1,5 +1,5 @@
 // Loads that begin behind a rest (transient/h100.jsonl): products of 8192 by PyTorch, whose clock is the SMs' own mean
-// over a launch. The burst's limit of the profile is power read inside these bursts; no clock of them is in it.
+// over a launch. The profile's burst_share is what eq. 16.1 needs for the ratio of these clocks, on H100s and H200s.
 
 #include <algorithm>
 #include <cmath>
@@ -54,7 +54,7 @@ TEST_CASE("products in a burst and sustained on three H100s: clock and time with
     MESSAGE("burst: clock " << 100 * (measured::number(burst, "clock") / clock - 1) << " %, time "
                             << 100 * (measured::number(burst, "time") / time - 1) << " %; sustained: time "
                             << 100 * (measured::number(sustained, "time") / late - 1) << " %");
-    CHECK(std::abs(measured::number(burst, "clock") / clock - 1) <= 0.10);
+    CHECK(std::abs(measured::number(burst, "clock") / clock - 1) <= 0.05);
     CHECK(std::abs(measured::number(burst, "time") / time - 1) <= 0.05);
     CHECK(std::abs(measured::number(sustained, "time") / late - 1) <= 0.05);
   }
