@@ -148,7 +148,7 @@ Scratch scratch_of(const AttentionBackwardCall& call, const PlacementReader& rea
 
 std::vector<TensorBox> boxes_of(const PlacedDiagram& placed, const AttentionBackwardCall& call,
                                 const AttentionBackwardConfig& c, const PlacementReader& read) {
-  const AttentionBoxes boxes(placed, call, read);
+  const AttentionBoxes boxes(lengths_of(placed), call);
   const HeadColumns d{read.size("d"), c.d}, dv{read.size("dv"), c.dv};
   return {boxes.queries(offsetof(AttentionBackwardArguments, q_map), "Q", call.q, d, 1, c.q),
           boxes.keys(offsetof(AttentionBackwardArguments, k_map), "K", call.k, d, c.x),
@@ -179,7 +179,7 @@ AttentionBackwardArguments arguments_of(const AttentionBackwardCall& call, const
   a.turns = reinterpret_cast<unsigned int*>((scratch.lse + scratch.delta + scratch.sums).get());
   a.zeroed = a.turns + scratch.turns.get() / static_cast<std::int64_t>(sizeof(unsigned int));
   a.added = a.zeroed + scratch.sections.get() / static_cast<std::int64_t>(sizeof(unsigned int));
-  set_scale(a, call.scale, read);
+  set_scale(a, call.scale, shape.d);
   return a;
 }
 

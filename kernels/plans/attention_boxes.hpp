@@ -6,6 +6,7 @@
 #include <string>
 
 #include "kernels/plans/attention.hpp"
+#include "kernels/plans/attention_shape.hpp"
 #include "kernels/plans/placement_reader.hpp"
 
 namespace napkin {
@@ -24,13 +25,13 @@ struct AttentionBoxes {
 
   /// Reads the shape of a call, which has packed(), q_rows and x_rows.
   template <class Call>
-  AttentionBoxes(const PlacedDiagram& placed, const Call& call, const PlacementReader& read)
-      : type(placed.problem->dtype),
-        h(read.size("h")),
-        g(read.size("g")),
-        q(call.packed() ? call.q_rows : read.size("q")),
-        x(call.packed() ? call.x_rows : read.size("x")),
-        b(call.packed() ? 1 : read.size("b")),
+  AttentionBoxes(const AttentionLengths& lengths, const Call& call)
+      : type(lengths.dtype),
+        h(lengths.h),
+        g(lengths.g),
+        q(call.packed() ? call.q_rows : lengths.q),
+        x(call.packed() ? call.x_rows : lengths.x),
+        b(call.packed() ? 1 : lengths.b),
         key_sequences(b) {}
 
   /// Makes the box of Q or O: `rows` queries of each of `heads` query heads a copy. `offset` is its map's in the

@@ -2,6 +2,7 @@
 
 #include "kernels/attention/fp8/arguments_fp8.cuh"
 #include "kernels/plans/attention_boxes.hpp"
+#include "kernels/plans/attention_form.hpp"
 #include "kernels/plans/attention_shape.hpp"
 
 namespace napkin {
@@ -40,9 +41,9 @@ Initialiser written(const AttentionFp8Config& config) {
   return out;
 }
 
-std::vector<TensorBox> fp8_boxes_of(const PlacedDiagram& placed, const AttentionCall& call, const AttentionConfig& c,
-                                    const PlacementReader& read) {
-  AttentionBoxes in(placed, call, read), out = in;
+std::vector<TensorBox> fp8_boxes_of(const AttentionLengths& lengths, const AttentionCall& call,
+                                    const AttentionConfig& c) {
+  AttentionBoxes in(lengths, call), out = in;
   in.type = DType::f16;
   out.type = DType::bf16;
   const TensorView q = pairs_of_bytes("Q", call.q, in.g * in.h, in.q, in.b),
@@ -58,7 +59,7 @@ Fp8ScaleView scales_of(const std::string& name, const ScaleView& view, const Att
   return {nullptr, to_int(Count(view.batch), name), to_int(Count(view.head), name), to_int(Count(view.block), name)};
 }
 
-void check_fp8(const AttentionCall& call, const AttentionFp8Config& config, const PlacementReader& read) {
+void check_fp8(const AttentionFp8Config& config, const PlacementReader& read) {
   const AttentionConfig& c = config.forward;
   require(c.q * c.g == 64 * c.warpgroups && 64 % c.g == 0, fp8_kernel, "a tile's rows do not fill its warpgroups",
           "q * g = 64 * warpgroups");
@@ -67,10 +68,13 @@ void check_fp8(const AttentionCall& call, const AttentionFp8Config& config, cons
   // Two a copy of Q and warpgroup, six a stage, and the tile mailbox.
   require(read.resources().barriers >= Count(2 * c.q_stages * c.warpgroups + 6 * c.stages + 3), fp8_kernel,
           "needs more barriers than the plan has", "barriers: 17");
-  require(c.order != TileOrder::longest_first || call.ticket != 0, fp8_kernel, "order longest_first needs a ticket",
-          "two zeroed i32");
   require(!config.block_scales || (config.merges && 128 % c.x == 0), fp8_kernel, "has no one scale for a chunk",
           "accumulate=chunk, and an x that divides 128");
+}
+
+void check_fp8(const AttentionCall& call, const AttentionFp8Config& config) {
+  require(config.forward.order != TileOrder::longest_first || call.ticket != 0, fp8_kernel,
+          "order longest_first needs a ticket", "two zeroed i32");
   require(!call.halves, fp8_kernel, "multiplies V of e4m3", "napkin_fp8_sm90, for V of f16");
   require(call.dump == 0, fp8_kernel, "dumps nothing", "attention_sm90 with --dtype bf16");
   require(!call.packed() || !config.block_scales, fp8_kernel, "takes no scales of blocks with packed sequences",
@@ -78,32 +82,38 @@ void check_fp8(const AttentionCall& call, const AttentionFp8Config& config, cons
   check_call(call, fp8_kernel);
 }
 
-}  // namespace
-
-LaunchPlan attention_fp8_sm90_plan(const PlacedDiagram& placed, const AttentionCall& call, const LaunchDevice& device) {
-  const PlacementReader read(placed);
-  read.check(fp8_kernel, {DType::e4m3});
-  const AttentionFp8Config config = fp8_config_of(placed, call, read);
+void fill_fp8(LaunchPlan& out, const AttentionFp8Config& config, const AttentionLengths& lengths,
+              const AttentionCall& call, const LaunchDevice& device) {
   const AttentionConfig& c = config.forward;
-  const AttentionShape shape = attention_shape(placed, c.q, c.g, device, read);
-  check_fp8(call, config, read);
+  const AttentionShape shape = attention_shape(lengths, c.q, c.g, device);
+  check_fp8(call, config);
   AttentionFp8Arguments a{};
-  a.forward = attention_arguments(call, shape, read);
+  a.forward = attention_arguments(call, shape);
   a.q_scale = scales_of("q_scale", call.q_scale, config);
   a.k_scale = scales_of("k_scale", call.k_scale, config);
   a.v_scale = scales_of("v_scale", call.v_scale, config);
+  out.grid = static_cast<unsigned>(std::min(shape.tiles, std::max(device.sms, 1)));
+  out.arguments = bytes_of_arguments(a);
+  out.boxes = fp8_boxes_of(lengths, call, c);
+}
 
+}  // namespace
+
+FormHalves attention_fp8_sm90_form(const PlacedDiagram& placed, const AttentionCall& call) {
+  const PlacementReader read(placed);
+  read.check(fp8_kernel, {DType::e4m3});
+  const AttentionFp8Config config = fp8_config_of(placed, call, read);
+  check_fp8(config, read);
   LaunchPlan out;
   out.source = attention_fp8_sm90_source;
   out.expression = name_expression(fp8_kernel, written(config));
   out.architecture = "sm_90a";
-  out.grid = static_cast<unsigned>(std::min(shape.tiles, std::max(device.sms, 1)));
-  out.threads = static_cast<unsigned>(c.warpgroups + 1) * 128;
+  out.threads = static_cast<unsigned>(config.forward.warpgroups + 1) * 128;
   out.shared = static_cast<unsigned>(read.shared_total());
-  out.arguments = bytes_of_arguments(a);
-  out.boxes = fp8_boxes_of(placed, call, c, read);
-  bind_fp8_sm90(out, call);
-  return out;
+  return {std::move(out),
+          [config](LaunchPlan& plan, const PlacedDiagram& at, const AttentionCall& one, const LaunchDevice& device) {
+            fill_fp8(plan, config, lengths_of(at), one, device);
+          }};
 }
 
 void bind_fp8_sm90(LaunchPlan& plan, const AttentionCall& call) {

@@ -36,57 +36,54 @@ MaskKind mask_kind_of(const Mask& mask) {
   return mask.kind == Mask::Kind::causal ? MaskKind::causal : MaskKind::window;
 }
 
-AttentionShape attention_shape(const PlacedDiagram& placed, int tile_q, int tile_g, const LaunchDevice& device,
-                               const PlacementReader& read) {
+AttentionLengths lengths_of(const PlacedDiagram& placed) {
+  const Diagram& diagram = placed.streamed->diagram;
+  const auto size = [&](const char* axis) {
+    return to_int(placed.problem->sizes[static_cast<std::size_t>(diagram.axis(axis))], axis);
+  };
+  return {size("b"),           size("h"), size("g"), size("q"), size("x"), size("d"), size("dv"), placed.problem->dtype,
+          placed.problem->mask};
+}
+
+AttentionShape attention_shape(const AttentionLengths& lengths, int tile_q, int tile_g, const LaunchDevice& device) {
   AttentionShape s{};
-  s.b = read.size("b");
-  s.g = read.size("g");
-  s.q = read.size("q");
-  s.x = read.size("x");
-  s.d = read.size("d");
-  s.dv = read.size("dv");
-  const Count h = read.size("h"), q_tiles = ceil_div(s.q, tile_q), groups = ceil_div(s.g, tile_g);
+  s.b = lengths.b;
+  s.g = lengths.g;
+  s.q = lengths.q;
+  s.x = lengths.x;
+  s.d = lengths.d;
+  s.dv = lengths.dv;
+  const Count h = lengths.h, q_tiles = ceil_div(s.q, tile_q), groups = ceil_div(s.g, tile_g);
   const Count head_tiles = Count(s.b) * h * groups;
   s.tiles = to_int(head_tiles * q_tiles, "tiles");
   s.q_tiles = divisor(q_tiles.get());
   s.h = divisor(h.get());
   s.groups = divisor(groups.get());
-  const Count head_bytes = bytes_of(Count(s.x) * (Count(s.d) + s.dv), placed.problem->dtype).value;
-  const Count section =
-      section_planes(head_tiles, head_bytes, device.l2, placed.problem->mask.kind != Mask::Kind::none);
+  const Count head_bytes = bytes_of(Count(s.x) * (Count(s.d) + s.dv), lengths.dtype).value;
+  const Count section = section_planes(head_tiles, head_bytes, device.l2, lengths.mask.kind != Mask::Kind::none);
   s.section = divisor(section.get());
   s.section_tiles = divisor((section * q_tiles).get());
   s.last_section = divisor(head_tiles % section == Count(0) ? section.get() : (head_tiles % section).get());
   // The kernel adds them to row numbers: beyond the array is as good as its end.
-  s.left = to_int(std::min(Count(placed.problem->mask.left), Count(s.q) + s.x), "window");
-  s.right = to_int(std::min(Count(placed.problem->mask.right), Count(s.q) + s.x), "window");
+  s.left = to_int(std::min(Count(lengths.mask.left), Count(s.q) + s.x), "window");
+  s.right = to_int(std::min(Count(lengths.mask.right), Count(s.q) + s.x), "window");
   return s;
 }
 
-double softmax_scale(const std::optional<double>& wanted, const PlacementReader& read) {
-  const double scale = wanted.value_or(1 / std::sqrt(static_cast<double>(read.size("d"))));
+double softmax_scale(const std::optional<double>& wanted, int d) {
+  const double scale = wanted.value_or(1 / std::sqrt(static_cast<double>(d)));
   require(std::isfinite(scale) && scale > 0, "scale", "is not positive", "a positive number");
   return scale;
 }
 
-AttentionArguments attention_arguments(const AttentionCall& call, const AttentionShape& shape,
-                                       const PlacementReader& read) {
+AttentionArguments attention_arguments(const AttentionCall& call, const AttentionShape& shape) {
   AttentionArguments a{};
   a.shape = shape;
   a.o_row = call.o.row;
   a.o_head = call.o.head;
   a.o_batch = call.o.batch;
-  set_scale(a, call.scale, read);
+  set_scale(a, call.scale, shape.d);
   return a;
-}
-
-LaunchPlan attention_plan(const PlacedDiagram& placed, const AttentionCall& call, const LaunchDevice& device) {
-  const std::string& kernel = placed.mapping->name;
-  if (kernel == "attention_fp8_sm90") return attention_fp8_sm90_plan(placed, call, device);
-  if (kernel == "napkin_fp8_sm90") return napkin_fp8_sm90_plan(placed, call, device);
-  if (kernel == "attention_sm80") return attention_sm80_plan(placed, call, device);
-  return kernel == "attention_decode_sm90" ? attention_decode_sm90_plan(placed, call, device)
-                                           : attention_sm90_plan(placed, call, device);
 }
 
 void bind(LaunchPlan& plan, const AttentionCall& call) {

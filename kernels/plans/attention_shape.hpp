@@ -20,10 +20,19 @@ namespace napkin {
 /// Writes a configuration of attention_sm90's templates by field name, as the compiler reads it.
 [[nodiscard]] Initialiser written(const AttentionConfig& config);
 
+/// The sizes of a question of attention, as the kernels take them.
+struct AttentionLengths {
+  int b = 0, h = 0, g = 0, q = 0, x = 0, d = 0, dv = 0;
+  DType dtype = DType::bf16;
+  Mask mask;
+};
+/// Reads the sizes. Throws Overflow for one that no int holds.
+[[nodiscard]] AttentionLengths lengths_of(const PlacedDiagram& placed);
+
 /// Makes the shape for tiles of `tile_q` queries of `tile_g` query heads. Throws Overflow for more tiles than an int
 /// counts.
-[[nodiscard]] AttentionShape attention_shape(const PlacedDiagram& placed, int tile_q, int tile_g,
-                                             const LaunchDevice& device, const PlacementReader& read);
+[[nodiscard]] AttentionShape attention_shape(const AttentionLengths& lengths, int tile_q, int tile_g,
+                                             const LaunchDevice& device);
 
 /// Writes the fields of every kernel's configuration that follow from a question: type, mask, widths, and the call's
 /// options.
@@ -50,19 +59,18 @@ void set_copies(Config& c, const PlacementReader& read) {
 }
 
 /// Returns the softmax scale: the call's, else d^-1/2. Throws Error if it is not positive.
-[[nodiscard]] double softmax_scale(const std::optional<double>& scale, const PlacementReader& read);
+[[nodiscard]] double softmax_scale(const std::optional<double>& scale, int d);
 
 /// Writes the softmax scale, and the scale times log2 e.
 template <class Arguments>
-void set_scale(Arguments& a, const std::optional<double>& wanted, const PlacementReader& read) {
-  const double scale = softmax_scale(wanted, read);
+void set_scale(Arguments& a, const std::optional<double>& wanted, int d) {
+  const double scale = softmax_scale(wanted, d);
   a.scale = static_cast<float>(scale);
   a.scale_log2 = static_cast<float>(scale * std::numbers::log2e);
 }
 
 /// Makes attention_sm90's parameter, with which the decode and FP8 kernels' begin, without its maps and its memory.
-[[nodiscard]] AttentionArguments attention_arguments(const AttentionCall& call, const AttentionShape& shape,
-                                                     const PlacementReader& read);
+[[nodiscard]] AttentionArguments attention_arguments(const AttentionCall& call, const AttentionShape& shape);
 
 /// Writes the memory of a call into the forward kernels' parameters.
 template <class Arguments>

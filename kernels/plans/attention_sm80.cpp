@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "kernels/attention/sm80/arguments_sm80.cuh"
+#include "kernels/plans/attention_form.hpp"
 #include "kernels/plans/attention_shape.hpp"
 
 namespace napkin {
@@ -66,9 +67,8 @@ AttentionShape in_grid_order(AttentionShape shape) {
   return shape;
 }
 
-AttentionSm80Arguments sm80_arguments_of(const AttentionCall& call, const AttentionShape& shape,
-                                         const PlacementReader& read) {
-  const std::int64_t key_heads = read.size("h"), query_heads = key_heads * shape.g;
+AttentionSm80Arguments sm80_arguments_of(const AttentionCall& call, const AttentionShape& shape) {
+  const std::int64_t key_heads = shape.h.value, query_heads = key_heads * shape.g;
   const std::int64_t queries = call.packed() ? call.q_rows : shape.q, keys = call.packed() ? call.x_rows : shape.x;
   AttentionSm80Arguments a{};
   a.q_strides = strides_of("Q", call.q, queries, query_heads, shape.b, call.packed());
@@ -76,38 +76,41 @@ AttentionSm80Arguments sm80_arguments_of(const AttentionCall& call, const Attent
   a.v_strides = strides_of("V", call.v, keys, key_heads, shape.b, call.packed());
   a.o_strides = strides_of("O", call.o, queries, query_heads, shape.b, call.packed());
   a.shape = shape;
-  set_scale(a, call.scale, read);
+  set_scale(a, call.scale, shape.d);
   return a;
 }
 
-void check(const AttentionCall& call, const AttentionSm80Config& c) {
-  const std::string where = "attention_sm80";
+constexpr std::string_view sm80_kernel = "attention_sm80";
+
+void check(const AttentionSm80Config& c) {
+  const std::string_view where = sm80_kernel;
   require(c.q % (16 * c.warps) == 0, where, "a tile's rows do not fill its warps", "q a multiple of 16 * warps");
   require(c.x % 16 == 0, where, "x is " + std::to_string(c.x), "a multiple of 16");
   require(c.d % 32 == 0 && c.dv % 32 == 0, where, "d or dv is none that the kernel takes", "a multiple of 32");
-  check_call(call, where);
 }
 
 }  // namespace
 
-LaunchPlan attention_sm80_plan(const PlacedDiagram& placed, const AttentionCall& call, const LaunchDevice& device) {
+FormHalves attention_sm80_form(const PlacedDiagram& placed, const AttentionCall& call) {
   const PlacementReader read(placed);
-  read.check("attention_sm80");
+  read.check(sm80_kernel);
   const AttentionSm80Config config = sm80_config_of(placed, call, read);
-  check(call, config);
-  const AttentionShape sections = attention_shape(placed, config.q, 1, device, read);
-  const AttentionShape shape = read.word("order") == "grid" ? in_grid_order(sections) : sections;
-
+  check(config);
   LaunchPlan out;
   out.source = attention_sm80_source;
-  out.expression = name_expression("attention_sm80", written(config));
+  out.expression = name_expression(sm80_kernel, written(config));
   out.architecture = placed.machine->architecture;
-  out.grid = static_cast<unsigned>(shape.tiles);
   out.threads = static_cast<unsigned>(config.warps) * 32;
   out.shared = static_cast<unsigned>(read.shared_total());
-  out.arguments = bytes_of_arguments(sm80_arguments_of(call, shape, read));
-  bind_sm80(out, call);
-  return out;
+  return {std::move(out),
+          [q = config.q, grid = read.word("order") == "grid"](LaunchPlan& plan, const PlacedDiagram& at,
+                                                              const AttentionCall& one, const LaunchDevice& device) {
+            check_call(one, sm80_kernel);
+            const AttentionShape sections = attention_shape(lengths_of(at), q, 1, device);
+            const AttentionShape shape = grid ? in_grid_order(sections) : sections;
+            plan.grid = static_cast<unsigned>(shape.tiles);
+            plan.arguments = bytes_of_arguments(sm80_arguments_of(one, shape));
+          }};
 }
 
 void bind_sm80(LaunchPlan& plan, const AttentionCall& call) {

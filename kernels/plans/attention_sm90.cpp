@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "kernels/plans/attention_boxes.hpp"
+#include "kernels/plans/attention_form.hpp"
 #include "kernels/plans/attention_shape.hpp"
 
 namespace napkin {
@@ -55,56 +56,62 @@ AttentionConfig sm90_config_of(const PlacedDiagram& placed, const AttentionCall&
   return c;
 }
 
-std::vector<TensorBox> boxes_of(const PlacedDiagram& placed, const AttentionCall& call, const AttentionConfig& c,
-                                const PlacementReader& read) {
-  const AttentionBoxes boxes(placed, call, read);
-  const HeadColumns d{read.size("d"), c.d}, dv{read.size("dv"), c.dv};
+std::vector<TensorBox> boxes_of(const AttentionLengths& lengths, const AttentionCall& call, const AttentionConfig& c) {
+  const AttentionBoxes boxes(lengths, call);
+  const HeadColumns d{lengths.d, c.d}, dv{lengths.dv, c.dv};
   return {boxes.queries(offsetof(AttentionArguments, q_map), "Q", call.q, d, c.g, 64 / c.g),
           boxes.keys(offsetof(AttentionArguments, k_map), "K", call.k, d, c.x / c.cluster),
           boxes.keys(offsetof(AttentionArguments, v_map), "V", call.v, dv, c.x / c.cluster),
           boxes.queries(offsetof(AttentionArguments, o_map), "O", call.o, dv, c.g, 64 / c.g)};
 }
 
-void check(const AttentionCall& call, const AttentionConfig& c, const AttentionShape& shape,
-           const PlacementReader& read) {
-  const std::string where = "attention_sm90";
-  require(c.q * c.g == 64 * c.warpgroups && 64 % c.g == 0, where, "a tile's rows do not fill its warpgroups",
+constexpr std::string_view sm90_kernel = "attention_sm90";
+
+void check(const AttentionConfig& c, const PlacementReader& read) {
+  require(c.q * c.g == 64 * c.warpgroups && 64 % c.g == 0, sm90_kernel, "a tile's rows do not fill its warpgroups",
           "q * g = 64 * warpgroups");
-  require(read.offset("O_out") == c.q_offset, where, "stages O on Q, and the plan does not", "alias: Q");
+  require(read.offset("O_out") == c.q_offset, sm90_kernel, "stages O on Q, and the plan does not", "alias: Q");
   // Two a copy of Q and warpgroup, four a stage of K and V, and the tile mailbox.
-  require(read.resources().barriers >= Count(2 * c.q_stages * c.warpgroups + 4 * c.stages + 3), where,
+  require(read.resources().barriers >= Count(2 * c.q_stages * c.warpgroups + 4 * c.stages + 3), sm90_kernel,
           "needs more barriers than the plan has", "barriers: 11");
-  require(c.order != TileOrder::longest_first || call.ticket != 0, where, "order longest_first needs a ticket",
+}
+
+void check(const AttentionCall& call, const AttentionConfig& c, const AttentionShape& shape) {
+  require(c.order != TileOrder::longest_first || call.ticket != 0, sm90_kernel, "order longest_first needs a ticket",
           "two zeroed i32");
-  check_call(call, where);
+  check_call(call, sm90_kernel);
   require(c.cluster == 1 || (shape.q_tiles.value % c.cluster == 0 && c.order != TileOrder::longest_first && !c.packed &&
                              c.mask == MaskKind::none),
-          where, "a cluster shares one head's keys",
+          sm90_kernel, "a cluster shares one head's keys",
           "tiles of q a multiple of the cluster, another order, sequences of one length, no mask");
+}
+
+void fill(LaunchPlan& out, const AttentionConfig& config, const AttentionLengths& lengths, const AttentionCall& call,
+          const LaunchDevice& device) {
+  const AttentionShape shape = attention_shape(lengths, config.q, config.g, device);
+  check(call, config, shape);
+  const int resident = std::max(device.sms / config.cluster, 1) * config.cluster;
+  out.grid = static_cast<unsigned>(config.order == TileOrder::grid ? shape.tiles : std::min(shape.tiles, resident));
+  out.arguments = bytes_of_arguments(attention_arguments(call, shape));
+  out.boxes = boxes_of(lengths, call, config);
 }
 
 }  // namespace
 
-LaunchPlan attention_sm90_plan(const PlacedDiagram& placed, const AttentionCall& call, const LaunchDevice& device) {
+FormHalves attention_sm90_form(const PlacedDiagram& placed, const AttentionCall& call) {
   const PlacementReader read(placed);
-  read.check("attention_sm90");
+  read.check(sm90_kernel);
   const AttentionConfig config = sm90_config_of(placed, call, read);
-  const AttentionShape shape = attention_shape(placed, config.q, config.g, device, read);
-  check(call, config, shape, read);
-
+  check(config, read);
   LaunchPlan out;
   out.source = attention_sm90_source;
-  out.expression = name_expression("attention_sm90", written(config));
+  out.expression = name_expression(sm90_kernel, written(config));
   out.architecture = "sm_90a";
-  const int resident = std::max(device.sms / config.cluster, 1) * config.cluster;
-  out.grid = static_cast<unsigned>(config.order == TileOrder::grid ? shape.tiles : std::min(shape.tiles, resident));
   out.threads = static_cast<unsigned>(config.warpgroups + 1) * 128;
   out.cluster = static_cast<unsigned>(config.cluster);
   out.shared = static_cast<unsigned>(read.shared_total());
-  out.arguments = bytes_of_arguments(attention_arguments(call, shape, read));
-  out.boxes = boxes_of(placed, call, config, read);
-  bind_sm90(out, call);
-  return out;
+  return {std::move(out), [config](LaunchPlan& plan, const PlacedDiagram& at, const AttentionCall& one,
+                                   const LaunchDevice& device) { fill(plan, config, lengths_of(at), one, device); }};
 }
 
 void bind_sm90(LaunchPlan& plan, const AttentionCall& call) {

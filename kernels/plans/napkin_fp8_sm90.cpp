@@ -1,5 +1,6 @@
 #include "kernels/attention/napkin/arguments_napkin.cuh"
 #include "kernels/plans/attention_boxes.hpp"
+#include "kernels/plans/attention_form.hpp"
 #include "kernels/plans/attention_shape.hpp"
 
 namespace napkin {
@@ -40,10 +41,10 @@ Initialiser written(const NapkinConfig& config) {
   return out;
 }
 
-std::vector<TensorBox> napkin_boxes_of(const PlacedDiagram& placed, const AttentionCall& call,
-                                       const NapkinConfig& config, const PlacementReader& read) {
+std::vector<TensorBox> napkin_boxes_of(const AttentionLengths& lengths, const AttentionCall& call,
+                                       const NapkinConfig& config) {
   const AttentionConfig& c = config.forward;
-  AttentionBoxes in(placed, call, read);
+  AttentionBoxes in(lengths, call);
   in.type = DType::f16;
   const TensorView q = pairs_of_bytes("Q", call.q, in.g * in.h, in.q, in.b),
                    k = pairs_of_bytes("K", call.k, in.h, in.x, in.b);
@@ -52,13 +53,16 @@ std::vector<TensorBox> napkin_boxes_of(const PlacedDiagram& placed, const Attent
           in.keys(offsetof(AttentionArguments, v_map), "V", call.v, {c.dv, config.d_block}, c.x)};
 }
 
-void check_napkin(const AttentionCall& call, const NapkinConfig& config, const PlacementReader& read) {
+void check_napkin(const NapkinConfig& config, const PlacementReader& read) {
   const AttentionConfig& c = config.forward;
   require(c.q == napkin_warpgroup_rows * c.warpgroups, napkin_kernel, "a tile's rows do not fill its warpgroups",
           "q = 128 * warpgroups");
   require(!c.padded, napkin_kernel, "takes no padded heads", "d and dv of 64 or 128");
   require(read.resources().barriers >= Count(c.warpgroups + 4 * c.stages), napkin_kernel,
           "needs more barriers than the plan has", "barriers: 0");
+}
+
+void check_napkin(const AttentionCall& call) {
   require(call.q_scale.address == 0 && call.k_scale.address == 0 && call.v_scale.address == 0, napkin_kernel,
           "takes no scales of e4m3 numbers", "the softmax's scale, into which those of Q and K go");
   require(call.halves, napkin_kernel, "multiplies V of f16", "attention_fp8_sm90, for V of e4m3");
@@ -68,25 +72,26 @@ void check_napkin(const AttentionCall& call, const NapkinConfig& config, const P
 
 }  // namespace
 
-LaunchPlan napkin_fp8_sm90_plan(const PlacedDiagram& placed, const AttentionCall& call, const LaunchDevice& device) {
+FormHalves napkin_fp8_sm90_form(const PlacedDiagram& placed, const AttentionCall& call) {
   const PlacementReader read(placed);
   read.check(napkin_kernel, {DType::e4m3});
   const NapkinConfig config = napkin_config_of(placed, call, read);
-  const AttentionConfig& c = config.forward;
-  const AttentionShape shape = attention_shape(placed, c.q, c.g, device, read);
-  check_napkin(call, config, read);
-
+  check_napkin(config, read);
   LaunchPlan out;
   out.source = napkin_fp8_sm90_source;
   out.expression = name_expression(napkin_kernel, written(config));
   out.architecture = "sm_90a";
-  out.grid = static_cast<unsigned>(shape.tiles);
-  out.threads = static_cast<unsigned>(c.warpgroups + 1) * 128;
+  out.threads = static_cast<unsigned>(config.forward.warpgroups + 1) * 128;
   out.shared = static_cast<unsigned>(read.shared_total());
-  out.arguments = bytes_of_arguments(attention_arguments(call, shape, read));
-  out.boxes = napkin_boxes_of(placed, call, config, read);
-  bind_napkin_fp8_sm90(out, call);
-  return out;
+  return {std::move(out),
+          [config](LaunchPlan& plan, const PlacedDiagram& at, const AttentionCall& one, const LaunchDevice& device) {
+            const AttentionLengths lengths = lengths_of(at);
+            const AttentionShape shape = attention_shape(lengths, config.forward.q, config.forward.g, device);
+            check_napkin(one);
+            plan.grid = static_cast<unsigned>(shape.tiles);
+            plan.arguments = bytes_of_arguments(attention_arguments(one, shape));
+            plan.boxes = napkin_boxes_of(lengths, one, config);
+          }};
 }
 
 void bind_napkin_fp8_sm90(LaunchPlan& plan, const AttentionCall& call) {

@@ -106,25 +106,27 @@ class Calls {
 
   Ready ready(Launches launches) {
     Ready out;
+    out.reserve(launches.size());
     for (LaunchPlan& plan : launches) out.push_back(runtime_.prepare(std::move(plan)));
     return out;
   }
 
+  /// Prepares a call's launches: by a selection of this process that serves it, by its plan on disk, else by a new
+  /// selection.
   template <class Args>
   Ready prepare(const Args& args, Held& held) {
-    const std::string key = plan_key(args, runtime_.device().properties(), runtime_.device().launch_device());
-    if (std::optional<Ready> met = prepare_known(known_.met(key), args, held)) return std::move(*met);
-    const Ask ask = ask_of(args, profile());
-    const CallNeeds needs = needs_of(args);
-    if (const auto* near = selected_.find(selection_key(ranked_for(ask), needs))) {
+    if (const auto* near = selected_.find(selection_key(args, true))) {
       // No entry on disk for each of the lengths that one ranking serves.
-      if (std::optional<Ready> out = prepare_selected(**near, ask, args, held, key)) return std::move(*out);
+      if (std::optional<Ready> out = prepare_selected(**near, args, held)) return std::move(*out);
     }
+    const std::string key = plan_key(args, runtime_.device().properties(), runtime_.device().launch_device());
     if (std::optional<Ready> known = prepare_known(known_.find(key), args, held)) return std::move(*known);
-    for (const Ask& one : {ranked_for(ask), ask}) {
-      std::optional<Ready> out = prepare_selected(selected_for(one, needs), ask, args, held, key);
+    const Ask ask = ask_of(args, profile());
+    for (const bool ranked : {true, false}) {
+      Launches launches;
+      std::optional<Ready> out = prepare_selected(selected_for(args, ask, ranked), args, held, &launches);
       if (!out) continue;  // its tile is not legal at the call's own lengths
-      known_.store(key, *known_.met(key));
+      known_.store(key, launches);
       return std::move(*out);
     }
     throw Error(ask.algorithm, no_kernel(ask), "other sizes or another type");
@@ -144,40 +146,31 @@ class Calls {
     }
   }
 
-  /// Prepares the selected tile's launches, and keeps them by their key; nothing if it is not legal at the call's
-  /// sizes.
+  /// Prepares the selected tile's launches, and copies them to `made`; nothing if it is not legal at the call's sizes.
   template <class Args>
-  std::optional<Ready> prepare_selected(Selected& selected, const Ask& ask, const Args& args, Held& held,
-                                        const std::string& key) {
+  std::optional<Ready> prepare_selected(Selected& selected, const Args& args, Held& held, Launches* made = nullptr) {
     const LaunchDevice device = runtime_.device().launch_device();
     for (;;) {
-      const PlacedDiagram* placed = selected.at(ask.shape);
+      const PlacedDiagram* placed = selected.at(sizes_of(args));
       if (placed == nullptr) return std::nullopt;
       try {
         const LaunchScratch scratch = scratch_of(*placed, args);
         hold(held, scratch.counters, scratch.bytes);
-        const Launches launches = launches_of(*placed, args, held.own, device);
-        Ready out = ready(launches);
-        known_.meet(key, launches);
-        return out;
+        Launches launches = launches_of(*placed, args, held.own, device, selected.form());
+        if (made != nullptr) *made = launches;
+        return ready(std::move(launches));
       } catch (const CompilerObjection&) {
         if (!selected.advance()) throw;
       }
     }
   }
 
-  [[nodiscard]] static std::string selection_key(const Ask& ask, const CallNeeds& needs) {
-    std::string key = ask.algorithm + " " + ask.dtype + " " + text_of(ask.mask) + (needs.packed ? " packed" : "");
-    for (const auto& [name, text] : needs.knobs) key.append(" ").append(name).append("=").append(text);
-    for (const auto& [axis, size] : ask.shape) key += " " + std::to_string(size);
-    if (!ask.lengths.empty()) key += " " + text_of(ask.lengths);
-    return key;
-  }
-
-  Selected& selected_for(const Ask& ask, const CallNeeds& needs) {
-    std::string key = selection_key(ask, needs);
+  template <class Args>
+  Selected& selected_for(const Args& args, const Ask& ask, bool ranked) {
+    std::string key = selection_key(args, ranked);
     if (const auto* known = selected_.find(key)) return **known;
-    return *selected_.put(std::move(key), at_shape([&] { return std::make_unique<Selected>(ask, needs); }));
+    const Ask asked = ranked ? ranked_for(ask) : ask;
+    return *selected_.put(std::move(key), at_shape([&] { return std::make_unique<Selected>(asked, needs_of(args)); }));
   }
 
   /// Makes sure that `held` has at least that many counters and bytes of scratch for the next launch.

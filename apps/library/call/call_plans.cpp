@@ -1,5 +1,6 @@
 #include "apps/library/call/call_plans.hpp"
 
+#include <initializer_list>
 #include <utility>
 
 #include "kernels/plans/attention_backward.hpp"
@@ -61,6 +62,12 @@ MatmulCall call_of(const MatmulArgs& args, const OwnMemory& own) {
           own.counters,    own.scratch,     address_of(args.a_scale), address_of(args.b_scale)};
 }
 
+NamedSizes named(std::initializer_list<const char*> axes, const CallSizes& sizes) {
+  NamedSizes out;
+  for (const char* axis : axes) out.emplace_back(axis, sizes[out.size()]);
+  return out;
+}
+
 }  // namespace
 
 void check(const AttentionArgs& args) {
@@ -100,12 +107,13 @@ void check(const MatmulArgs& args) {
     throw Error("scales", "are of e4m3 alone", "dtype e4m3, or no scales");
 }
 
+CallSizes sizes_of(const AttentionArgs::Sizes& s) { return {s.b, s.h, s.g, s.q, s.x, s.d, s.dv == 0 ? s.d : s.dv}; }
+
 Ask ask_of(const AttentionArgs& args, const std::string& gpu) {
-  const AttentionArgs::Sizes& s = args.sizes;
   Ask ask;
   ask.algorithm = "attention";
   ask.gpu = gpu;
-  ask.shape = {{"b", s.b}, {"h", s.h}, {"g", s.g}, {"q", s.q}, {"x", s.x}, {"d", s.d}, {"dv", s.dv == 0 ? s.d : s.dv}};
+  ask.shape = named({"b", "h", "g", "q", "x", "d", "dv"}, sizes_of(args));
   ask.dtype = std::string(name_of(args.dtype));
   ask.mask = args.mask;
   ask.lengths = args.lengths;
@@ -123,7 +131,7 @@ Ask ask_of(const MatmulArgs& args, const std::string& gpu) {
   Ask ask;
   ask.algorithm = "matmul";
   ask.gpu = gpu;
-  ask.shape = {{"a", args.sizes.a}, {"b", args.sizes.b}, {"c", args.sizes.c}};
+  ask.shape = named({"a", "b", "c"}, sizes_of(args));
   ask.dtype = std::string(name_of(args.dtype));
   ask.bundled = true;
   return ask;
@@ -143,18 +151,22 @@ CallNeeds needs_of(const AttentionBackwardArgs& args) {
 }
 
 Launches launches_of(const PlacedDiagram& placed, const AttentionArgs& args, const OwnMemory& own,
-                     const LaunchDevice& device) {
-  return {attention_plan(placed, call_of(args, own), device)};
+                     const LaunchDevice& device, std::optional<AttentionForm>& form) {
+  const AttentionCall call = call_of(args, own);
+  if (!form || !form->serves(placed, call)) form.emplace(placed, call);
+  Launches out;
+  out.push_back(form->plan(placed, call, device));
+  return out;
 }
 
 Launches launches_of(const PlacedDiagram& placed, const AttentionBackwardArgs& args, const OwnMemory&,
-                     const LaunchDevice&) {
+                     const LaunchDevice&, std::optional<AttentionForm>&) {
   AttentionBackwardPlans plans = attention_backward_sm90_plans(placed, call_of(args));
   return {std::move(plans.delta), std::move(plans.gradients), std::move(plans.convert)};
 }
 
 Launches launches_of(const PlacedDiagram& placed, const MatmulArgs& args, const OwnMemory& own,
-                     const LaunchDevice& device) {
+                     const LaunchDevice& device, std::optional<AttentionForm>&) {
   return {matmul_plan(placed, call_of(args, own), device)};
 }
 

@@ -3,10 +3,12 @@
 // itself, its launches, and how addresses enter them. Each kind of arguments has the same functions. Internal to apps/.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "kernels/plans/attention.hpp"
+#include "kernels/plans/attention_form.hpp"
 #include "kernels/plans/matmul.hpp"
 #include "kernels/runtime/launch_plan.hpp"
 #include "model/mapping/placed.hpp"
@@ -22,6 +24,13 @@ using Launches = std::vector<LaunchPlan>;
 void check(const AttentionArgs& args);
 void check(const AttentionBackwardArgs& args);
 void check(const MatmulArgs& args);
+
+/// The sizes of a call, in the order of its question's.
+using CallSizes = std::vector<std::int64_t>;
+[[nodiscard]] CallSizes sizes_of(const AttentionArgs::Sizes& sizes);
+[[nodiscard]] inline CallSizes sizes_of(const AttentionArgs& args) { return sizes_of(args.sizes); }
+[[nodiscard]] inline CallSizes sizes_of(const AttentionBackwardArgs& args) { return sizes_of(args.forward); }
+[[nodiscard]] inline CallSizes sizes_of(const MatmulArgs& args) { return {args.sizes.a, args.sizes.b, args.sizes.c}; }
 
 [[nodiscard]] Ask ask_of(const AttentionArgs& args, const std::string& gpu);
 [[nodiscard]] Ask ask_of(const AttentionBackwardArgs& args, const std::string& gpu);
@@ -60,14 +69,14 @@ template <class Args>
   return matmul_scratch(placed);
 }
 
-/// Makes the launches. Throws Error if the kernel does not take the tile or an array, Overflow for sizes beyond its
-/// integers.
+/// Makes the launches. `form` has what launches of that tile had in common, and keeps it. Throws Error if the kernel
+/// does not take the tile or an array, Overflow for sizes beyond its integers.
 [[nodiscard]] Launches launches_of(const PlacedDiagram& placed, const AttentionArgs& args, const OwnMemory& own,
-                                   const LaunchDevice& device);
+                                   const LaunchDevice& device, std::optional<AttentionForm>& form);
 [[nodiscard]] Launches launches_of(const PlacedDiagram& placed, const AttentionBackwardArgs& args, const OwnMemory& own,
-                                   const LaunchDevice& device);
+                                   const LaunchDevice& device, std::optional<AttentionForm>& form);
 [[nodiscard]] Launches launches_of(const PlacedDiagram& placed, const MatmulArgs& args, const OwnMemory& own,
-                                   const LaunchDevice& device);
+                                   const LaunchDevice& device, std::optional<AttentionForm>& form);
 
 /// Binds the launches of another call, equal in all but its memory, to this call's memory.
 void give_memory(Launches& launches, const AttentionArgs& args, const OwnMemory& own);

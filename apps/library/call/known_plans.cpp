@@ -2,8 +2,10 @@
 
 #include <bit>
 #include <initializer_list>
+#include <span>
 #include <utility>
 
+#include "apps/library/call/selected.hpp"
 #include "apps/library/question/revision.hpp"
 #include "kernels/jit/sha256.hpp"
 
@@ -12,18 +14,21 @@ namespace {
 
 class Key {
  public:
+  Key() = default;
   Key(std::string_view algorithm, DType type, const DeviceProperties& gpu, const LaunchDevice& device) {
     for (const std::string_view text :
          {source_digest(), algorithm, name_of(type), std::string_view(gpu.name), std::string_view(gpu.architecture)})
       add_field(bytes_, text);
     add({gpu.sms, device.sms, device.l2.value.get()});
   }
-  Key& add(std::initializer_list<std::int64_t> numbers) {
-    for (const std::int64_t number : numbers) bytes_.append(reinterpret_cast<const char*>(&number), sizeof number);
+  Key& add(std::initializer_list<std::int64_t> numbers) { return add(std::span(numbers.begin(), numbers.end())); }
+  Key& add(std::span<const std::int64_t> numbers) {
+    bytes_.append(reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes());
     return *this;
   }
   Key& add(const DeviceRows& rows) { return add({rows.batch, rows.head, rows.row}); }
   Key& add(const AttentionArgs& args);
+  Key& add_question(const AttentionArgs& args, bool ranked);
   [[nodiscard]] std::string bytes() { return std::move(bytes_); }
 
  private:
@@ -41,6 +46,18 @@ Key& Key::add(const AttentionArgs& args) {
   for (const SequenceLengths& one : args.lengths) add({one.q, one.x});
   add({std::ssize(args.lengths)});
   return add({args.q_starts != nullptr, args.x_starts != nullptr, args.q_rows, args.x_rows});
+}
+
+Key& Key::add_question(const AttentionArgs& args, bool ranked) {
+  AttentionArgs::Sizes sizes = args.sizes;
+  if (ranked && args.lengths.empty()) sizes.x = ranked_keys(sizes.q, sizes.x);
+  const auto blocks = [](const DeviceScales& scale) { return std::int64_t{scale.block != 0}; };
+  add(sizes_of(sizes))
+      .add({static_cast<std::int64_t>(args.dtype), static_cast<std::int64_t>(args.mask.kind), args.mask.left,
+            args.mask.right, args.q_starts != nullptr,
+            blocks(args.q_scale) | blocks(args.k_scale) | blocks(args.v_scale)});
+  for (const SequenceLengths& one : args.lengths) add({one.q, one.x});
+  return *this;
 }
 
 /// Serialises the launches, field by field.
@@ -81,6 +98,18 @@ std::string plan_key(const MatmulArgs& args, const DeviceProperties& gpu, const 
   Key key("matmul", args.dtype, gpu, device);
   key.add({args.sizes.a, args.sizes.b, args.sizes.c, args.a.row, args.b.row, args.c.row});
   return key.bytes();
+}
+
+std::string selection_key(const AttentionArgs& args, bool ranked) {
+  return Key().add({'f'}).add_question(args, ranked).bytes();
+}
+
+std::string selection_key(const AttentionBackwardArgs& args, bool ranked) {
+  return Key().add({'b', args.deterministic}).add_question(args.forward, ranked).bytes();
+}
+
+std::string selection_key(const MatmulArgs& args, bool) {
+  return Key().add({'p', static_cast<std::int64_t>(args.dtype)}).add(sizes_of(args)).bytes();
 }
 
 std::filesystem::path KnownPlans::file_of(const std::string& key) const { return entries_.file_of(digits_of(key)); }

@@ -21,6 +21,12 @@ namespace napkin {
                                    const LaunchDevice& device);
 [[nodiscard]] std::string plan_key(const MatmulArgs& args, const DeviceProperties& gpu, const LaunchDevice& device);
 
+/// Returns a key of all that a call's selection depends on: sizes, with the keys of ranked_for() or the call's own,
+/// type, mask, lengths and needs.
+[[nodiscard]] std::string selection_key(const AttentionArgs& args, bool ranked);
+[[nodiscard]] std::string selection_key(const AttentionBackwardArgs& args, bool ranked);
+[[nodiscard]] std::string selection_key(const MatmulArgs& args, bool ranked);
+
 /// A cache of launch plans in memory and on disk. A plan is bound to the memory of the call that made it; give_memory()
 /// binds it to another's.
 class KnownPlans {

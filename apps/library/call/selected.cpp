@@ -75,12 +75,17 @@ Ask ranked_for(const Ask& ask) {
   Ask out = ask;
   const std::int64_t queries = size_of(ask.shape, "q");
   for (auto& [axis, size] : out.shape) {
-    if (axis != "x" || size <= queries || !ask.lengths.empty()) continue;
-    const auto keys = static_cast<std::uint64_t>(size);
-    const std::uint64_t step = std::max<std::uint64_t>(std::bit_floor(keys) / lengths_of_an_octave, 1);
-    size = static_cast<std::int64_t>((keys + step - 1) / step * step);
+    if (axis != "x" || !ask.lengths.empty()) continue;
+    size = ranked_keys(queries, size);
   }
   return out;
+}
+
+std::int64_t ranked_keys(std::int64_t queries, std::int64_t keys) {
+  if (keys <= queries) return keys;
+  const auto whole = static_cast<std::uint64_t>(keys);
+  const std::uint64_t step = std::max<std::uint64_t>(std::bit_floor(whole) / lengths_of_an_octave, 1);
+  return static_cast<std::int64_t>((whole + step - 1) / step * step);
 }
 
 std::string no_kernel(const Ask& asked) {
@@ -101,21 +106,30 @@ Selected::Selected(const Ask& ask, const CallNeeds& needs)
     : question_(request_for(ask, needs)), ranking_(select_kernel(question_, tiles_tried)) {
   if (!ranking_.setup().bundled()) throw Error(ask.algorithm, no_kernel(ask), "other sizes or another type");
   if (ranking_.empty()) throw Error(ask.algorithm, ranking_.nothing_fits(), "other sizes");
-  placer_.emplace(placer_of(ranking_.setup()));
+  const Setup& setup = ranking_.setup();
+  for (const auto& [axis, size] : question_.ask.shape) axes_.push_back(setup.streamed->diagram.axis(axis));
+  placer_.emplace(placer_of(setup));
+  rules_.emplace(*setup.streamed, *setup.mapping, *setup.machine, setup.problem);
 }
 
-const PlacedDiagram* Selected::at(const NamedSizes& shape) {
-  const Setup& setup = ranking_.setup();
-  Problem problem = setup.problem;
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i] == question_.ask.shape[i]) continue;
-    problem.sizes[static_cast<std::size_t>(setup.streamed->diagram.axis(shape[i].first))] = Count(shape[i].second);
-  }
-  const bool ranked = problem.sizes == setup.problem.sizes;
+const PlacedDiagram* Selected::at(const CallSizes& sizes) {
+  Problem problem = ranking_.setup().problem;
+  for (std::size_t i = 0; i < axes_.size(); ++i) problem.sizes[static_cast<std::size_t>(axes_[i])] = Count(sizes[i]);
+  const bool placed = placed_.tile == tile() && problem.sizes == problem_.sizes;
+  if (placed) return legal_ ? &placed_ : nullptr;
   problem_ = std::move(problem);
   placer_->rebind(problem_);
-  placer_->place(ranking_.selection().ranked[at_].tile, placed_);
-  return ranked || violations(placed_, plan(placed_)).empty() ? &placed_ : nullptr;
+  placer_->place(tile(), placed_);
+  legal_ = is_legal();
+  return legal_ ? &placed_ : nullptr;
+}
+
+/// Returns true if placed_ keeps the rules: those that read lengths where a block holds what it held in a legal
+/// placement.
+bool Selected::is_legal() const {
+  if (problem_.sizes == ranking_.setup().problem.sizes) return true;
+  if (form_ && form_->holds_as(placed_)) return rules_->hold(problem_, tile());
+  return violations(placed_, plan(placed_)).empty();
 }
 
 bool Selected::advance() {

@@ -3,18 +3,23 @@
 
 #include <cstddef>
 #include <optional>
+#include <vector>
 
 #include "apps/library/call/call_plans.hpp"
 #include "apps/library/question/question.hpp"
 #include "apps/library/rank/select_kernel.hpp"
+#include "kernels/plans/attention_form.hpp"
 #include "model/mapping/placed.hpp"
 #include "napkin/ask.hpp"
+#include "solver/space/length_rules.hpp"
 
 namespace napkin {
 
 /// Returns the question whose tile serves that one: keys beyond the queries are rounded up to an eighth of the power of
 /// two below them, so that the steps of a generation are ranked once in a while.
 [[nodiscard]] Ask ranked_for(const Ask& ask);
+/// Returns the keys for which a call of so many queries and keys is ranked.
+[[nodiscard]] std::int64_t ranked_keys(std::int64_t queries, std::int64_t keys);
 
 /// Words the reasons why no bundled kernel takes the question.
 [[nodiscard]] std::string no_kernel(const Ask& asked);
@@ -29,18 +34,27 @@ class Selected {
   Selected(Selected&&) = delete;
   Selected& operator=(Selected&&) = delete;
 
-  /// Places the tile at these sizes, the ranked ones or others that they serve (ranked_for()). Returns nullptr if it is
-  /// not legal there.
-  [[nodiscard]] const PlacedDiagram* at(const NamedSizes& shape);
+  /// Places the tile at these sizes, in the order of the question's: the ranked ones or others that they serve
+  /// (ranked_for()). Returns nullptr if it is not legal there.
+  [[nodiscard]] const PlacedDiagram* at(const CallSizes& sizes);
   /// Advances to the next best tile. Returns false, and stays, if there is none.
   [[nodiscard]] bool advance();
+  /// Returns what the tile's plans have in common, once one was made.
+  [[nodiscard]] std::optional<AttentionForm>& form() { return form_; }
 
  private:
+  [[nodiscard]] const Tile& tile() const { return ranking_.selection().ranked[at_].tile; }
+  [[nodiscard]] bool is_legal() const;
+
   Question question_;
   Ranking ranking_;
-  Problem problem_;  ///< problem of at()
+  Problem problem_;           ///< problem of at()
+  std::vector<AxisId> axes_;  ///< axes of the question's sizes
   std::optional<Placer> placer_;
+  std::optional<LengthRules> rules_;
   PlacedDiagram placed_;
+  std::optional<AttentionForm> form_;
+  bool legal_ = false;  ///< true if placed_ is
   std::size_t at_ = 0;  ///< index of the tile in the ranking
 };
 

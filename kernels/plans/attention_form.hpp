@@ -1,0 +1,66 @@
+#pragma once
+// An AttentionForm is what the plans of one tile have in common at all lengths: attention_sm90's variant by name, its
+// threads and its shared memory. A plan at 4097 keys then takes no more than the numbers that 4096 keys have otherwise.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "kernels/plans/attention.hpp"
+
+namespace napkin {
+
+/// A kernel's plan in two halves: the constant one, and the one that follows from lengths and a call.
+struct FormHalves {
+  using Fill = std::function<void(LaunchPlan&, const PlacedDiagram&, const AttentionCall&, const LaunchDevice&)>;
+  LaunchPlan constant;  ///< plan without grid, arguments, boxes and memory
+  Fill fill;
+
+  [[nodiscard]] LaunchPlan plan(const PlacedDiagram& placed, const AttentionCall& call,
+                                const LaunchDevice& device) const;
+};
+
+/// Makes the halves of the placement's kernel. Throws Error as the kernels' plans do.
+[[nodiscard]] FormHalves attention_sm90_form(const PlacedDiagram& placed, const AttentionCall& call);
+[[nodiscard]] FormHalves attention_sm80_form(const PlacedDiagram& placed, const AttentionCall& call);
+[[nodiscard]] FormHalves attention_decode_sm90_form(const PlacedDiagram& placed, const AttentionCall& call);
+[[nodiscard]] FormHalves attention_fp8_sm90_form(const PlacedDiagram& placed, const AttentionCall& call);
+[[nodiscard]] FormHalves napkin_fp8_sm90_form(const PlacedDiagram& placed, const AttentionCall& call);
+
+class AttentionForm {
+ public:
+  AttentionForm(const PlacedDiagram& placed, const AttentionCall& call);
+
+  /// Returns true if plan() gives at these lengths what attention_plan() does: the tile, what a block holds, the heads'
+  /// columns and the call's options are as they were.
+  [[nodiscard]] bool serves(const PlacedDiagram& placed, const AttentionCall& call) const;
+  /// Returns true if a block holds what it held, whose resources are then equal.
+  [[nodiscard]] bool holds_as(const PlacedDiagram& placed) const;
+  /// Makes the plan at lengths that the form serves. Throws Error for arrays that the kernel does not take, Overflow.
+  [[nodiscard]] LaunchPlan plan(const PlacedDiagram& placed, const AttentionCall& call,
+                                const LaunchDevice& device) const {
+    return halves_.plan(placed, call, device);
+  }
+
+ private:
+  /// What an agent has of the node.
+  struct Agent {
+    Count instances, threads, overhead;
+    std::optional<Count> registers;
+    bool operator==(const Agent&) const = default;
+  };
+
+  FormHalves halves_;
+  std::shared_ptr<const void> variant_;
+  Tile tile_;
+  std::vector<std::pair<Count, Count>> variables_;  ///< elements and copies
+  std::vector<Agent> agents_;
+  std::vector<int> columns_;  ///< d and dv
+  DType dtype_;
+  Mask::Kind mask_;
+  bool packed_, cycles_, dump_;
+};
+
+}  // namespace napkin
