@@ -63,9 +63,9 @@ class AttentionCalls {
   /// Launches the kept call. Returns false if there is none, or if a tensor cannot be read.
   [[nodiscard]] bool launch(const nb::tuple& tensors, const Options& options) const {
     const std::optional<Call> call = read(handles(tensors), options, nullptr);
-    const Kept* kept = call ? find(*call) : nullptr;
-    if (kept != nullptr) launch(*kept, *call);
-    return kept != nullptr;
+    const std::optional<Found> found = call ? find(*call, options) : std::nullopt;
+    if (found) launch(*found, *call);
+    return found.has_value();
   }
 
   /// Launches the kept call with a new output and log-sum-exp (or None), like those of its first time. None if launch()
@@ -82,9 +82,9 @@ class AttentionCalls {
       if (want_lse) return nb::none();
       const auto& [q, k, v] = inputs;
       const std::optional<Call> call = read({q, k, v, out, nb::none()}, options, nullptr);
-      const Kept* kept = call ? find_current(*call) : nullptr;
-      if (kept == nullptr) return nb::none();
-      launch(*kept, *call);
+      const std::optional<Found> found = call ? find_current(*call, options) : std::nullopt;
+      if (!found) return nb::none();
+      launch(*found, *call);
       return nb::borrow(out);
     }
     std::optional<Results> made = launch_made(inputs, want_lse, options);
@@ -98,10 +98,14 @@ class AttentionCalls {
     const bool want_lse = !log_sum_exp.is_none();
     const std::optional<Call> call = read(handles(tensors), options, made ? &want_lse : nullptr);
     if (!call) return;
-    if (kept_.size() >= calls_kept) kept_.clear();
+    if (kept_.size() >= calls_kept) {
+      kept_.clear();
+      growing_.clear();
+    }
     Kept kept{shapes, {}, {}};
     if (made) kept.o = like(o);
     if (made && want_lse) kept.log_sum_exp = like(log_sum_exp);
+    growing_.insert_or_assign(without_keys(call->key, options), kept);
     kept_.insert_or_assign(call->key, std::move(kept));
   }
 
@@ -109,7 +113,8 @@ class AttentionCalls {
   static constexpr std::size_t calls_kept = 4096, inputs_read = 3, tensors_read = 5, axes_read = 4;
   /// The key of a call: element type, device, axes, sizes and strides of each tensor, the mask, the scale, whether rows
   /// come first, and which results are to be made.
-  using Key = std::array<std::int64_t, tensors_read*(3 + 2 * axes_read) + 6>;
+  static constexpr std::size_t tensor_numbers = 3 + 2 * axes_read;
+  using Key = std::array<std::int64_t, tensors_read * tensor_numbers + 6>;
   using Tensors = std::array<nb::handle, tensors_read>;  // q, k, v, the output, and the log-sum-exp or None
   using Results = std::array<nb::object, 2>;             // the output, and the log-sum-exp or None
   struct Call {
@@ -139,43 +144,90 @@ class AttentionCalls {
     return out;
   }
 
-  [[nodiscard]] const Kept* find(const Call& call) const {
-    const auto found = kept_.find(call.key);
-    return found == kept_.end() ? nullptr : &found->second;
+  /// A kept call, or one of other keys than were kept: those of a generation grow with each step.
+  struct Found {
+    const Kept* kept;
+    std::optional<AttentionShapes> grown;
+    [[nodiscard]] const AttentionShapes& shapes() const { return grown ? *grown : kept->shapes; }
+  };
+
+  [[nodiscard]] std::optional<Found> find(const Call& call, const Options& options) const {
+    if (const auto found = kept_.find(call.key); found != kept_.end()) return Found{&found->second, std::nullopt};
+    const auto found = growing_.find(without_keys(call.key, options));
+    if (found == growing_.end()) return std::nullopt;
+    std::optional<AttentionShapes> grown = grown_from(found->second, call.key, options);
+    return grown ? std::optional(Found{&found->second, std::move(grown)}) : std::nullopt;
   }
 
   /// Finds the kept call on the current GPU, to which PyTorch's streams and allocations belong.
-  [[nodiscard]] const Kept* find_current(const Call& call) const {
-    const Kept* found = find(call);
-    return found != nullptr && call.device.device_id == host_.device() ? found : nullptr;
+  [[nodiscard]] std::optional<Found> find_current(const Call& call, const Options& options) const {
+    std::optional<Found> found = find(call, options);
+    return found && call.device.device_id == host_.device() ? std::move(found) : std::nullopt;
+  }
+
+  /// The numbers of K (1) or V (2) in a key.
+  template <class AnyKey>
+  static auto* numbers_of(AnyKey& key, std::size_t tensor) {
+    return key.data() + tensor * tensor_numbers;
+  }
+  static std::size_t row_axis(const Options& options) { return options.turned ? 1 : 2; }
+
+  /// Returns the key without the number of keys, and the strides of K and V, which may follow from it.
+  static Key without_keys(Key key, const Options& options) {
+    for (const std::size_t tensor : {1, 2}) {
+      std::int64_t* numbers = numbers_of(key, tensor);
+      numbers[3 + row_axis(options)] = 0;
+      std::fill_n(numbers + 3 + axes_read, axes_read - 1, 0);
+    }
+    return key;
+  }
+
+  /// Returns the kept call with the keys of another; nothing where the kernels do not take their strides.
+  static std::optional<AttentionShapes> grown_from(const Kept& kept, const Key& key, const Options& options) {
+    constexpr std::int64_t step = 8;  // elements of 16 bytes
+    const std::size_t row = row_axis(options);
+    const std::int64_t keys = numbers_of(key, 1)[3 + row];
+    if (keys < 1 || numbers_of(key, 2)[3 + row] != keys) return std::nullopt;
+    std::array<std::array<std::int64_t, 3>, 2> strides{};
+    for (const std::size_t tensor : {1, 2}) {
+      const std::int64_t *sizes = numbers_of(key, tensor) + 3, *found = sizes + axes_read;
+      const std::array<std::size_t, 3> axes{0, 3 - row, row};  // batch, head, row
+      for (std::size_t i = 0; i < axes.size(); ++i) {
+        // An axis of one element has no stride that matters.
+        const std::int64_t stride = sizes[axes[i]] > 1 ? found[axes[i]] : sizes[axes_read - 1];
+        if (stride <= 0 || stride % step != 0) return std::nullopt;
+        strides[tensor - 1][i] = stride;
+      }
+    }
+    return kept.shapes.with_keys(keys, strides, {options.left == -1, options.right == -1});
   }
 
   [[nodiscard]] std::optional<Results> launch_made(const Inputs& inputs, bool want_lse, const Options& options) const {
     const auto& [q, k, v] = inputs;
     std::optional<Call> call = read({q, k, v, nb::none(), nb::none()}, options, &want_lse);
-    const Kept* kept = call ? find_current(*call) : nullptr;
-    if (kept == nullptr) return std::nullopt;
-    Results made{another(*kept->o), want_lse ? another(*kept->log_sum_exp) : nb::none()};
+    const std::optional<Found> found = call ? find_current(*call, options) : std::nullopt;
+    if (!found) return std::nullopt;
+    Results made{another(*found->kept->o), want_lse ? another(*found->kept->log_sum_exp) : nb::none()};
     for (std::size_t i = 0; i < made.size(); ++i) {
       if (!made[i].is_none()) call->addresses[inputs_read + i] = address_of(reader_.read(made[i]).value());
     }
-    launch(*kept, *call);
+    launch(*found, *call);
     return made;
   }
 
   [[nodiscard]] nb::object another(const nb::tuple& like) const { return allocate_(like[0], like[1], like[2]); }
 
-  void launch(const Kept& kept, const Call& call) const {
+  void launch(const Found& found, const Call& call) const {
     const auto stream = reinterpret_cast<std::int64_t>(reader_.stream(call.device));
     const auto& [q, k, v, o, log_sum_exp] = call.addresses;
-    kept.shapes.launch({q, k, v, o}, log_sum_exp, 0, 0, call.device.device_id, stream);
+    found.shapes().launch({q, k, v, o}, log_sum_exp, 0, 0, call.device.device_id, stream);
   }
 
   /// Reads the tensors of a call; with `want_lse` only q, k and v.
   [[nodiscard]] std::optional<Call> read(const Tensors& tensors, const Options& options, const bool* want_lse) const {
     Call call;
     auto* at = call.key.data();
-    for (std::size_t i = 0; i < (want_lse == nullptr ? tensors_read : inputs_read); ++i, at += 3 + 2 * axes_read) {
+    for (std::size_t i = 0; i < (want_lse == nullptr ? tensors_read : inputs_read); ++i, at += tensor_numbers) {
       const nb::handle one = tensors[i];
       if (one.is_none()) continue;
       const std::optional<nb::dlpack::dltensor> t = reader_.read(one);
@@ -190,7 +242,7 @@ class AttentionCalls {
       if (i == 0) call.device = t->device;
     }
     const auto& [left, right, scale, turned] = options;
-    at = call.key.data() + tensors_read * (3 + 2 * axes_read);
+    at = call.key.data() + tensors_read * tensor_numbers;
     at[0] = left;
     at[1] = right;
     at[2] = scale ? 1 : 0;
@@ -203,7 +255,7 @@ class AttentionCalls {
   TensorReader reader_;
   HostState host_;
   nb::object allocate_;
-  std::map<Key, Kept> kept_;
+  std::map<Key, Kept> kept_, growing_;  ///< calls by their keys, and the latest of those equal but for their keys
 };
 
 void bind_launches(nb::class_<AttentionCalls>& calls) {

@@ -61,6 +61,21 @@ class AttentionShapes {
     attention(args, address(stream));
   }
 
+  /// Returns the call of other keys: their number, and the strides of K and V. `all` names a window's sides without
+  /// limit, which reach as far as there are rows and keys.
+  [[nodiscard]] AttentionShapes with_keys(std::int64_t keys, const std::array<std::array<std::int64_t, 3>, 2>& strides,
+                                          std::pair<bool, bool> all) const {
+    AttentionShapes out = *this;
+    AttentionArgs& args = out.args_;
+    args.sizes.x = keys;
+    args.k = {nullptr, strides[0][0], strides[0][1], strides[0][2]};
+    args.v = {nullptr, strides[1][0], strides[1][1], strides[1][2]};
+    if (args.mask.kind != Mask::Kind::window) return out;
+    if (all.first) args.mask.left = args.sizes.q + keys;
+    if (all.second) args.mask.right = args.sizes.q + keys;
+    return out;
+  }
+
   [[nodiscard]] const AttentionArgs& args() const { return args_; }
 
  private:

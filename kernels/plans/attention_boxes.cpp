@@ -17,8 +17,8 @@ TensorBox AttentionBoxes::keys(std::size_t offset, const std::string& name, cons
 TensorView pairs_of_bytes(const std::string& name, TensorView view, std::int64_t heads, std::int64_t rows,
                           std::int64_t batches) {
   const auto halve = [&](std::int64_t& stride, std::int64_t length) {
-    require(length == 1 || stride % 16 == 0, name, "has a stride of " + std::to_string(stride) + " elements",
-            "a multiple of 16 elements");
+    if (length != 1 && stride % 16 != 0)
+      throw Error(name, "has a stride of " + std::to_string(stride) + " elements", "a multiple of 16 elements");
     stride /= 2;
   };
   halve(view.row, rows);

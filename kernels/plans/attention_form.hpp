@@ -45,7 +45,7 @@ class AttentionForm {
   }
 
  private:
-  /// What an agent has of the node.
+  /// The share of a node that an agent has.
   struct Agent {
     Count instances, threads, overhead;
     std::optional<Count> registers;

@@ -52,8 +52,8 @@ AttentionSm80Config sm80_config_of(const PlacedDiagram& placed, const AttentionC
 Strides strides_of(const std::string& name, const TensorView& view, std::int64_t rows, std::int64_t heads,
                    std::int64_t batches, bool packed) {
   const auto checked = [&](std::int64_t stride, std::int64_t size) {
-    require(size == 1 || stride % 8 == 0, name, "has a stride of " + std::to_string(stride) + " elements",
-            "a multiple of 8 elements");
+    if (size != 1 && stride % 8 != 0)
+      throw Error(name, "has a stride of " + std::to_string(stride) + " elements", "a multiple of 8 elements");
     return static_cast<long long>(size == 1 ? 0 : stride);
   };
   return {checked(view.row, rows), checked(view.head, heads), packed ? 0 : checked(view.batch, batches)};

@@ -102,13 +102,16 @@ void bind_boxes(LaunchPlan& plan, std::initializer_list<std::pair<const char*, s
 TensorBox box_of(std::size_t offset, const std::string& name, DType type, const std::vector<std::int64_t>& sizes,
                  const std::vector<std::int64_t>& strides, std::vector<std::uint32_t> box) {
   TensorBox out{offset, 0, type, {}, {}, std::move(box), 0};
+  out.sizes.reserve(sizes.size());
+  out.strides.reserve(strides.size());
   for (const std::int64_t size : sizes) out.sizes.push_back(whole(size));
   out.swizzle = static_cast<int>(out.box[0]) * element_bytes;
   for (std::size_t i = 0; i < strides.size(); ++i) {
     const std::int64_t bytes = strides[i] * element_bytes;
     const bool used = out.sizes[i + 1] > 1;
-    require(!used || (bytes >= 0 && bytes % 16 == 0 && bytes < std::int64_t{1} << 40), name,
-            "has a stride of " + std::to_string(strides[i]) + " elements", "a multiple of 8 elements, below 2^39");
+    if (used && (bytes < 0 || bytes % 16 != 0 || bytes >= std::int64_t{1} << 40))
+      throw Error(name, "has a stride of " + std::to_string(strides[i]) + " elements",
+                  "a multiple of 8 elements, below 2^39");
     out.strides.push_back(used ? whole(bytes) : 16);
   }
   return out;

@@ -15,7 +15,7 @@ import time
 folder = sys.argv[1]
 os.environ.update(CUDA_HOME=folder, XDG_CACHE_HOME=folder + "/cache")
 driver = ctypes.CDLL(folder + "/lib64/libcuda.so.1")
-driver.fakeLaunches.restype, driver.fakeLaunched.restype = ctypes.c_long, ctypes.c_char_p
+driver.fakeLaunches.restype, driver.fakeLaunched.restype, driver.fakeBoxes.restype = ctypes.c_long, ctypes.c_char_p, ctypes.c_char_p
 
 import torch  # noqa: E402
 
@@ -25,7 +25,16 @@ from napkin import _gradients  # noqa: E402
 nt._on_stream = _gradients._on_stream = lambda device, launch, *arguments: launch(*arguments, 0, 0)
 nt._is_plain = lambda *tensors: True
 torch._C._cuda_getDevice = int
-nt._launches = nt._known_calls(getattr(torch.Tensor, "__dlpack_c_exchange_api__", None), lambda *like: torch.empty_strided(*like[:2], dtype=like[2]))
+
+
+def forget():
+    """No call came before."""
+    nt._calls.clear()
+    nt._launches = nt._known_calls(getattr(torch.Tensor, "__dlpack_c_exchange_api__", None),
+                                   lambda *like: torch.empty_strided(*like[:2], dtype=like[2]))
+
+
+forget()
 nt._load_compiler = lambda: None
 _gradients._gpu = lambda device: "h200-sxm"
 torch.Tensor.get_device = lambda self: 0
@@ -57,6 +66,58 @@ def microseconds(call, n=300):
     return best
 
 
+class Generation:
+    """One query a step, and keys that grow by one: a cache's first rows, or arrays of their own ([b, heads, keys, d], dense)."""
+
+    def __init__(self, dense, **options):
+        self.dense, self.options = dense, options
+        self.cache = torch.zeros(2, 2, 4096, 2, 128, dtype=torch.bfloat16)  # k and v, [b, keys, heads, d]
+        self.q = torch.zeros(2, 8, 1, 128, dtype=torch.bfloat16)
+
+    def arrays(self, keys):
+        k, v = (c[:, :keys].transpose(1, 2) for c in self.cache)
+        return (self.q, k.contiguous(), v.contiguous()) if self.dense else (self.q, k, v)
+
+    def step(self, arrays):
+        before = driver.fakeLaunches()
+        nt.attention(*arrays, **self.options)
+        assert driver.fakeLaunches() == before + 1
+        return driver.fakeLaunched(0), driver.fakeBoxes()
+
+    def check(self, lengths):
+        """Each step launches what it launches where no call came before."""
+        forget()
+        grown = [self.step(self.arrays(keys)) for keys in lengths]
+        for keys, step in zip(lengths, grown):
+            forget()
+            assert self.step(self.arrays(keys)) == step, keys
+
+    def microseconds(self, first, steps):
+        """Of the middle one of the steps."""
+        took = []
+        for keys in range(first, first + steps):
+            arrays = self.arrays(keys)
+            start = time.thread_time()
+            nt.attention(*arrays, **self.options)
+            took.append((time.thread_time() - start) * 1e6)
+        return sorted(took)[steps // 2]
+
+
+def cache_microseconds(first, steps):
+    """flash_attn_with_kvcache: the middle one of the steps that bring no new keys, and of those that append them."""
+    q, new = torch.zeros(1, 1, 8, 128, dtype=torch.bfloat16), torch.zeros(1, 1, 2, 128, dtype=torch.bfloat16)
+    caches = torch.zeros(2, 1, 4096, 2, 128, dtype=torch.bfloat16)
+    found = []
+    for k, v in ((None, None), (new, new)):
+        took = []
+        for keys in range(first, first + steps):
+            start = time.thread_time()
+            nt.flash_attn_with_kvcache(q, *caches, k, v, cache_seqlens=keys, causal=True)
+            took.append((time.thread_time() - start) * 1e6)
+        found.append(sorted(took)[steps // 2])
+    return found
+
+
 def main():
     found = {}
     q, k, v = rows()
@@ -83,7 +144,13 @@ def main():
     call = nt._shapes(q, k, v, o, -1, 0, None, False)
     alone = microseconds(lambda: _gradients.launch(call, grad, q, k, v, o, lse, False))
     both = microseconds(lambda: torch.autograd.grad(nt.attention(q, k, v, causal=True), (q, k, v), grad))
-    found["microseconds"] = {"forward": forward, "with_tape": taped, "gradients_alone": alone, "forward_and_backward": both}
+    generations = [Generation(dense, **options) for dense in (False, True) for options in ({}, {"causal": True}, {"window": (100, -1)})]
+    with torch.no_grad():
+        for one in generations:
+            one.check([900, 901, 902, 1, 8, 1024])
+        steps = [one.microseconds(1921, 127) for one in generations[:2]]
+        cached = cache_microseconds(1921, 127)
+    found["microseconds"] = {"step": max(steps), "cache": cached, "forward": forward, "with_tape": taped, "gradients_alone": alone, "forward_and_backward": both}
     print(json.dumps(found))
 
 

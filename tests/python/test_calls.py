@@ -60,12 +60,21 @@ assert launched(view) and wide[:, :, 8:].data_ptr() in addresses(since) and wide
 
 # All else is another call.
 for what, changed, more in [
-    ("sizes", make(rows=128), {}), ("keys", make(keys=256), {}), ("heads", make(heads=8), {}), ("batch", make(b=1), {}),
+    ("sizes", make(rows=128), {}), ("heads", make(heads=8), {}), ("batch", make(b=1), {}),
     ("type", make(dtype=torch.float16), {}), ("layout", tuple(t.transpose(1, 2).contiguous().transpose(1, 2) for t in first), {}),
     ("mask", first, dict(right=0)), ("window", first, dict(left=5)), ("scale", first, dict(scale=0.5)), ("a scale of 0", first, dict(scale=0.0)),
     ("log-sum-exp", first, dict(lse=torch.zeros(2, 4, 256))), ("rows first", first, dict(turned=True)),
 ]:
     assert not launched(changed, **more), what
+# Keys may be more or fewer, as in a generation, and K and V lie as they do then: where the kernels take them.
+longer = make(keys=304)
+cache = torch.zeros(2, 2, 2, 1024, 64, dtype=torch.bfloat16)  # k and v
+since = driver.fakeEncodings()
+assert launched(longer) and addresses(since) == {t.data_ptr() for t in longer}
+assert launched((first[0], *cache[:, :, :, :77], first[3])) and launched((first[0], *cache[:, :, :, :1], first[3]))
+assert not launched((first[0], longer[1], first[2], first[3])), "more keys than values"
+odd = torch.zeros(2, 2, 2, 90 * 68, dtype=torch.bfloat16).unflatten(3, (90, 68))[..., :64]
+assert not launched((first[0], *odd, first[3])) and not launched((first[0], *cache[:, :, :1].expand(2, 2, 2, 1024, 64), first[3]))
 kept(first, scale=0.5)
 assert launched(first, scale=0.5) and not launched(first, scale=0.25)
 rows_first = tuple(t.transpose(1, 2).contiguous() for t in first)

@@ -92,10 +92,14 @@ class _Cache:
         return self.table.long().gather(1, row // self.size) * self.size + row % self.size
 
 
-def _append(cache: Tensor, new: Tensor, place: Tensor) -> None:
-    """New rows [b, rows, heads, d] to their places in the cache's rows."""
+def _check_new(cache: Tensor, new: Tensor) -> None:
     if new.shape[2:] != cache.shape[2:] or new.dtype != cache.dtype:
         raise InputError("k", f"has rows of {tuple(new.shape[2:])}, and the cache of {tuple(cache.shape[2:])}", "new rows like the cache's")
+
+
+def _append(cache: Tensor, new: Tensor, place: Tensor) -> None:
+    """New rows [b, rows, heads, d] to their places in the cache's rows."""
+    _check_new(cache, new)
     cache.view(-1, *cache.shape[2:])[place.flatten()] = new.flatten(0, 1)
 
 
@@ -137,21 +141,25 @@ def flash_attn_with_kvcache(q: Tensor, k_cache: Tensor, v_cache: Tensor, k: Opti
     new = 0 if k is None else k.shape[1]
     options = {"causal": causal, "window": window_size, "scale": softmax_scale, "return_lse": True}
     simple = block_table is None and cache_leftpad is None and cache_batch_idx is None and k_cache.shape[0] == b
-    where = _Cache(k_cache, cache_batch_idx, cache_leftpad, block_table, b)
-    most = where.rows if new == 0 else where.rows - new
+    most = k_cache.shape[1] * (1 if block_table is None else block_table.shape[1]) - new
     if isinstance(cache_seqlens, int) and not 0 <= cache_seqlens <= most:
         raise InputError("cache_seqlens", f"is {cache_seqlens}", f"a length from 0 to {most}, with the new rows in the cache")
+    if k is not None and cache_seqlens is None:
+        raise InputError("cache_seqlens", "is missing", "how many keys there are before the new ones")
+    if simple and (cache_seqlens is None or isinstance(cache_seqlens, int)):
+        keys = most if cache_seqlens is None else cache_seqlens + new
+        if k is not None and v is not None:
+            for cache, rows_of in ((k_cache, k), (v_cache, v)):
+                _check_new(cache, rows_of)
+                cache.narrow(1, keys - new, new).copy_(rows_of)
+        return flash_attn_func(q, k_cache.narrow(1, 0, keys), v_cache.narrow(1, 0, keys), 0.0, softmax_scale, causal, window_size,
+                               return_lse=return_softmax_lse)
+    where = _Cache(k_cache, cache_batch_idx, cache_leftpad, block_table, b)
     if k is not None and v is not None:
-        if cache_seqlens is None:
-            raise InputError("cache_seqlens", "is missing", "how many keys there are before the new ones")
         start = _lengths(cache_seqlens, b, most, q.device).long()[:, None]
         place = where.at(start + _pytorch.arange(new, device=q.device), skip=False)
         _append(k_cache, k, place)
         _append(v_cache, v, place)
-    if simple and (cache_seqlens is None or isinstance(cache_seqlens, int)):
-        keys = where.rows if cache_seqlens is None else cache_seqlens + new
-        o, lse = flash_attn_func(q, k_cache[:, :keys], v_cache[:, :keys], 0.0, softmax_scale, causal, window_size, return_lse=True)
-        return (o, lse) if return_softmax_lse else o
     lengths = _lengths(cache_seqlens, b, most, q.device) + new
     if cache_leftpad is not None:
         lengths = (lengths - cache_leftpad.to(lengths)).clamp(min=0)

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <deque>
 #include <map>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,8 +20,18 @@ namespace {
 
 double now = 0;  // seconds, on the GPU
 long launches = 0;
+constexpr std::size_t map_bytes = 128;
 std::vector<std::uint64_t> encoded;  // addresses of the tensor maps, in the order in which they were made
-std::deque<std::string> latest;      // launches by their expressions, the latest first, sixteen at most
+
+/// What a tensor map is here.
+struct Map {
+  std::uint64_t rank, sizes[5], strides[4];
+};
+struct {
+  unsigned grid = 0;
+  Map maps[4] = {};
+} launch_of_maps;                // the latest launch of attention's
+std::deque<std::string> latest;  // launches by their expressions, the latest first, sixteen at most
 
 struct Kernel {
   double time = 1e-6;
@@ -91,13 +102,32 @@ int cuModuleUnload(void* module) { return delete static_cast<Kernel*>(module), 0
 int cuModuleGetFunction(void** function, void* module, const char*) { return *function = module, 0; }
 int cuFuncGetAttribute(int* value, int, void*) { return *value = 0, 0; }
 int cuFuncSetAttribute(void*, int, int) { return 0; }
-int cuLaunchKernelEx(const void*, void* function, void**, void**) {
+int cuLaunchKernelEx(const void* config, void* function, void** parameters, void**) {
   ++launches;
   latest.push_front(static_cast<Kernel*>(function)->expression);
   if (latest.size() > 16) latest.pop_back();
+  launch_of_maps = {};
+  for (const char* name : {"napkin::attention_sm90<", "napkin::attention_decode_sm90<"}) {  // whose parameter begins so
+    if (latest.front().rfind(name, 0) != 0) continue;
+    launch_of_maps.grid = *static_cast<const unsigned*>(config);
+    for (std::size_t i = 0; i < 4; ++i)
+      std::memcpy(&launch_of_maps.maps[i], static_cast<const char*>(*parameters) + i * map_bytes, sizeof(Map));
+  }
   return now += static_cast<Kernel*>(function)->time, 0;
 }
 long fakeLaunches() { return launches; }
+/// "grid 132; 128 4 1024, 1024 128; ...": sizes and strides of the latest launch's maps, if it is attention's.
+const char* fakeBoxes() {
+  static std::string text;
+  text = "grid " + std::to_string(launch_of_maps.grid);
+  for (const Map& map : launch_of_maps.maps) {
+    text += ";";
+    for (std::uint64_t i = 0; i < map.rank; ++i) text += " " + std::to_string(map.sizes[i]);
+    text += ",";
+    for (std::uint64_t i = 0; i + 1 < map.rank; ++i) text += " " + std::to_string(map.strides[i]);
+  }
+  return text.c_str();
+}
 /// 0: the last one.
 const char* fakeLaunched(int back) { return latest.at(static_cast<std::size_t>(back)).c_str(); }
 long fakeEncodings() { return static_cast<long>(encoded.size()); }
@@ -132,8 +162,11 @@ int cuStreamDestroy_v2(void*) { return 0; }
 int cuStreamWaitEvent(void*, void*, unsigned) { return 0; }
 int cuStreamIsCapturing(void*, int* status) { return *status = 0; }  // nobody captures
 int cuThreadExchangeStreamCaptureMode(int*) { return 0; }
-int cuTensorMapEncodeTiled(void*, int, std::uint32_t, void* address, const void*, const void*, const void*, const void*,
-                           int, int, int, int) {
+int cuTensorMapEncodeTiled(void* map, int, std::uint32_t rank, void* address, const std::uint64_t* sizes,
+                           const std::uint64_t* strides, const void*, const void*, int, int, int, int) {
+  auto& made = *new (map) Map{rank, {}, {}};
+  std::memcpy(made.sizes, sizes, rank * sizeof *sizes);
+  std::memcpy(made.strides, strides, (rank - 1) * sizeof *strides);
   return encoded.push_back(reinterpret_cast<std::uint64_t>(address)), 0;
 }
 
