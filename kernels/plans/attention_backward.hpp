@@ -34,10 +34,10 @@ struct AttentionBackwardPlans {
 /// Returns the device memory that a call needs beside its arrays: the workspace of each plan. Throws Overflow.
 [[nodiscard]] Bytes scratch_bytes(const PlacedDiagram& placed, const AttentionBackwardCall& call);
 
-/// Plans the kernels of the mapping attention_backward_sm90. Throws Error for a tile or an array that they do not take,
-/// Overflow for sizes beyond their integers.
-[[nodiscard]] AttentionBackwardPlans attention_backward_sm90_plans(const PlacedDiagram& placed,
-                                                                   const AttentionBackwardCall& call);
+/// Plans the kernels of attention_backward_sm90 or attention_backward_wide_sm90. Throws Error for a tile or an array
+/// that they do not take, Overflow for sizes beyond their integers.
+[[nodiscard]] AttentionBackwardPlans attention_backward_plans(const PlacedDiagram& placed,
+                                                              const AttentionBackwardCall& call);
 
 /// Binds the plans to the memory of another call with equal sizes, strides and scale. Throws Error for addresses that
 /// are not multiples of 16 bytes. (Not named `bind`, which would find std::bind for a standard container.)

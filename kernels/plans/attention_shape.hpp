@@ -49,13 +49,13 @@ void set_question(Config& c, const PlacedDiagram& placed, const Call& call, cons
 
 /// Writes the places in shared memory of Q, K, V and the barriers after them, and the registers of a thread.
 template <class Config>
-void set_copies(Config& c, const PlacementReader& read) {
+void set_copies(Config& c, const PlacementReader& read, std::string_view consumer = "consumer") {
   c.q_offset = read.offset("Q");
   c.k_offset = read.offset("K");
   c.v_offset = read.offset("V");
   c.barriers_offset = read.end();
   c.producer_registers = read.registers("producer");
-  c.consumer_registers = read.registers("consumer");
+  c.consumer_registers = read.registers(consumer);
 }
 
 /// Returns the softmax scale: the call's, else d^-1/2. Throws Error if it is not positive.

@@ -3,8 +3,9 @@
 #include "kernels/reference/bundled.hpp"
 
 namespace napkin {
+namespace {
 
-BundledKernel attention_backward_sm90_bundled() {
+BundledKernel backward(const char* mapping) {
   const auto variant = [](const PlacedDiagram& placed, bool counting, const LaunchDevice&) {
     const AttentionCall forward = call_without_arrays(placed, counting);
     AttentionBackwardCall call;
@@ -15,9 +16,15 @@ BundledKernel attention_backward_sm90_bundled() {
     call.q_rows = forward.q_rows;
     call.x_rows = forward.x_rows;
     call.cycles = forward.cycles;
-    return attention_backward_sm90_plans(placed, call).gradients;
+    return attention_backward_plans(placed, call).gradients;
   };
-  return {"attention_backward_sm90", variant, nullptr, nullptr};
+  return {mapping, variant, nullptr, nullptr};
 }
+
+}  // namespace
+
+BundledKernel attention_backward_sm90_bundled() { return backward("attention_backward_sm90"); }
+
+BundledKernel attention_backward_wide_sm90_bundled() { return backward("attention_backward_wide_sm90"); }
 
 }  // namespace napkin

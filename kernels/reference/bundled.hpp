@@ -74,6 +74,7 @@ struct BundledKernel {
 [[nodiscard]] BundledKernel attention_sm90_bundled();
 [[nodiscard]] BundledKernel attention_sm80_bundled();
 [[nodiscard]] BundledKernel attention_backward_sm90_bundled();
+[[nodiscard]] BundledKernel attention_backward_wide_sm90_bundled();
 [[nodiscard]] BundledKernel attention_decode_sm90_bundled();
 [[nodiscard]] BundledKernel attention_fp8_sm90_bundled();
 [[nodiscard]] BundledKernel napkin_fp8_sm90_bundled();

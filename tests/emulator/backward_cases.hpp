@@ -18,9 +18,14 @@ struct BackwardCase {
   Knobs tile;
 };
 
+/// The kernel of heads that have so many columns.
+inline std::string backward_kernel(std::int64_t d, std::int64_t dv) {
+  return std::max(d, dv) > 128 ? "attention_backward_wide_sm90" : "attention_backward_sm90";
+}
+
 inline std::unique_ptr<LaidOut> lay_out(const BackwardCase& one) {
-  return std::make_unique<LaidOut>("attention_backward_sm90", "h200-sxm", shape_of(one.layout.sizes), one.layout.type,
-                                   one.layout.mask);
+  return std::make_unique<LaidOut>(backward_kernel(one.layout.sizes.d, one.layout.sizes.dv), "h200-sxm",
+                                   shape_of(one.layout.sizes), one.layout.type, one.layout.mask);
 }
 
 /// d, dv, type, mask, packed, tile.
@@ -31,6 +36,9 @@ struct BackwardConfiguration {
   bool packed;
   Knobs tile;
 };
+
+/// Whether attention_backward_wide_sm90 has it.
+inline bool is_wide(const BackwardConfiguration& c) { return backward_kernel(c.d, c.dv) != "attention_backward_sm90"; }
 
 inline std::vector<BackwardConfiguration> backward_configurations() {
   const Mask none, causal{Mask::Kind::causal, 0, 0}, left{Mask::Kind::window, 100, 0}, both{Mask::Kind::window, 30, 70};
@@ -43,6 +51,10 @@ inline std::vector<BackwardConfiguration> backward_configurations() {
                  {"o_stages", o_stages},
                  {"s_stages", s_stages},
                  {"overlap", overlap},
+                 {"dq", dq}};
+  };
+  const auto wide = [](const char* stages, const char* o_stages, const char* s_stages, const char* dq) {
+    return Knobs{{"x", "64"}, {"q", "64"}, {"stages", stages}, {"o_stages", o_stages}, {"s_stages", s_stages},
                  {"dq", dq}};
   };
   return {
@@ -69,6 +81,11 @@ inline std::vector<BackwardConfiguration> backward_configurations() {
       {112, 120, DType::bf16, causal, true, tile("2", "64", "2", "2", "2", "on", "bulk")},
       {104, 128, DType::f16, left, false, tile("2", "64", "2", "2", "2", "on", "ordered")},
       {128, 56, DType::bf16, none, false, tile("2", "64", "2", "2", "2", "on", "atomic")},
+      {256, 256, DType::bf16, none, false, wide("2", "2", "2", "atomic")},
+      {256, 256, DType::f16, causal, false, wide("2", "1", "2", "ordered")},
+      {192, 192, DType::bf16, causal, true, wide("3", "2", "1", "ordered")},
+      {192, 128, DType::bf16, both, false, wide("2", "2", "2", "atomic")},
+      {136, 200, DType::f16, left, true, wide("2", "1", "1", "atomic")},
   };
 }
 
@@ -109,7 +126,7 @@ inline std::vector<BackwardCase> backward_cases_of_groups() {
     const std::size_t number = out.size();
     BackwardCase one = small_case(c, 3 * number + 2);
     one.layout.sizes.g = undivided_groups[number % std::size(undivided_groups)];
-    one.layout.sizes.h = number % 2 + 1;
+    one.layout.sizes.h = is_wide(c) ? 1 : number % 2 + 1;
     if (!c.packed) one.layout.sizes.q = 67, one.layout.sizes.x = 70;
     out.push_back(std::move(one));
   }
@@ -149,7 +166,7 @@ inline AttentionBackwardCall nowhere(const BackwardConfiguration& c) {
 inline std::set<std::string> expressions_of(const BackwardConfiguration& c) {
   const auto laid_out = lay_out(small_case(c, 0));
   const PlacedDiagram placed = laid_out->place(c.tile);
-  const AttentionBackwardPlans plans = attention_backward_sm90_plans(placed, nowhere(c));
+  const AttentionBackwardPlans plans = attention_backward_plans(placed, nowhere(c));
   std::set<std::string> out;
   for (const LaunchPlan* plan : plans.all()) out.insert(plan->expression);
   return out;

@@ -43,7 +43,7 @@ class BackwardProblem {
     scratch_ = EmulatedArray("scratch", scratch_bytes(placed_, call_).value.get(), 1);
     call_.scratch = scratch_.address();
     call_.at_once = 1;  // heads enough for sums that are made zero and rounded beside the products
-    plans_ = attention_backward_sm90_plans(placed_, call_);
+    plans_ = attention_backward_plans(placed_, call_);
   }
 
   [[nodiscard]] const PlacedDiagram& placed() const { return placed_; }

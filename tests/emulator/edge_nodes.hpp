@@ -154,6 +154,9 @@ class BackwardNodes : public Nodes {
   using Nodes::Nodes;
 
  private:
+  /// Whether each product and its work have one warpgroup.
+  [[nodiscard]] bool wide() const { return !placed_.mapping->find_knob("warpgroups"); }
+
   [[nodiscard]] std::string product_of(const Event& event) const {
     const std::string array = array_at(event.offset, {"K", "V", "Q", "dO", "dS"});
     if (array == "K") return "dQ";
@@ -175,10 +178,11 @@ class BackwardNodes : public Nodes {
         put("load " + event.array, 0, event).by_tile = event.array == "K" || event.array == "V";
         break;
       case Event::Kind::store: put_piece("store dQ", event, first_of("dQ", "dQ.out")); break;
-      case Event::Kind::product: put(product_of(event), event.agent - 1, event); break;
+      case Event::Kind::product: put(product_of(event), wide() ? 0 : event.agent - 1, event); break;
       case Event::Kind::thread: put_piece("behind " + product_of(event), event, 0); break;
       case Event::Kind::write: {
         const std::string product = product_of(event);
+        if (product == "S" && wide()) put_piece("P.give", event, 0);
         if (product == "dP") put_piece("dS.store", event, 0);
         if (product == "dQ") put_piece("dQ.out", event, first_of("dQ", "dQ.out"));
         break;
@@ -186,7 +190,7 @@ class BackwardNodes : public Nodes {
     }
   }
   void put_piece(const std::string& name, const Event& event, std::int64_t first) {
-    Node& node = put(name, event.agent - 4, event);
+    Node& node = put(name, wide() ? event.agent % 4 : event.agent - 4, event);
     node.thread = true;
     node.first = first;
   }
@@ -196,7 +200,8 @@ class BackwardNodes : public Nodes {
     static const std::map<std::string, std::string> ends = {
         {"P.convert", "behind S"}, {"dS.convert", "behind dP"}, {"dQ.then_dK", "behind dV"}};
     static const std::map<std::string, std::string> begins = {
-        {"S.control", "S"}, {"S.then_dP", "dP"}, {"dV.control", "dV"}, {"dQ.control", "dQ"}, {"dQ.then_dK", "dK"}};
+        {"S.control", "S"},   {"S.then_dP", "dP"},  {"dP.control", "dP"}, {"dV.control", "dV"},
+        {"dQ.control", "dQ"}, {"dQ.then_dK", "dK"}, {"dK.control", "dK"}};
     const auto& pieces = from ? ends : begins;
     const std::string& name = from ? edge.from : edge.to;
     const auto found = pieces.find(name);

@@ -37,6 +37,8 @@ const Kernel& kernel_of(const std::string& expression) {
       {"attention_sm90", {"kernels/attention/sm90/attention_sm90.cuh", "AttentionArguments"}},
       {"attention_backward_sm90",
        {"kernels/attention/backward/attention_backward_sm90.cuh", "AttentionBackwardArguments"}},
+      {"attention_backward_wide_sm90",
+       {"kernels/attention/backward/attention_backward_wide_sm90.cuh", "AttentionBackwardArguments"}},
       {"attention_backward_delta",
        {"kernels/attention/backward/attention_backward_sm90.cuh", "AttentionBackwardArguments"}},
       {"attention_backward_convert",

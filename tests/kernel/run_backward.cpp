@@ -55,8 +55,11 @@ Request read_request(const std::vector<std::string>& words) {
   return r;
 }
 
-test::LaidOut lay_out(const std::string& kernel, const AttentionLayout& layout) {
-  return test::LaidOut(kernel, "h200-sxm", test::shape_of(layout.sizes), layout.type, layout.mask);
+/// By the kernel of heads that wide.
+test::LaidOut lay_out(const AttentionLayout& layout) {
+  const bool wide = std::max(layout.sizes.d, layout.sizes.dv) > 128;
+  return test::LaidOut(wide ? "attention_backward_wide_sm90" : "attention_backward_sm90", "h200-sxm",
+                       test::shape_of(layout.sizes), layout.type, layout.mask);
 }
 
 /// The forward pass on the device, the gradient of its output, and room for the others.
@@ -65,7 +68,7 @@ class Problem {
   Problem(Runtime& runtime, const Request& r)
       : device_(runtime.device()),
         layout_(r.layout),
-        laid_out_(lay_out("attention_backward_sm90", layout_)),
+        laid_out_(lay_out(layout_)),
         placed_(laid_out_.place(r.tile)),
         forward_(runtime, "h200-sxm", layout_, forward_tile(layout_)) {
     forward_.launch()();
@@ -84,7 +87,7 @@ class Problem {
     }
     scratch_ = BandedMemory(device_, static_cast<std::size_t>(scratch_bytes(placed_, call_).value.get()));
     call_.scratch = scratch_.address();
-    const AttentionBackwardPlans plans = attention_backward_sm90_plans(placed_, call_);
+    const AttentionBackwardPlans plans = attention_backward_plans(placed_, call_);
     for (const LaunchPlan* plan : plans.all()) launches_.push_back(runtime.prepare(*plan));
   }
 
@@ -98,7 +101,7 @@ class Problem {
     const DeviceMemory spans = cycle_spans(device_);
     AttentionBackwardCall call = call_;
     call.cycles = spans.address();
-    const ReadyLaunch counting = runtime.prepare(attention_backward_sm90_plans(placed_, call).gradients);
+    const ReadyLaunch counting = runtime.prepare(attention_backward_plans(placed_, call).gradients);
     return measure_cycles(
                device_, [&] { launch(); },
                [&] {
@@ -300,13 +303,13 @@ double flops_of(const AttentionLayout& layout) { return 2.5 * attention_flops(la
 Json answer_compiled(const Request& r) {
   Json out;
   report_question(r, out);
-  const test::LaidOut laid_out = lay_out("attention_backward_sm90", r.layout);
+  const test::LaidOut laid_out = lay_out(r.layout);
   AttentionBackwardCall call;
   for (TensorView* view : {&call.q, &call.k, &call.v, &call.o, &call.d_o, &call.dq, &call.dk, &call.dv})
     *view = {4096, 0, 0, 8};
   call.log_sum_exp = call.scratch = 4096;
   if (r.cycles) call.cycles = 4096;
-  const AttentionBackwardPlans plans = attention_backward_sm90_plans(laid_out.place(r.tile), call);
+  const AttentionBackwardPlans plans = attention_backward_plans(laid_out.place(r.tile), call);
   for (const LaunchPlan* plan : plans.all()) {
     Json one;
     report_compiler(compile(*plan, process_environment(), Objections::report).kernel, one);

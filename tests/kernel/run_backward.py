@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""attention_backward_sm90 on the GPU here: held to float64 on odd shapes, then timed beside PyTorch's backward passes.
+"""attention_backward_sm90 and attention_backward_wide_sm90 on the GPU here: held to float64 on odd shapes, then timed beside PyTorch's backward passes.
 
-  run_backward.py --program build/tests/run_backward [--out FILE.jsonl] [--limit SECONDS] [--tiles 5] [--no-peers]
+  run_backward.py --program build/tests/run_backward [--out FILE.jsonl] [--limit SECONDS] [--tiles 5] [--heads 128 64] [--no-peers]
 
 First `checks`: odd lengths, masks, grouped heads, both types, every way to add up dQ; of ordered the bits of two runs are
-compared. Then d of 64 and 128, causal and not, s of 2048, 8192 and 16384 (b s = 16384, h d = 2048): each tile of `tiles`, all
+compared. Then d of 128 and 64, or of `--heads`, causal and not, s of 2048, 8192 and 16384 (b s = 16384, h d = 2048): each tile of `tiles`, all
 three launches together (delta, gradients, conversion) and the gradients alone, beside cuDNN's and FlashAttention-2's backward
 passes through PyTorch (torch.autograd.grad with a kept graph), the median of 7 runs of 5 queued calls behind 0.1 s of them.
 FLOP are 2.5 times the forward pass's, a causal mask halves them. --tiles: so many of them a shape, the fastest first. Exit 1 where a result is wrong.
@@ -39,6 +39,15 @@ checks = [
     "--shape b=2,h=1,g=6,q=300,x=300,d=96 --tile {96} --causal",
     "--shape b=1,h=2,g=5,q=128,x=217,d=128 --tile {128},dq=ordered --twice",
     "--shape b=1,h=2,g=12,q=65,x=130,d=128 --tile {128} --dtype f16",
+    "--shape b=2,h=2,q=1000,x=1000,d=256 --tile {wide},dq=atomic",
+    "--shape b=1,h=2,q=1000,x=1000,d=256 --tile {wide},dq=atomic --causal --dtype f16",
+    "--shape b=1,h=2,g=4,q=65,x=300,d=192 --tile {wide},dq=atomic --causal",
+    "--shape b=1,h=2,q=513,x=700,d=256 --tile {wide},dq=ordered --window 100,0 --twice",
+    "--shape b=1,h=2,q=2048,x=2048,d=192 --tile {wide},dq=ordered --causal --twice",
+    "--shape b=1,h=1,q=1,x=1,d=256 --tile {wide},dq=atomic",
+    "--shape b=1,h=2,q=7,x=4097,d=192,dv=128 --tile {wide},dq=atomic",
+    "--shape b=4,h=64,q=300,x=100,d=256 --tile {wide},dq=atomic --causal",
+    "--shape b=2,h=2,g=3,q=113,x=211,d=200,dv=136 --tile {wide},dq=atomic",
     "--shape b=1,h=2,g=7,q=65,x=130,d=64 --library --causal",
     "--shape b=2,h=2,q=1000,x=1000,d=128 --library",
     "--shape b=1,h=2,g=4,q=513,x=700,d=64 --library --causal",
@@ -46,7 +55,9 @@ checks = [
     "--shape b=1,h=2,q=2048,x=2048,d=128 --library --deterministic --causal --twice",
 ]
 base = {96: "warpgroups=1,x=64,q=64,stages=2,o_stages=2,s_stages=2", 64: "warpgroups=2,x=128,q=128,stages=2,o_stages=2,s_stages=2", 128: "warpgroups=2,x=128,q=64,stages=2,o_stages=2,s_stages=2"}
+wide = "x=64,q=64,stages=2,o_stages=2,s_stages=2"  # heads beyond 128
 tiles = [",overlap=on,dq=atomic", ",overlap=off,dq=atomic", ",overlap=on,dq=bulk", ",overlap=off,dq=bulk", ",overlap=on,dq=ordered"]
+wide_tiles = [",dq=atomic", ",dq=ordered"]
 pause = 0.25  # seconds before each timing: what ran before has not warmed the card for it
 
 
@@ -68,7 +79,7 @@ def peer(torch, name, b, h, s, d, causal):
 def check(bench, out):
     good = True
     for line in checks:
-        line = line.replace("{64}", base[64]).replace("{96}", base[96]).replace("{128}", base[128])
+        line = line.replace("{64}", base[64]).replace("{96}", base[96]).replace("{128}", base[128]).replace("{wide}", wide)
         row = bench.ask(line + " --rows 5 --runs 3 --queued 1")
         right = row.get("good", False) and row.get("bits_equal", True)
         good = good and right
@@ -81,7 +92,7 @@ def check(bench, out):
 def compare(bench, a, torch, out, start):
     good = True
     for s in (16384, 8192, 2048):
-        for d in (128, 64):
+        for d in a.heads:
             for causal in (False, True):
                 if time.time() - start > a.limit:
                     return good
@@ -90,9 +101,9 @@ def compare(bench, a, torch, out, start):
                 peers = {} if torch is None else {name: peer(torch, name, b, h, s, d, causal) for name in ("FLASH_ATTENTION", "CUDNN_ATTENTION")}
                 said = " ".join(f"{name.split('_')[0]} {flops / t / 1e12:.0f}" for name, t in peers.items() if t)
                 print(f"d={d} {'causal' if causal else 'full'} s={s}: {said}", flush=True)
-                for tile in tiles[: a.tiles]:
+                for tile in (wide_tiles if d > 128 else tiles)[: a.tiles]:
                     time.sleep(pause)
-                    row = bench.ask(f"--shape b={b},h={h},q={s},x={s},d={d} --tile {base[d]}{tile} --rows 2 --runs 7 --queued 5{' --causal' if causal else ''}")
+                    row = bench.ask(f"--shape b={b},h={h},q={s},x={s},d={d} --tile {base.get(d, wide)}{tile} --rows 2 --runs 7 --queued 5{' --causal' if causal else ''}")
                     row["peers"] = peers
                     good = good and row.get("good", False)
                     print(f"   {row['tflops']:6.1f} TFLOP/s, gradients alone {row.get('tflops_gradients', 0):6.1f}, {row.get('power', 0):3.0f} W {row.get('clock', 0) / 1e9:.2f} GHz "
@@ -107,6 +118,7 @@ def main():
     options.add_argument("--out")
     options.add_argument("--limit", type=float, default=240)
     options.add_argument("--tiles", type=int, default=len(tiles))
+    options.add_argument("--heads", type=int, nargs="+", default=[128, 64])
     options.add_argument("--no-peers", action="store_true")
     a = options.parse_args()
     start = time.time()

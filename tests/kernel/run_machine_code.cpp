@@ -79,7 +79,7 @@ std::vector<KernelVariant> all_variants() {
   for (const test::BackwardConfiguration& c : test::backward_configurations()) {
     const auto laid_out = test::lay_out(test::small_case(c, 0));
     const PlacedDiagram placed = laid_out->place(c.tile);
-    const AttentionBackwardPlans plans = attention_backward_sm90_plans(placed, test::nowhere(c));
+    const AttentionBackwardPlans plans = attention_backward_plans(placed, test::nowhere(c));
     for (const LaunchPlan* plan : plans.all()) add(*plan, plan->expression);
   }
   DeviceProperties h200;

@@ -161,7 +161,7 @@ Launches launches_of(const PlacedDiagram& placed, const AttentionArgs& args, con
 
 Launches launches_of(const PlacedDiagram& placed, const AttentionBackwardArgs& args, const OwnMemory&,
                      const LaunchDevice&, std::optional<AttentionForm>&) {
-  AttentionBackwardPlans plans = attention_backward_sm90_plans(placed, call_of(args));
+  AttentionBackwardPlans plans = attention_backward_plans(placed, call_of(args));
   return {std::move(plans.delta), std::move(plans.gradients), std::move(plans.convert)};
 }
 

@@ -15,6 +15,7 @@ struct AttentionBackwardConfig {
   int q, x, warpgroups, stages, o_stages, s_stages;
   bool overlap;
   SumOrder dq;
+  bool by_gradient;  // warpgroups divide the gradients of 64 keys among them (attention_backward_wide_sm90)
   int d, dv;
   bool bf16;
   MaskKind mask;
@@ -22,8 +23,9 @@ struct AttentionBackwardConfig {
   bool padded;  // d or dv is more than heads have: what lies behind is zeros, and is not stored
   bool cycles;  // each SM notes when its first block starts and its last one ends
   // bytes
-  int q_offset, k_offset, v_offset, do_offset, lse_offset, delta_offset, ds_offset, dq_offset, barriers_offset;
-  int producer_registers, consumer_registers;
+  int q_offset, k_offset, v_offset, do_offset, lse_offset, delta_offset, ds_offset, dq_offset, p_offset,
+      barriers_offset;
+  int producer_registers, consumer_registers, queries_registers;
 };
 
 struct AttentionBackwardShape {

@@ -12,7 +12,7 @@ template <AttentionBackwardConfig C>
 struct BackwardAside : BackwardBlock<C> {
   using Block = BackwardBlock<C>;
   using Block::arguments, Block::barrier;
-  static constexpr u32 warps = 3, halves = 8 * C.warpgroups;
+  static constexpr u32 warps = Block::aside_warps, halves = 8 * GradientOfQueries<C>::parts;
 
   // apply(a tile of queries of a section, its number among all scratch), unless it lies behind a sequence's end.
   template <class Apply>

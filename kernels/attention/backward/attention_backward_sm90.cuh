@@ -17,7 +17,7 @@ struct BackwardConsumer : BackwardGradients<C> {
   using Block = BackwardBlock<C>;
   using Products = BackwardProducts<C>;
   using Gradients = BackwardGradients<C>;
-  using Block::arguments, Block::barrier, Block::wg;
+  using Block::arguments, Block::barrier, Block::release, Block::wg;
   using typename Block::Scores, typename Block::Halves, typename Block::Dq;
   using QueryRing = Ring<C.stages>;
   using OutputRing = Ring<C.o_stages>;
@@ -29,10 +29,6 @@ struct BackwardConsumer : BackwardGradients<C> {
 
   __device__ __forceinline__ void wait_q(const QueryRing& at) const {
     barrier_wait(barrier(Block::q_full + at.stage), at.parity);
-  }
-  // Every lane of the warp has read what it reads of that copy.
-  __device__ __forceinline__ void release(int slot) const {
-    if (threadIdx.x % warp_threads == 0) barrier_arrive(barrier(slot));
   }
   __device__ __forceinline__ void meet() const { named_sync(NamedBarrier::all, 0, C.warpgroups * warpgroup_threads); }
 
@@ -50,19 +46,12 @@ struct BackwardConsumer : BackwardGradients<C> {
     Gradients::differences(p, dp, ds, d_o.stage);
   }
 
-  // Where a walk over tiles of queries stands.
-  struct Walk {
+  struct Walk : TileWalk {
     QueryRing q;
     OutputRing d_o;
     u32 copy = 0;  // of dS
     bool accumulate = false;
     u32 steps = 0;
-    int in_group = 0, q_tile = 0;  // query head of the group, tile of queries
-
-    __device__ __forceinline__ void next_tile(const KeyTile& tile) {
-      if (++q_tile == tile.last) q_tile = tile.first;
-      if (q_tile == tile.start) ++in_group;
-    }
   };
 
   // One tile, whose scores are there. `Last`: there is no next one to issue the scores of.
@@ -202,21 +191,11 @@ struct BackwardConsumer : BackwardGradients<C> {
     }
   }
 
-  // dQ's sums are zero: by the launch before, or by earlier blocks.
-  __device__ __forceinline__ void await_zeros() const {
-    const AttentionBackwardShape& shape = arguments.shape;
-    int rank;
-    const int section = divide(static_cast<int>(blockIdx.x), shape.section, rank);
-    if (section >= shape.ahead && threadIdx.x % warp_threads == 0)
-      await_count(arguments.zeroed + section, shape.asides * BackwardAside<C>::warps);
-    __syncwarp();
-  }
-
   __device__ __forceinline__ void consume() const {
     const KeyTile tile = Block::key_tile();
     Sums sums;
     if (tile.first < tile.last) {
-      await_zeros();
+      Gradients::await_zeros();
       barrier_wait(barrier(Block::k_full), 0);
       walk(tile, sums);
     } else {

@@ -9,25 +9,28 @@
 
 namespace napkin {
 
-// Of dQ's tile each consumer warpgroup has its 64 rows, or, where there are only 64, its share of the columns.
+// Of dQ's tile each consumer warpgroup has its 64 rows, or, where there are only 64, its share of the columns. A
+// warpgroup that has dQ alone makes 64 columns after the other.
 template <AttentionBackwardConfig C>
 struct GradientOfQueries {
-  static constexpr bool by_rows = C.q == 64 * C.warpgroups;
-  static constexpr int columns = by_rows ? C.d : C.d / C.warpgroups;
+  static constexpr int parts = C.by_gradient ? C.d / 64 : C.warpgroups;
+  static constexpr bool by_rows = C.q == 64 * parts;
+  static constexpr int columns = by_rows ? C.d : C.d / parts;
   static constexpr int numbers = columns / 2;                 // of a thread
   static constexpr u32 warp_floats = warp_threads * numbers;  // one behind the other, in scratch as in shared memory
   static constexpr u32 tile_floats = C.q * C.d;
   static_assert(by_rows || C.q == 64);
 
-  // A warp's part of a tile.
-  static __device__ __forceinline__ u32 part(u32 warpgroup, u32 warp) { return (warpgroup * 4 + warp) * warp_floats; }
+  // A warp's share of a part.
+  static __device__ __forceinline__ u32 part(u32 number, u32 warp) { return (number * 4 + warp) * warp_floats; }
   // A lane's four numbers from the 4 c-th on, within that part.
   static __device__ __forceinline__ u32 place(int c, u32 lane) { return (c * warp_threads + lane) * 4; }
 };
 
 template <AttentionBackwardConfig C>
 struct BackwardBlock {
-  static constexpr int rows = 64;  // keys of a consumer warpgroup
+  static constexpr int rows = 64;        // keys of a consumer warpgroup
+  static constexpr u32 aside_warps = 3;  // of the producer warpgroup, which have work beside the products
   static constexpr int d_span = swizzle_columns(C.d), dv_span = swizzle_columns(C.dv), x_span = swizzle_columns(C.x);
   static constexpr u32 q_bytes = C.q * C.d * 2, do_bytes = C.q * C.dv * 2, ds_bytes = C.q * C.x * 2;
   static constexpr u32 k_bytes = C.x * C.d * 2, v_bytes = C.x * C.dv * 2, row_bytes = C.q * 4;
@@ -40,31 +43,41 @@ struct BackwardBlock {
   static constexpr int q_full = 0, q_empty = C.stages, do_full = 2 * C.stages, do_empty = do_full + C.o_stages;
   static constexpr int k_full = do_empty + C.o_stages, v_full = k_full + 1;
   static constexpr int ds_full = v_full + 1, ds_empty = ds_full + C.s_stages;
-  static constexpr int added = ds_empty + C.s_stages;
+  static constexpr int added = ds_empty + C.s_stages, p_full = added + 1, p_empty = p_full + 1;
+  // Warps that read a copy of Q or of dO, that place dS, and that compute dQ of it.
+  static constexpr int readers = 4 * (C.by_gradient ? 2 : C.warpgroups), own = 4 * (C.by_gradient ? 1 : C.warpgroups);
 
   u32 shared;
   const AttentionBackwardArguments& arguments;
-  u32 wg;  // consumer warpgroup
+  u32 wg;  // consumer warpgroup: which 64 keys, and which part of dQ
 
   __device__ __forceinline__ u32 barrier(int slot) const { return shared + C.barriers_offset + 8 * slot; }
 
   __device__ __forceinline__ void initialise() const {
     for (int s = 0; s < C.stages; ++s) {
       barrier_init(barrier(q_full + s), 1);
-      barrier_init(barrier(q_empty + s), C.warpgroups * 4);
+      barrier_init(barrier(q_empty + s), readers);
     }
     for (int s = 0; s < C.o_stages; ++s) {
       barrier_init(barrier(do_full + s), 1);
-      barrier_init(barrier(do_empty + s), C.warpgroups * 4);
+      barrier_init(barrier(do_empty + s), readers);
     }
     for (int s = 0; s < C.s_stages; ++s) {
-      barrier_init(barrier(ds_full + s), C.warpgroups * 4);
-      barrier_init(barrier(ds_empty + s), C.warpgroups * 4);
+      barrier_init(barrier(ds_full + s), own);
+      barrier_init(barrier(ds_empty + s), own);
     }
-    barrier_init(barrier(added), C.warpgroups * 4);
+    barrier_init(barrier(added), own);
     barrier_init(barrier(k_full), 1);
     barrier_init(barrier(v_full), 1);
+    if constexpr (C.by_gradient) {
+      barrier_init(barrier(p_full), 4);
+      barrier_init(barrier(p_empty), 4);
+    }
     barrier_init_fence();
+  }
+  // Every lane of the warp has read what it reads of that copy, or has written what it writes.
+  __device__ __forceinline__ void release(int slot) const {
+    if (threadIdx.x % warp_threads == 0) barrier_arrive(barrier(slot));
   }
 
   __device__ __forceinline__ KeyTile key_tile() const {

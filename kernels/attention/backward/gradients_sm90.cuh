@@ -76,6 +76,16 @@ struct BackwardGradients : BackwardProducts<C> {
     }
   }
 
+  // dQ's sums are zero: by the launch before, or by earlier blocks.
+  __device__ __forceinline__ void await_zeros() const {
+    const AttentionBackwardShape& shape = arguments.shape;
+    int rank;
+    const int section = divide(static_cast<int>(blockIdx.x), shape.section, rank);
+    if (section >= shape.ahead && threadIdx.x % warp_threads == 0)
+      await_count(arguments.zeroed + section, shape.asides * Block::aside_warps);
+    __syncwarp();
+  }
+
   // A warp's part of dQ's tile is added to the sum in device memory.
   __device__ __forceinline__ void add_dq(const float (&dq)[Dq::numbers], const KeyTile& tile, int in_group,
                                          int q_tile) const {
@@ -96,7 +106,7 @@ struct BackwardGradients : BackwardProducts<C> {
         store_commit();
       }
     } else {
-      u32* counter = arguments.turns + number * (4 * C.warpgroups) + wg * 4 + warp;
+      u32* counter = arguments.turns + number * (4 * Dq::parts) + wg * 4 + warp;
       if constexpr (C.dq == SumOrder::ordered) {
         if (lane == 0) await_turn(counter, turn_of<C.q, C.x, C.mask>(arguments.shape, tile, q_tile));
         __syncwarp();

@@ -34,16 +34,22 @@ struct BackwardProducts : BackwardBlock<C> {
                       matrix_address(Block::do_place(stage)));
   }
 
-  // to (64 keys x D) += a (64 x C.q, in registers) times rows of `queries`: issues and commits.
+  // to (64 keys x D) += a (64 x C.q, in registers) times rows of `queries`: issues and commits. Of 256 columns an
+  // instruction would name more registers than a thread of four warpgroups has at launch.
   template <int D>
   static __device__ __forceinline__ void issue_sum(float (&to)[D / 2], const Halves& a, u32 queries, bool accumulate) {
-    constexpr int span = swizzle_columns(D);
+    constexpr int span = swizzle_columns(D), columns = D > 192 ? D / 2 : D;
     constexpr u32 next_span = descriptor_offset<C.q, span>(0, span);
     wgmma_fence();
 #pragma unroll
     for (int k = 0; k < C.q; k += 16) {
-      wgmma<D, C.bf16, 1>(to, a + k / 4, descriptor<span>(queries + descriptor_offset<C.q, span>(k, 0), next_span),
-                          accumulate || k != 0);
+#pragma unroll
+      for (int c = 0; c < D; c += columns) {
+        auto& part = reinterpret_cast<float(&)[columns / 2]>(to[c / 2]);
+        wgmma<columns, C.bf16, 1>(part, a + k / 4,
+                                  descriptor<span>(queries + descriptor_offset<C.q, span>(k, c), next_span),
+                                  accumulate || k != 0);
+      }
     }
     wgmma_commit();
   }

@@ -19,6 +19,16 @@ struct KeyTile {
   int whole_first, whole_last;      // of the visited ones, those whose rows see every key of the tile
 };
 
+// Where a walk over a key tile's queries stands: query head of the group, tile of queries.
+struct TileWalk {
+  int in_group = 0, q_tile = 0;
+
+  __device__ __forceinline__ void next_tile(const KeyTile& tile) {
+    if (++q_tile == tile.last) q_tile = tile.first;
+    if (q_tile == tile.start) ++in_group;
+  }
+};
+
 // Lengths and place of one sequence.
 template <bool Packed, class Tile>
 __device__ __forceinline__ void find_sequence(const AttentionBackwardShape& shape, Tile& tile) {

@@ -69,7 +69,7 @@ AttentionBackwardPlans backward_at(std::uint64_t first) {
   const LaidOut laid("attention_backward_sm90", "h200-sxm", {{"b", 2}, {"h", 4}, {"q", 512}, {"x", 512}, {"d", 64}},
                      DType::bf16);
   const test::Knobs knobs{{"q", "128"}, {"x", "128"}, {"warpgroups", "2"}};
-  return attention_backward_sm90_plans(laid.place(knobs), gradients_at(first));
+  return attention_backward_plans(laid.place(knobs), gradients_at(first));
 }
 
 MatmulCall product_at(std::uint64_t first) {

@@ -9,7 +9,7 @@
 namespace napkin {
 namespace {
 
-constexpr const char* kernel_name = "attention_backward_sm90";
+constexpr const char *kernel_name = "attention_backward_sm90", *wide_name = "attention_backward_wide_sm90";
 constexpr std::int64_t float_bytes = 4;
 
 Initialiser::Enumerator enumerator(SumOrder order) {
@@ -27,18 +27,20 @@ SumOrder sum_order_of(std::string_view word) {
 }
 
 Initialiser written(const AttentionBackwardConfig& config) {
-  const auto& [q, x, warpgroups, stages, o_stages, s_stages, overlap, dq, d, dv, bf16, mask, packed, padded, cycles,
-               q_offset, k_offset, v_offset, do_offset, lse_offset, delta_offset, ds_offset, dq_offset, barriers_offset,
-               producer_registers, consumer_registers] = config;
+  const auto& [q, x, warpgroups, stages, o_stages, s_stages, overlap, dq, by_gradient, d, dv, bf16, mask, packed,
+               padded, cycles, q_offset, k_offset, v_offset, do_offset, lse_offset, delta_offset, ds_offset, dq_offset,
+               p_offset, barriers_offset, producer_registers, consumer_registers, queries_registers] = config;
   Initialiser out("napkin::AttentionBackwardConfig");
   out.set("q", q).set("x", x).set("warpgroups", warpgroups).set("stages", stages).set("o_stages", o_stages);
-  out.set("s_stages", s_stages).set("overlap", overlap).set("dq", enumerator(dq)).set("d", d).set("dv", dv);
+  out.set("s_stages", s_stages).set("overlap", overlap).set("dq", enumerator(dq));
+  out.set("by_gradient", by_gradient).set("d", d).set("dv", dv);
   out.set("bf16", bf16).set("mask", enumerator(mask)).set("packed", packed);
   out.set("padded", padded).set("cycles", cycles);
   out.set("q_offset", q_offset).set("k_offset", k_offset).set("v_offset", v_offset).set("do_offset", do_offset);
   out.set("lse_offset", lse_offset).set("delta_offset", delta_offset).set("ds_offset", ds_offset);
-  out.set("dq_offset", dq_offset).set("barriers_offset", barriers_offset);
+  out.set("dq_offset", dq_offset).set("p_offset", p_offset).set("barriers_offset", barriers_offset);
   out.set("producer_registers", producer_registers).set("consumer_registers", consumer_registers);
+  out.set("queries_registers", queries_registers);
   return out;
 }
 
@@ -47,28 +49,36 @@ AttentionBackwardConfig config_of(const PlacedDiagram& placed, const AttentionBa
   AttentionBackwardConfig c{};
   c.q = read.knob("q");
   c.x = read.knob("x");
-  c.warpgroups = read.knob("warpgroups");
+  c.by_gradient = placed.mapping->name == wide_name;
+  c.warpgroups = c.by_gradient ? 3 : read.knob("warpgroups");
   c.stages = read.knob("stages");
   c.o_stages = read.knob("o_stages");
   c.s_stages = read.knob("s_stages");
-  c.overlap = read.word("overlap") == "on";
+  c.overlap = !c.by_gradient && read.word("overlap") == "on";
   c.dq = sum_order_of(read.word("dq"));
   set_question(c, placed, call, read);
-  set_copies(c, read);
+  set_copies(c, read, c.by_gradient ? "keys" : "consumer");
   c.do_offset = read.offset("dO");
   c.lse_offset = read.offset("L");
   c.delta_offset = read.offset("Delta");
   c.ds_offset = read.offset("dS");
   c.dq_offset = c.dq == SumOrder::bulk ? read.offset("dQ_out") : 0;
+  if (c.by_gradient) {
+    c.p_offset = read.offset("P_given");
+    c.queries_registers = read.registers("queries");
+  }
   return c;
 }
+
+/// Returns the parts of dQ's tile that warpgroups make, of which each has its place in the scratch.
+int parts_of(const AttentionBackwardConfig& c) { return c.by_gradient ? c.d / 64 : c.warpgroups; }
 
 /// Returns the part of the configuration that the kernels before and after depend on, so that tiles share their
 /// variants.
 AttentionBackwardConfig rows_config(AttentionBackwardConfig c) {
   AttentionBackwardConfig out{};
   out.q = c.q;
-  out.warpgroups = c.warpgroups;
+  out.warpgroups = parts_of(c);
   out.d = c.d;
   out.dv = c.dv;
   out.bf16 = c.bf16;
@@ -137,13 +147,13 @@ struct Scratch {
   [[nodiscard]] Count total() const { return lse + delta + sums + turns + sections * 2; }
 };
 
-Scratch scratch_of(const AttentionBackwardCall& call, const PlacementReader& read) {
-  const int b = read.size("b"), tile_q = read.knob("q");
+Scratch scratch_of(const AttentionBackwardConfig& c, const AttentionBackwardCall& call, const PlacementReader& read) {
+  const int b = read.size("b"), tile_q = c.q;
   const Count heads = Count(call.packed() ? 1 : b) * read.size("h") * read.size("g");
   const Count tiles = heads * scratch_tiles(call, b, read.size("q"), tile_q);
   const auto bytes = [](Count numbers) { return round_up(numbers * float_bytes, 128); };
-  return {bytes(tiles * tile_q), bytes(tiles * tile_q), bytes(tiles * tile_q * read.held("d")),
-          bytes(tiles * 4 * read.knob("warpgroups")), bytes(Count(b) * read.size("h"))};
+  return {bytes(tiles * tile_q), bytes(tiles * tile_q), bytes(tiles * tile_q * c.d), bytes(tiles * 4 * parts_of(c)),
+          bytes(Count(b) * read.size("h"))};
 }
 
 std::vector<TensorBox> boxes_of(const PlacedDiagram& placed, const AttentionBackwardCall& call,
@@ -165,7 +175,7 @@ RowsPointer rows_of(const std::string& name, const TensorView& view) {
 
 /// Makes the arguments without memory; pointers into the scratch are offsets from its beginning.
 AttentionBackwardArguments arguments_of(const AttentionBackwardCall& call, const AttentionBackwardShape& shape,
-                                        const PlacementReader& read) {
+                                        const AttentionBackwardConfig& c, const PlacementReader& read) {
   AttentionBackwardArguments a{};
   a.shape = shape;
   a.o = rows_of("O", call.o);
@@ -173,7 +183,7 @@ AttentionBackwardArguments arguments_of(const AttentionBackwardCall& call, const
   a.dq = rows_of("dQ", call.dq);
   a.dk = rows_of("dK", call.dk);
   a.dv = rows_of("dV", call.dv);
-  const Scratch scratch = scratch_of(call, read);
+  const Scratch scratch = scratch_of(c, call, read);
   a.rows_delta = reinterpret_cast<float*>(scratch.lse.get());
   a.dq_sum = reinterpret_cast<float*>((scratch.lse + scratch.delta).get());
   a.turns = reinterpret_cast<unsigned int*>((scratch.lse + scratch.delta + scratch.sums).get());
@@ -210,20 +220,22 @@ void bind_arguments(AttentionBackwardArguments& a, const AttentionBackwardCall& 
 }
 
 void check(const AttentionBackwardCall& call, const AttentionBackwardConfig& c, const PlacementReader& read) {
-  require(c.x == 64 * c.warpgroups, kernel_name, "a tile's keys do not fill its warpgroups", "x = 64 * warpgroups");
-  require(c.q == 64 * c.warpgroups || (c.q == 64 && c.d % (64 * c.warpgroups) == 0), kernel_name,
+  const int parts = parts_of(c), halves = c.by_gradient ? 2 : 0;
+  require(c.x == 64 * (c.by_gradient ? 1 : c.warpgroups), kernel_name, "a tile's keys do not fill its warpgroups",
+          "64 keys for each that has keys of its own");
+  require(c.q == 64 * parts || (c.q == 64 && c.d % (64 * parts) == 0), kernel_name,
           "a warpgroup's part of dQ is neither 64 rows nor a share of the columns", "another q");
-  require(read.resources().barriers >= Count(2 * (c.stages + c.o_stages + c.s_stages) + 3), kernel_name,
+  require(read.resources().barriers >= Count(2 * (c.stages + c.o_stages + c.s_stages) + 3 + halves), kernel_name,
           "needs more barriers than the plan has", "those of the bundled mapping");
   require(call.log_sum_exp != 0, kernel_name, "needs the forward pass's log-sum-exp", "its array");
   require(!call.packed() || (call.x_starts != 0 && call.q_rows > 0 && call.x_rows > 0), kernel_name,
           "packed sequences need both starts and rows", "q_starts, x_starts, q_rows and x_rows");
 }
 
-LaunchPlan plan_of(const char* kernel, const AttentionBackwardConfig& config,
+LaunchPlan plan_of(const std::string& source, const char* kernel, const AttentionBackwardConfig& config,
                    const AttentionBackwardArguments& arguments, int blocks, int threads) {
   LaunchPlan out;
-  out.source = "kernels/attention/backward/attention_backward_sm90.cuh";
+  out.source = source;
   out.expression = name_expression(kernel, written(config));
   out.architecture = "sm_90a";
   out.grid = static_cast<unsigned>(blocks);
@@ -235,26 +247,30 @@ LaunchPlan plan_of(const char* kernel, const AttentionBackwardConfig& config,
 }  // namespace
 
 Bytes scratch_bytes(const PlacedDiagram& placed, const AttentionBackwardCall& call) {
-  return Bytes(scratch_of(call, PlacementReader(placed)).total());
+  const PlacementReader read(placed);
+  return Bytes(scratch_of(config_of(placed, call, read), call, read).total());
 }
 
-AttentionBackwardPlans attention_backward_sm90_plans(const PlacedDiagram& placed, const AttentionBackwardCall& call) {
+AttentionBackwardPlans attention_backward_plans(const PlacedDiagram& placed, const AttentionBackwardCall& call) {
   const PlacementReader read(placed);
-  read.check(kernel_name);
+  const char* kernel = placed.mapping->name == wide_name ? wide_name : kernel_name;
+  read.check(kernel);
   const AttentionBackwardConfig config = config_of(placed, call, read), rows = rows_config(config);
   check(call, config, read);
   const AttentionBackwardShape shape = shape_of(placed, call, config, read);
-  const AttentionBackwardArguments arguments = arguments_of(call, shape, read);
+  const AttentionBackwardArguments arguments = arguments_of(call, shape, config, read);
   const int query_tiles = shape.sections * shape.section_tiles;
+  const std::string source = std::string("kernels/attention/backward/") + kernel + ".cuh",
+                    rows_source = std::string("kernels/attention/backward/") + kernel_name + ".cuh";
   AttentionBackwardPlans out;
-  out.delta = plan_of("attention_backward_delta", rows, arguments, query_tiles, 128);
-  out.gradients = plan_of(kernel_name, config, arguments, shape.tiles, (config.warpgroups + 1) * 128);
+  out.delta = plan_of(rows_source, "attention_backward_delta", rows, arguments, query_tiles, 128);
+  out.gradients = plan_of(source, kernel, config, arguments, shape.tiles, (config.warpgroups + 1) * 128);
   out.gradients.shared = static_cast<unsigned>(read.shared_total());
   out.gradients.boxes = boxes_of(placed, call, config, read);
-  out.convert = plan_of("attention_backward_convert", rows, arguments, shape.ahead * shape.section_tiles,
-                        config.warpgroups * 128);
+  out.convert = plan_of(rows_source, "attention_backward_convert", rows, arguments, shape.ahead * shape.section_tiles,
+                        rows.warpgroups * 128);
   for (LaunchPlan* plan : {&out.delta, &out.gradients, &out.convert}) {
-    plan->workspace = static_cast<std::uint64_t>(scratch_of(call, read).total().get());
+    plan->workspace = static_cast<std::uint64_t>(scratch_of(config, call, read).total().get());
     bind_backward({plan, 1}, call);
   }
   return out;

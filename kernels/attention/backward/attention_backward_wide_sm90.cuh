@@ -1,0 +1,260 @@
+#pragma once
+// This kernel computes the gradients of attention's wide heads on Hopper, where 64 keys' dK and dV take more registers
+// than a warpgroup has. Three consumer warpgroups divide the gradients: one makes scores, P and dV, one dP, dS and dK,
+// one dQ. P and dS pass between them through shared memory; all else is attention_backward_sm90's. Knobs are those of
+// attention_backward_wide_sm90.yaml.
+
+#include "kernels/attention/backward/aside_sm90.cuh"
+#include "kernels/attention/backward/gradients_sm90.cuh"
+#include "kernels/attention/backward/producer_sm90.cuh"
+#include "kernels/attention/backward/rows_sm90.cuh"
+#include "kernels/device/clock.cuh"
+
+namespace napkin {
+
+// P of a tile as the accumulators have it, from the threads of one warpgroup to those of another.
+template <AttentionBackwardConfig C>
+struct HandedP {
+  using Halves = typename BackwardBlock<C>::Halves;
+
+  // A thread's n-th 16 bytes.
+  static __device__ __forceinline__ u32 place(const BackwardBlock<C>& block, int n) {
+    return block.shared + C.p_offset + (n * warpgroup_threads + threadIdx.x % warpgroup_threads) * 16;
+  }
+  static __device__ __forceinline__ void give(const BackwardBlock<C>& block, const Halves& p, u32 parity) {
+    barrier_wait(block.barrier(BackwardBlock<C>::p_empty), parity ^ 1);
+#pragma unroll
+    for (int n = 0; n < C.q / 16; ++n) {
+      store_four(place(block, n), Floats{__uint_as_float(p[4 * n]), __uint_as_float(p[4 * n + 1]),
+                                         __uint_as_float(p[4 * n + 2]), __uint_as_float(p[4 * n + 3])});
+    }
+    __syncwarp();
+    block.release(BackwardBlock<C>::p_full);
+  }
+  static __device__ __forceinline__ void take(const BackwardBlock<C>& block, Halves& p, u32 parity) {
+    barrier_wait(block.barrier(BackwardBlock<C>::p_full), parity);
+#pragma unroll
+    for (int n = 0; n < C.q / 16; ++n) {
+      const Quad four = load_quad(place(block, n));
+#pragma unroll
+      for (int i = 0; i < 4; ++i) p[4 * n + i] = four.word[i];
+    }
+    __syncwarp();
+    block.release(BackwardBlock<C>::p_empty);
+  }
+};
+
+// The warpgroup of dV: S' = K Q', P' = exp(S'), dV += P' dO.
+template <AttentionBackwardConfig C>
+struct BackwardValues : BackwardGradients<C> {
+  using Block = BackwardBlock<C>;
+  using Products = BackwardProducts<C>;
+  using Gradients = BackwardGradients<C>;
+  using Block::arguments, Block::barrier, Block::release;
+  using typename Block::Scores, typename Block::Halves;
+
+  struct Walk : TileWalk {
+    Ring<C.stages> q;
+    Ring<C.o_stages> d_o;
+    Ring<1> p;
+    bool accumulate = false;
+  };
+
+  __device__ __forceinline__ void scores(Scores& s, const Walk& at) const {
+    barrier_wait(barrier(Block::q_full + at.q.stage), at.q.parity);
+    Products::issue_scores(s, at.q.stage);
+  }
+
+  // One tile, whose scores are there. The next ones run behind dV.
+  template <bool Last>
+  __device__ __forceinline__ void step(const KeyTile& tile, Walk& at, Scores& s, float (&dv)[C.dv / 2]) const {
+    Halves p;
+    if (at.q_tile < tile.whole_first || at.q_tile >= tile.whole_last) Gradients::hide(s, tile, at.q_tile);
+    Gradients::exponentials(s, p, at.q.stage);
+    HandedP<C>::give(*this, p, at.p.parity);
+    release(Block::q_empty + at.q.stage);
+    barrier_wait(barrier(Block::do_full + at.d_o.stage), at.d_o.parity);
+    Products::issue_dv(dv, p, at.d_o.stage, at.accumulate);
+    at.q.advance();
+    if constexpr (!Last) scores(s, at);
+    wgmma_wait<Last ? 0 : 1>();
+    pin(dv);
+    pin(p);
+    release(Block::do_empty + at.d_o.stage);
+    if constexpr (!Last) {
+      wgmma_wait<0>();
+      pin(s);
+    }
+    at.d_o.advance();
+    at.p.advance();
+    at.accumulate = true;
+    at.next_tile(tile);
+  }
+
+  __device__ __forceinline__ void work() const {
+    const KeyTile tile = Block::key_tile();
+    float dv[C.dv / 2];
+    if (tile.first < tile.last) {
+      Walk at;
+      Scores s;
+      at.q_tile = tile.start;
+      barrier_wait(barrier(Block::k_full), 0);
+      scores(s, at);
+      wgmma_wait<0>();
+      pin(s);
+      for (int left = arguments.shape.g * (tile.last - tile.first); left > 1; --left) step<false>(tile, at, s, dv);
+      step<true>(tile, at, s, dv);
+    } else {
+#pragma unroll
+      for (float& value : dv) value = 0;
+    }
+    Gradients::template store_rows<C.dv>(dv, arguments.dv, tile, 1.f, arguments.shape.dv);
+  }
+};
+
+// The warpgroup of dK: dP' = V dO', dS' = P' (dP' - delta), dK += dS' Q.
+template <AttentionBackwardConfig C>
+struct BackwardKeys : BackwardGradients<C> {
+  using Block = BackwardBlock<C>;
+  using Products = BackwardProducts<C>;
+  using Gradients = BackwardGradients<C>;
+  using Block::arguments, Block::barrier, Block::release;
+  using typename Block::Scores, typename Block::Halves;
+
+  struct Walk {
+    Ring<C.stages> q;
+    Ring<C.o_stages> d_o;
+    Ring<C.s_stages> ds;
+    Ring<1> p;
+    bool accumulate = false;
+  };
+
+  __device__ __forceinline__ void pairs(Scores& dp, const Walk& at) const {
+    barrier_wait(barrier(Block::do_full + at.d_o.stage), at.d_o.parity);
+    Products::issue_dp(dp, at.d_o.stage);
+  }
+
+  // One tile, whose dP is there. The next one runs behind dK.
+  template <bool Last>
+  __device__ __forceinline__ void step(Walk& at, Scores& dp, float (&dk)[C.d / 2]) const {
+    Halves p, ds;
+    HandedP<C>::take(*this, p, at.p.parity);
+    Gradients::differences(p, dp, ds, at.d_o.stage);
+    barrier_wait(barrier(Block::ds_empty + at.ds.stage), at.ds.parity ^ 1);
+    Products::place_ds(ds, at.ds.stage);
+    __syncwarp();
+    release(Block::ds_full + at.ds.stage);
+    release(Block::do_empty + at.d_o.stage);
+    barrier_wait(barrier(Block::q_full + at.q.stage), at.q.parity);
+    Products::issue_dk(dk, ds, at.q.stage, at.accumulate);
+    at.d_o.advance();
+    if constexpr (!Last) pairs(dp, at);
+    wgmma_wait<Last ? 0 : 1>();
+    pin(dk);
+    pin(ds);
+    release(Block::q_empty + at.q.stage);
+    if constexpr (!Last) {
+      wgmma_wait<0>();
+      pin(dp);
+    }
+    at.q.advance();
+    at.ds.advance();
+    at.p.advance();
+    at.accumulate = true;
+  }
+
+  __device__ __forceinline__ void work() const {
+    const KeyTile tile = Block::key_tile();
+    float dk[C.d / 2];
+    if (tile.first < tile.last) {
+      Walk at;
+      Scores dp;
+      barrier_wait(barrier(Block::v_full), 0);
+      pairs(dp, at);
+      wgmma_wait<0>();
+      pin(dp);
+      for (int left = arguments.shape.g * (tile.last - tile.first); left > 1; --left) step<false>(at, dp, dk);
+      step<true>(at, dp, dk);
+    } else {
+#pragma unroll
+      for (float& value : dk) value = 0;
+    }
+    Gradients::template store_rows<C.d>(dk, arguments.dk, tile, arguments.scale, arguments.shape.d);
+  }
+};
+
+// The warpgroup of dQ = dS K, some columns after the other.
+template <AttentionBackwardConfig C>
+struct BackwardQueries : BackwardGradients<C> {
+  using Block = BackwardBlock<C>;
+  using Gradients = BackwardGradients<C>;
+  using Block::arguments, Block::barrier, Block::release;
+  using typename Block::Dq;
+
+  // All parts of the tile that `at` says.
+  __device__ __forceinline__ void step(const KeyTile& tile, const TileWalk& at, u32 copy) const {
+    Gradients part = *this;
+#pragma unroll 1
+    for (part.wg = 0; part.wg < Dq::parts; ++part.wg) {
+      float dq[Dq::numbers];
+      part.issue_dq(dq, copy);
+      wgmma_wait<0>();
+      pin(dq);
+      if (part.wg == Dq::parts - 1) release(Block::ds_empty + copy);
+      part.add_dq(dq, tile, at.in_group, at.q_tile);
+    }
+  }
+
+  __device__ __forceinline__ void work() const {
+    const KeyTile tile = Block::key_tile();
+    if (tile.first < tile.last) {
+      Gradients::await_zeros();
+      TileWalk at;
+      Ring<C.s_stages> ds;
+      at.q_tile = tile.start;
+      barrier_wait(barrier(Block::k_full), 0);
+#pragma unroll 1
+      for (int left = arguments.shape.g * (tile.last - tile.first); left > 0; --left) {
+        barrier_wait(barrier(Block::ds_full + ds.stage), ds.parity);
+        step(tile, at, ds.stage);
+        ds.advance();
+        at.next_tile(tile);
+      }
+    }
+    __syncwarp();
+    release(Block::added);
+  }
+};
+
+template <AttentionBackwardConfig C>
+__global__ void __launch_bounds__(4 * 128, 1)
+    attention_backward_wide_sm90(const __grid_constant__ AttentionBackwardArguments arguments) {
+  extern __shared__ __align__(1024) unsigned char memory[];
+  const u32 shared = shared_address(memory), warpgroup = __shfl_sync(0xffffffffu, threadIdx.x / warpgroup_threads, 0);
+  const BackwardBlock<C> block{shared, arguments, 0};
+  if (C.cycles && threadIdx.x == 0) note_start(arguments.cycles);
+  if (threadIdx.x == 0) block.initialise();
+  __syncthreads();
+  if (warpgroup == 0) {
+    registers_shrink<C.producer_registers>();
+    if (__shfl_sync(0xffffffffu, threadIdx.x / warp_threads, 0) != 0) {
+      BackwardAside<C>{block}.work();
+    } else if (threadIdx.x == 0) {
+      BackwardProducer<C>{block}.produce();
+    }
+    return;
+  }
+  if (warpgroup == 1) {
+    registers_grow<C.consumer_registers>();
+    BackwardValues<C>{{{block}}}.work();
+  } else if (warpgroup == 2) {
+    registers_grow<C.consumer_registers>();
+    BackwardKeys<C>{{{block}}}.work();
+  } else {
+    registers_shrink<C.queries_registers>();
+    BackwardQueries<C>{{{block}}}.work();
+  }
+  if (C.cycles && warpgroup_thread() == 0) note_end(arguments.cycles);
+}
+
+}  // namespace napkin
