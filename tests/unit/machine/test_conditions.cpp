@@ -1,6 +1,7 @@
 // The load and the clock under which a card runs a kernel.
 #include <doctest/doctest.h>
 
+#include "model/base/embedded.hpp"
 #include "model/base/error.hpp"
 #include "model/machine/conditions.hpp"
 #include "model/machine/load.hpp"
@@ -63,7 +64,10 @@ TEST_CASE("a burst may take its architecture's share of the limit; what a profil
     CHECK(share > 1.2);
     CHECK(machine.power.burst->value == doctest::Approx(share * machine.power.limit->value));
   }
-  std::string text = test::embedded("hardware_profiles/h100-sxm.yaml");
+  std::string text;
+  for (const EmbeddedFile& file : embedded_files()) {
+    if (file.path == "hardware_profiles/h100-sxm.yaml") text = file.text;
+  }
   const std::size_t idle = text.find("  idle:");
   text.insert(idle, "  burst: {value: 870, unit: W, source: stated}\n");
   CHECK(parse_machine(text, "mine.yaml").power.burst->value == 870);
