@@ -11,6 +11,7 @@
 
 #include "apps/library/judge/published_names.hpp"
 #include "apps/report/record/published.hpp"
+#include "model/machine/load.hpp"
 #include "tests/golden/cli.hpp"
 
 namespace test_published {
@@ -257,6 +258,23 @@ std::string question_of(const PublishedAnswer& answer) {
   for (const KnobValue& knob : answer.tile)
     tile += (tile.empty() ? "" : ",") + knob.name + "=" + (knob.word.empty() ? std::to_string(knob.number) : knob.word);
   return text + " --shape " + shape + " --tile " + tile;
+}
+
+TEST_CASE("a burst is asked of calls that are over before it: the others of such a source count as sustained") {
+  std::size_t bursts = 0, later = 0;
+  for (const PublishedAnswer& answer : answers()) {
+    if (!answer.asked() || answer.question.launches == 0) continue;
+    CAPTURE(answer.row().where);
+    const Machine machine = load_machine(answer.gpu, "--gpu");
+    const double until = answer.question.launches * answer.predicted.time, holds = machine.constant("burst_time");
+    CHECK((answer.question.ask.conditions.load.kind == CardLoad::Kind::burst) == answer.question.burst);
+    // A burst's clock is at most some fifth above the sustained one.
+    CHECK(until < (answer.question.burst ? holds : HUGE_VAL));
+    CHECK(until > (answer.question.burst ? 0 : 0.8 * holds));
+    ++(answer.question.burst ? bursts : later);
+  }
+  CHECK(bursts > 200);
+  CHECK(later > 0);
 }
 
 TEST_CASE("a row is asked as query answers it: its tile is legal, and the time is query's to the last digit") {

@@ -1,6 +1,7 @@
 #include "apps/library/judge/published.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "apps/library/judge/published_names.hpp"
 #include "apps/library/judge/replay.hpp"
@@ -119,10 +120,15 @@ double timed(const PublishedQuestion& question, Seconds launch) {
   return question.one_by_one ? question.host + launch.value : std::max(question.host, launch.value);
 }
 
+/// Returns true if the card no longer holds its burst's power in the middle of the timed launches.
+bool outlasts_burst(const PublishedQuestion& question, const Machine& machine, Seconds launch) {
+  return question.burst && question.launches * launch.value > machine.constant_or("burst_time", HUGE_VAL);
+}
+
 /// Asks one mapping for a tile, as `query` answers it. Throws Refusal and Error.
-void ask_tile(TileText tile_text, const Machine& machine, PublishedAnswer& answer) {
+void ask_tile(const TileText& tile_text, const Machine& machine, PublishedAnswer& answer) {
   Ask& ask = answer.question.ask;
-  ask.tile = std::move(tile_text);
+  ask.tile = tile_text;
   ask.conditions = conditions_of(answer.question, machine);
   const std::unique_ptr<Measurable> measurable = measurable_of(ask);
   const Setup& setup = *measurable->setup;
@@ -130,6 +136,10 @@ void ask_tile(TileText tile_text, const Machine& machine, PublishedAnswer& answe
   const Placement placement = place(*measurable->placer, tile);
   check_legal(placement.violations, answer.row());
   const Prediction prediction = setup.workspace->predicted(placement.placed);
+  if (outlasts_burst(answer.question, machine, prediction.time)) {
+    answer.question.burst = false;
+    return ask_tile(tile_text, machine, answer);
+  }
   answer.gpu = measurable->question.machine->name;
   answer.architecture = measurable->question.machine->architecture;
   answer.kernel = setup.mapping->name;
@@ -235,7 +245,7 @@ void set_condition(PublishedQuestion& question) {
     if (!one.match(*question.row)) continue;
     question.clock = one.clock, question.power = one.power, question.held = one.held;
     question.host = one.host.value_or(0), question.one_by_one = one.one_by_one, question.burst = one.burst;
-    question.cold_l2 = one.cold_l2, question.ahead = one.ahead;
+    question.cold_l2 = one.cold_l2, question.launches = one.launches, question.ahead = one.ahead;
     return;
   }
 }

@@ -52,6 +52,7 @@ struct PublishedQuestion {
   std::optional<double> held;          ///< clock that the source read during the timing (Hz), at any power
   double host = 0;                     ///< seconds that the host takes for a call; 0: the source times launches alone
   bool burst = false;                  ///< true if a few launches were timed after a rest
+  double launches = 0;                 ///< launches from the rest to the middle of the timed ones; 0: not stated
   bool cold_l2 = false;                ///< true if other data fill the L2 before each launch
   std::string ahead;                   ///< an algorithm that runs ahead in what was timed; empty: none
   bool one_by_one = false;             ///< true if every call begins on an idle stream, after the host's own time

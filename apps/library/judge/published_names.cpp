@@ -195,7 +195,8 @@ PublishedNames read_published_names(const yaml::Node& document) {
   }
   for (const yaml::Node& one : document.at("kernels").items()) names.kernels.push_back(read_kernel(one));
   for (const yaml::Node& one : document.at("conditions").items()) {
-    one.allow({"source", "kernel", "note", "clock", "power", "held", "host", "calls", "load", "l2", "ahead", "why"});
+    one.allow({"source", "kernel", "note", "clock", "power", "held", "host", "calls", "load", "launches", "l2", "ahead",
+               "why"});
     (void)one.at("source").text();
     (void)one.at("why").text();
     const yaml::Node *calls = one.find("calls"), *load = one.find("load"), *l2 = one.find("l2");
@@ -203,7 +204,8 @@ PublishedNames read_published_names(const yaml::Node& document) {
                                 number_or_none(one, "held"), number_or_none(one, "host"),
                                 calls != nullptr && calls->choice({"in a row", "one by one"}) == "one by one",
                                 load != nullptr && load->choice({"sustained", "burst"}) == "burst",
-                                l2 != nullptr && l2->choice({"warm", "cold"}) == "cold", text_or_empty(one, "ahead")});
+                                l2 != nullptr && l2->choice({"warm", "cold"}) == "cold",
+                                number_or_none(one, "launches").value_or(0), text_or_empty(one, "ahead")});
   }
   for (const yaml::Node& one : document.at("doubts").items()) {
     one.allow({"gpu", "kernel", "source", "note", "dtype", "d", "causal", "why"});
