@@ -105,14 +105,16 @@ KnobSet size_knobs(const Setup& setup) {
   return set;
 }
 
-Candidates::Candidates(const Setup& like, const Placer& placer) : space_(space_of_kind(like)) {
+Candidates::Candidates(const Setup& like, const Placer& placer)
+    : space_(space_of_kind(like)),
+      rules_(*like.streamed, *like.mapping, *like.machine, like.problem),
+      length_rules_(*like.streamed, *like.mapping, *like.machine, like.problem) {
   if (space_.candidates > Count(most_tiles))
     throw Error(like.mapping->name, "a space of " + std::to_string(space_.candidates.get()) + " tiles is too large",
                 "at most 2^26: fix some knobs");
-  const Rules rules(*like.streamed, *like.mapping, *like.machine, like.problem);
   length_knobs_ =
-      size_knobs(like) | knobs_of_rules(rules) | knobs_of_divided_axes(like) | knobs_of_whole_grids(*like.mapping);
-  judge(rules, placer);
+      size_knobs(like) | knobs_of_rules(rules_) | knobs_of_divided_axes(like) | knobs_of_whole_grids(*like.mapping);
+  judge(placer);
 }
 
 namespace {
@@ -184,8 +186,8 @@ Rejections count_each(const Setup& setup, const Placer& placer) {
   return named(rules, std::move(sums));
 }
 
-void Candidates::judge(const Rules& rules, const Placer& placer) {
-  const std::size_t verdicts = rules.tile.size() + rules.plan.size() + 1;
+void Candidates::judge(const Placer& placer) {
+  const std::size_t verdicts = rules_.tile.size() + rules_.plan.size() + 1;
   std::vector<std::size_t> cell_strides(space_.domains.size(), 0);
   std::size_t cells = 1;
   for (std::size_t k = cell_strides.size(); k-- > 0;) {  // in the tiles' order: neighbours lie side by side
@@ -194,14 +196,14 @@ void Candidates::judge(const Rules& rules, const Placer& placer) {
     cells *= space_.domains[k].size();
   }
   std::vector<std::uint32_t> counts(cells * verdicts, 0);
-  each_verdict(space_, rules, false, length_knobs_, placer,
+  each_verdict(space_, rules_, false, length_knobs_, placer,
                [&](std::int64_t rank, const auto& digits, std::size_t verdict, const Misfit& misfit, auto tiles) {
                  std::size_t cell = 0;
                  for (std::size_t k = 0; k < digits.size(); ++k) cell += cell_strides[k] * digits[k];
                  counts[cell * verdicts + verdict] += static_cast<std::uint32_t>(tiles);
                  if (verdict + 1 == verdicts)
                    legal_.push_back(static_cast<std::uint32_t>(rank));
-                 else if (verdict >= rules.tile.size())
+                 else if (verdict >= rules_.tile.size())
                    misfits_.push_back(misfit);
                });
   keep(counts, verdicts);
@@ -232,10 +234,9 @@ void Candidates::keep(const std::vector<std::uint32_t>& counts, std::size_t verd
 }
 
 Allowed::Allowed(const Setup& setup, const Candidates& candidates)
-    : all_(candidates), rules_(*setup.streamed, *setup.mapping, *setup.machine, setup.problem), own_(space_of(setup)) {
-  for (std::size_t r = 0; r < rules_.tile.size(); ++r) {
-    if (rules_.tile[r].lengths) length_rules_.push_back(r);
-  }
+    : all_(candidates),
+      own_(space_of(setup)),
+      length_rules_(candidates.length_rules().at(*setup.streamed, *setup.mapping, *setup.machine, setup.problem)) {
   for (std::size_t k = 0; k < own_.domains.size(); ++k) {
     const std::vector<std::int64_t>&whole = all_.space().domains[k], &own = own_.domains[k];
     if (whole == own) continue;
@@ -246,7 +247,7 @@ Allowed::Allowed(const Setup& setup, const Candidates& candidates)
 }
 
 bool Allowed::lengths_hold(const Tile& tile) const {
-  return in_domains(tile, cut_ & all_.length_knobs()) && first_broken(tile) == rules_.tile.size();
+  return in_domains(tile, cut_ & all_.length_knobs()) && first_broken(tile) == all_.rules().tile.size();
 }
 
 bool Allowed::is_as_fixed(std::int64_t rank) const {
@@ -257,8 +258,7 @@ bool Allowed::is_as_fixed(std::int64_t rank) const {
 bool Allowed::operator()(std::int64_t rank) const { return is_as_fixed(rank) && lengths_hold(all_.space().tile(rank)); }
 
 Rejections Candidates::count(const Allowed& allowed) const {
-  const Rules& rules = allowed.rules();
-  std::vector<std::int64_t> sums(rules.tile.size() + rules.plan.size() + 1, 0);
+  std::vector<std::int64_t> sums(rules_.tile.size() + rules_.plan.size() + 1, 0);
   Tile tile;
   for (const Cell& cell : cells_) {
     space_.tile(cell.rank, tile);
@@ -266,16 +266,16 @@ Rejections Candidates::count(const Allowed& allowed) const {
     const std::size_t broken = allowed.first_broken(tile);
     for (std::uint32_t i = cell.first; i < cell.last; ++i) {
       const auto verdict = static_cast<std::size_t>(counts_[i].verdict);
-      sums[broken < rules.tile.size() ? std::min(broken, verdict) : verdict] += counts_[i].tiles;
+      sums[broken < rules_.tile.size() ? std::min(broken, verdict) : verdict] += counts_[i].tiles;
     }
   }
-  return named(rules, std::move(sums));
+  return named(rules_, std::move(sums));
 }
 
 std::size_t Allowed::first_broken(const Tile& tile) const {
   const auto broken = std::find_if(length_rules_.begin(), length_rules_.end(),
-                                   [&](std::size_t r) { return rules_.tile[r].check(tile).has_value(); });
-  return broken == length_rules_.end() ? rules_.tile.size() : *broken;
+                                   [&](const auto& rule) { return rule.second.check(tile).has_value(); });
+  return broken == length_rules_.end() ? all_.rules().tile.size() : broken->first;
 }
 
 bool Allowed::in_domains(const Tile& tile, KnobSet knobs) const {

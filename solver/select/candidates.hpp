@@ -12,6 +12,7 @@
 
 #include "solver/space/constraints.hpp"
 #include "solver/space/enumerate.hpp"
+#include "solver/space/length_rules.hpp"
 
 namespace napkin {
 
@@ -50,6 +51,9 @@ class Candidates {
   /// Returns the knobs that rules of lengths read, whose domains lengths cut, or that round a grid up.
   [[nodiscard]] KnobSet length_knobs() const { return length_knobs_; }
 
+  [[nodiscard]] const Rules& rules() const { return rules_; }  ///< returns the rules of the question it was made for
+  [[nodiscard]] const LengthRules& length_rules() const { return length_rules_; }
+
   /// Counts for a question whose fixed knobs are all length knobs (Allowed::can_count).
   [[nodiscard]] Rejections count(const Allowed& allowed) const;
   [[nodiscard]] std::size_t bytes() const {
@@ -67,10 +71,12 @@ class Candidates {
     std::uint32_t rank = 0;             ///< rank of the tile whose other knobs have their first values
     std::uint32_t first = 0, last = 0;  ///< range in counts_
   };
-  void judge(const Rules& rules, const Placer& placer);
+  void judge(const Placer& placer);
   void keep(const std::vector<std::uint32_t>& counts, std::size_t verdicts);
 
   Space space_;
+  Rules rules_;
+  LengthRules length_rules_;
   KnobSet length_knobs_ = 0;
   std::vector<std::uint32_t> legal_;
   std::vector<Misfit> misfits_;
@@ -92,21 +98,19 @@ class Allowed {
   [[nodiscard]] Count candidates() const { return own_.candidates; }
   /// Returns the question's own domains.
   [[nodiscard]] const Space& space() const { return own_; }
-  [[nodiscard]] const Rules& rules() const { return rules_; }
   /// Returns true if count() applies: every fixed knob is a length knob.
   [[nodiscard]] bool can_count() const { return fixed_.empty(); }
   /// Returns true if the tile's values of all knobs, or of some, are in the question's domains.
   [[nodiscard]] bool in_domains(const Tile& tile) const { return in_domains(tile, cut_); }
   [[nodiscard]] bool in_domains(const Tile& tile, KnobSet knobs) const;
-  /// Returns the first rule of lengths that the tile violates, as an index into rules().tile; their number if it
+  /// Returns the first rule of lengths that the tile violates, as an index into Rules::tile; their number if it
   /// violates none.
   [[nodiscard]] std::size_t first_broken(const Tile& tile) const;
 
  private:
   const Candidates& all_;
-  Rules rules_;
   Space own_;
-  std::vector<std::size_t> length_rules_;                    ///< indices into rules_.tile
+  std::vector<LengthRules::Placed> length_rules_;
   std::vector<std::pair<std::size_t, std::int64_t>> fixed_;  ///< knobs that lengths do not concern, by position
   KnobSet cut_ = 0;                                          ///< knobs whose own domain is a part of the kind's
 };

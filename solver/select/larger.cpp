@@ -69,7 +69,7 @@ std::optional<Scan::Larger> Scan::next_larger(const Tile& tile, KnobId knob) {
       }
       if (closest == nullptr) continue;
       out.fits = false;
-      out.rule = allowed_->rules().plan[at(closest->worst)].name;
+      out.rule = all.rules().plan[at(closest->worst)].name;
       out.excess = closest->excess;
     }
     out.implied = common.beside(tile, knob);

@@ -7,17 +7,17 @@
 #include "model/clock/run/period_bounds.hpp"
 #include "model/resource/plan.hpp"
 #include "solver/select/kind.hpp"
+#include "solver/select/scan.hpp"
 
 namespace napkin {
 
-PartMaker::PartMaker(Table& table, const Setup& setup)
+PartMaker::PartMaker(Table& table, const Scan& scan)
     : table_(table),
-      setup_(setup),
-      problem_(as_graphs_need(setup.problem)),
-      placer_(*setup.streamed, *setup.mapping, *setup.machine, problem_),
-      device_((comes_from_device(*setup.machine, *setup.streamed, setup.problem) ? 1U : 0U) |
-              (waits_for_device(*setup.machine, *setup.streamed, setup.problem) ? 2U : 0U)),
-      parts_(cuts_into_parts(*setup.mapping)) {}
+      scan_(scan),
+      setup_(scan.setup()),
+      device_((comes_from_device(*setup_.machine, *setup_.streamed, setup_.problem) ? 1U : 0U) |
+              (waits_for_device(*setup_.machine, *setup_.streamed, setup_.problem) ? 2U : 0U)),
+      parts_(cuts_into_parts(*setup_.mapping)) {}
 
 TablePart& PartMaker::part_of(std::uint32_t sizes) {
   TileSizes& own = table_.sizes_[sizes];
@@ -25,6 +25,10 @@ TablePart& PartMaker::part_of(std::uint32_t sizes) {
   const auto known =
       std::find_if(own.parts.begin(), own.parts.end(), [&](const TablePart& one) { return one.facts == facts; });
   if (known != own.parts.end()) return *known;
+  if (!placer_) {
+    problem_ = as_graphs_need(setup_.problem);
+    placer_.emplace(*setup_.streamed, *setup_.mapping, *setup_.machine, *problem_);
+  }
   TablePart part;
   part.sizes = sizes;
   part.facts = facts;
@@ -36,17 +40,17 @@ TablePart& PartMaker::part_of(std::uint32_t sizes) {
 }
 
 std::uint64_t PartMaker::facts_of(const TileSizes& sizes) {
+  const PlacedDiagram* placed = parts_ ? &table_.place(scan_, sizes.legal.front()) : nullptr;
   std::uint64_t facts = 0;
-  if (parts_)
-    facts = static_cast<std::uint64_t>(placed_at(sizes).block().groups_of[at(*setup_.streamed->stream)].get());
-  const std::vector<Count>& extent = parts_ ? at_question_.block().extent : sizes.extent;
+  if (parts_) facts = static_cast<std::uint64_t>(placed->block().groups_of[at(*setup_.streamed->stream)].get());
+  const std::vector<Count>& extent = parts_ ? placed->block().extent : sizes.extent;
   for (const std::vector<AxisId>& axes : table_.shared_along_) {
     const bool shared = std::any_of(axes.begin(), axes.end(),
                                     [&](AxisId axis) { return setup_.problem.sizes[at(axis)] > extent[at(axis)]; });
     facts = facts << 1U | (shared ? 1U : 0U);
   }
   facts = facts << 2U | device_;
-  const Count blocks = parts_ ? at_question_.blocks : blocks_of(sizes);
+  const Count blocks = parts_ ? placed->blocks : blocks_of(sizes);
   return facts << 16U | static_cast<std::uint64_t>(nodes_at_work(*setup_.machine, blocks).get());
 }
 
@@ -58,20 +62,14 @@ Count PartMaker::blocks_of(const TileSizes& sizes) {
     if (setup_.streamed->grouped(axis) && setup_.streamed->stream != axis)
       least *= ceil_div(setup_.problem.sizes[a], std::max(sizes.extent[a], Count(1)));
   }
-  return least >= setup_.machine->compute_nodes() ? least : placed_at(sizes).blocks;
-}
-
-const PlacedDiagram& PartMaker::placed_at(const TileSizes& sizes) {
-  if (!whole_) whole_.emplace(*setup_.streamed, *setup_.mapping, *setup_.machine, setup_.problem);
-  whole_->place(table_.candidates_.space().tile(sizes.rank), at_question_);
-  return at_question_;
+  return least >= setup_.machine->compute_nodes() ? least : table_.place(scan_, sizes.legal.front()).blocks;
 }
 
 void PartMaker::add(std::uint32_t legal, TablePart& part) {
   TileRow row;
   row.legal = legal;
   row.graph = &table_.no_graph_;
-  placer_.place(table_.candidates_.space().tile(table_.rank_of(legal)), placed_);
+  placer_->place(table_.candidates_.space().tile(table_.rank_of(legal)), placed_);
   TileTrait trait{block_ends(placed_), static_cast<std::int32_t>(occupancy(placed_).blocks.get()), block_order(placed_),
                   false};
   if (!table_.one_by_one_) trait.cuts = add_graph(row, part);
@@ -83,9 +81,8 @@ void PartMaker::add(std::uint32_t legal, TablePart& part) {
 
 /// Adds the row's graph and its energy; returns true if the graph has cut work.
 bool PartMaker::add_graph(TileRow& row, TablePart& part) {
-  if (!rates_) rates_ = energy_rates(placed_);
   const EventGraph& graph = graphs_.of(placed_);
-  const BlockEnergy energy = block_energy(placed_, graph, *rates_);
+  const BlockEnergy energy = block_energy(placed_, graph, table_.rates_);
   const std::array key{energy.iteration, energy.once, energy.cut, energy.alone};
   row.energy = energies_.emplace(key, static_cast<std::uint32_t>(energies_.size())).first->second;
   if (row.energy == part.energies.size()) part.energies.push_back(energy);

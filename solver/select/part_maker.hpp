@@ -8,7 +8,6 @@
 #include <optional>
 
 #include "model/clock/known_graphs.hpp"
-#include "model/clock/power/power.hpp"
 #include "solver/select/table.hpp"
 
 namespace napkin {
@@ -18,27 +17,25 @@ namespace napkin {
 /// cut, whether arrays come from device memory, whether blocks wait for it, and the number of nodes if not all work.
 class PartMaker {
  public:
-  /// Prepares the maker; table and question must outlive it.
-  PartMaker(Table& table, const Setup& setup);
+  /// Prepares the maker; the table and the question's scan must outlive it.
+  PartMaker(Table& table, const Scan& scan);
   /// Finds or makes the part of tiles of one size. The table's mutex must be held.
   [[nodiscard]] TablePart& part_of(std::uint32_t sizes);
 
  private:
   [[nodiscard]] std::uint64_t facts_of(const TileSizes& sizes);
   [[nodiscard]] Count blocks_of(const TileSizes& sizes);
-  [[nodiscard]] const PlacedDiagram& placed_at(const TileSizes& sizes);
   void add(std::uint32_t legal, TablePart& part);
   bool add_graph(TileRow& row, TablePart& part);
 
   Table& table_;
+  const Scan& scan_;
   const Setup& setup_;
-  Problem problem_;  // result of as_graphs_need()
-  Placer placer_;
-  std::optional<Placer> whole_;  // placer of the question's own problem
-  PlacedDiagram placed_, at_question_;
+  std::optional<Problem> problem_;  // result of as_graphs_need(), once a part is made
+  std::optional<Placer> placer_;    // its placer
+  PlacedDiagram placed_;
   std::uint64_t device_;
   bool parts_;  // true if blocks cut the streamed axis
-  std::optional<EnergyRates> rates_;
   KnownGraphs graphs_;
   std::vector<Periods::Digest> digests_;                     // digests without tokens, by a graph's number
   std::map<std::array<double, 4>, std::uint32_t> energies_;  // numbers in the list of the part at hand

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <queue>
 #include <utility>
 
 #include "model/clock/roofline/assumed_clock.hpp"
@@ -34,30 +36,6 @@ double cells_of(const Setup& setup) {
   return cells * real(visible_pairs(problem.mask, rows.get(), columns.get())) / (real(rows) * real(columns));
 }
 
-/// Returns a lower bound of the busiest node's cycles over tiles of a size, by their tensor operations. A node runs
-/// whole blocks if they are equal.
-double cycles_of_sizes(const Setup& setup, const TileSizes& sizes, double iterations) {
-  const Problem& problem = setup.problem;
-  const Streamed& streamed = *setup.streamed;
-  const double nodes = std::max(real(setup.machine->compute_nodes()), 1.0), share = iterations / nodes;
-  const bool equal = problem.packing.sequences.empty() && problem.mask.kind == Mask::Kind::none;  // and none is cut
-  if (!equal || (streamed.stream && streamed.grouped(*streamed.stream))) return share * sizes.tensor;
-  Count blocks = 1;
-  double cells = 1;
-  for (std::size_t a = 0; a < problem.sizes.size(); ++a) {
-    if (!streamed.grouped(static_cast<AxisId>(a))) continue;
-    blocks *= ceil_div(problem.sizes[a], sizes.extent[a]);
-    cells *= real(sizes.extent[a]);
-  }
-  const double walked =
-      streamed.stream ? std::ceil(real(problem.sizes[at(*streamed.stream)]) * cells / sizes.cells) : 1;
-  return std::max(share, std::ceil(real(blocks) / nodes) * walked) * sizes.tensor;
-}
-
-}  // namespace
-
-namespace {
-
 std::uint64_t next_number() {
   static std::atomic<std::uint64_t> latest{0};
   return ++latest;
@@ -76,8 +54,19 @@ void Scan::find_sizes() {
     space().tile(sizes.rank, tile);
     fits_.push_back(allowed.lengths_hold(tile));
   }
-  maker_ = std::make_unique<PartMaker>(*table_, setup_);
+  maker_ = std::make_unique<PartMaker>(*table_, *this);
   allowed_.emplace(std::move(allowed));
+}
+
+bool Scan::any_legal() {
+  find_sizes();
+  for (std::size_t s = 0; s < fits_.size(); ++s) {
+    const std::vector<std::uint32_t>& legal = table_->sizes_[s].legal;
+    if (fits_[s] &&
+        std::any_of(legal.begin(), legal.end(), [&](std::uint32_t one) { return allowed_->is_as_fixed(rank_of(one)); }))
+      return true;
+  }
+  return false;
 }
 
 Best::BytesOf Scan::bytes_of() {
@@ -118,20 +107,19 @@ std::optional<Scan::TileTime> Scan::best_with(KnobId knob, std::int64_t value) {
   return TileTime{space().tile(rank_of(best.best().front().row->legal)), Seconds(best.best().front().predicted)};
 }
 
-/// Searches best first: advances the part with the least bound until no part can change the result.
+/// Searches best first: advances the size with the least bound until no size can change the result.
 Best Scan::run(Best best, Only only) {
-  std::vector<Walk> line = walks(only);
-  const auto later = [](const Walk& a, const Walk& b) {
-    return a.seconds != b.seconds ? a.seconds > b.seconds : a.sizes > b.sizes;
-  };
-  std::make_heap(line.begin(), line.end(), later);
-  while (!line.empty() && line.front().seconds <= best.enough()) {
-    std::pop_heap(line.begin(), line.end(), later);
-    Walk& first = line.back();
+  std::vector<Walk> all = walks(only);
+  using Waiting = std::pair<double, std::size_t>;  // bound of a size, and its place
+  std::vector<Waiting> bounds;
+  for (const Walk& walk : all) bounds.emplace_back(walk.seconds, bounds.size());
+  std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> line({}, std::move(bounds));
+  while (!line.empty() && line.top().first <= best.enough()) {
+    const std::size_t at = line.top().second;
+    line.pop();
+    Walk& first = all[at];
     if (first.seconds <= best.enough(table_->sizes_[first.sizes].size) && go_on(first, only, best))
-      std::push_heap(line.begin(), line.end(), later);
-    else
-      line.pop_back();
+      line.emplace(first.seconds, at);
   }
   return best;
 }
@@ -146,28 +134,26 @@ std::vector<Scan::Walk> Scan::walks(Only only) {
     if (!fits_[s] || (only && (lengths & knob_bit(only->first)) != 0 && !is(only, sizes.rank))) continue;
     Walk walk{s};
     if (!table_->one_by_one_) {
-      const TileRow any{sizes.legal.front()};
-      if (model_ == nullptr) model_ = &model_of(any, place(any));
-      const double iterations = cells / sizes.cells;
-      const double cycles = rounding * cycles_of_sizes(setup_, sizes, iterations);
-      walk.seconds = seconds_at_least({sizes.energy * iterations, 0}, cycles);
+      const double tensor = rounding * sizes.tensor;
+      walk.iterations = cells / sizes.cells;
+      walk.seconds = seconds_by(walk, {tensor, tensor, tensor, 0}, sizes.energy);
     }
     out.push_back(std::move(walk));
   }
   return out;
 }
 
-/// Finds the tiles of the size, with their graphs.
-void Scan::open(Walk& walk) {
-  walk.part = &maker_->part_of(walk.sizes);
-  if (!table_->one_by_one_) walk.shape = &shape_of(*walk.part, walk.part->rows.front());
-}
-
-/// Opens the size, bounds some rows more, or times the first waiting row, whichever may lead to the least time. Returns
-/// true if anything is left.
+/// Opens the size, first its graphs, then its launch, bounds some rows more, or times the first waiting row, whichever
+/// may lead to the least time. Returns true if anything is left.
 bool Scan::go_on(Walk& walk, Only only, Best& best) {
-  if (walk.part == nullptr)
-    open(walk);
+  if (walk.part == nullptr) {
+    walk.part = &maker_->part_of(walk.sizes);
+    if (!table_->one_by_one_) {
+      walk.seconds = std::max(walk.seconds, seconds_by(walk, walk.part->from_row.front(), walk.part->energy));
+      return true;
+    }
+  } else if (walk.shape == nullptr && !table_->one_by_one_)
+    walk.shape = &shape_of(*walk.part, walk.part->rows.front());
   else if (walk.least_from_next() <= walk.least_waiting())
     find_bounds(walk, only);
   else
@@ -238,7 +224,10 @@ Scan::Shape& Scan::shape_of(const TablePart& part, const TileRow& any) {
   const auto known = shapes_.find(&part);
   if (known != shapes_.end()) return known->second;
   const PlacedDiagram& placed = place(any);
-  return shapes_.emplace(&part, Shape{launch_shape(placed), device_bytes(placed)}).first->second;
+  const std::uint32_t variant = table_->variant_of_[any.legal];
+  const auto device = device_.find(variant);
+  const double bytes = device != device_.end() ? device->second : device_[variant] = device_bytes(placed);
+  return shapes_.emplace(&part, Shape{launch_shape(placed), bytes}).first->second;
 }
 
 Scan::Timed& Scan::timed(TablePart& part, const TileRow& row) {
@@ -267,7 +256,7 @@ Timing Scan::timing_of(TablePart& part, const TileRow& row, const PlacedDiagram&
   if (!model.by_graph) return model.of(placed, blocks);
   if (table_->one_by_one_) {
     const EventGraph& graph = graphs_.of(placed);
-    return model.of(placed, blocks, graph, periods_.of(graph));
+    return model.of(placed, blocks, graph, periods().of(graph));
   }
   Shape& shape = shapes_.at(&part);
   while (learn(part, row, shape.launch)) {
@@ -290,11 +279,25 @@ LaunchClocks Scan::clocks_of(const TablePart& part, const TileRow& row, const Pl
 
 /// Makes the row's whole prediction.
 Prediction Scan::full(TablePart& part, const TileRow& row) {
-  const bool whole = timed(part, row).whole;
-  Periods& periods = table_->one_by_one_ ? periods_ : table_->periods_;
-  return predict(place(row),
-                 {&periods, whole ? &rereads_ : &asked_, table_->by_graph_ ? ByClock::graph : ByClock::roofline,
-                  nullptr, Count(part.traits[row.trait].blocks)});
+  Timed known = timed(part, row);
+  const PlacedDiagram& placed = place(row);
+  const TimeModel& model = model_of(row, placed);
+  if (!known.whole) model.notice_rereads(placed, Count(part.traits[row.trait].blocks), known.timing, asked_);
+  return model.explained(placed, known.timing, model.by_graph ? &explained_period(row, placed) : nullptr);
+}
+
+const Period& Scan::explained_period(const TileRow& row, const PlacedDiagram& placed) {
+  if (table_->one_by_one_) return periods().explained(graphs_.of(placed));
+  if (!row.graph->explained) (void)periods().explained(graphs_.of(placed));
+  row.graph->explained = true;
+  return *row.graph->period;
+}
+
+/// Returns the periods that the table keeps; its own where tiles are timed one by one.
+Periods& Scan::periods() {
+  if (!table_->one_by_one_) return table_->periods_;
+  if (!periods_) periods_.emplace();
+  return *periods_;
 }
 
 const TimeModel& Scan::model_of(const TileRow& row, const PlacedDiagram& placed) {

@@ -7,6 +7,7 @@
 // of their own, which are tighter, and it is pushed again with the least of them. A row that is popped has its graph
 // run, then its blocks, and is pushed again if that raises its bound; a row that is known in full is timed.
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -32,6 +33,7 @@ class Scan {
   [[nodiscard]] Table& table() const { return *table_; }
   [[nodiscard]] std::uint64_t number() const { return number_; }  ///< returns a number of its own among all scans
   [[nodiscard]] const Space& space() const { return table_->candidates().space(); }
+  [[nodiscard]] bool any_legal();
   [[nodiscard]] Selection rank(int top);
   /// Finds the best tile alone; may find none if every tile takes longer than `limit` seconds.
   [[nodiscard]] Selection best(double limit);
@@ -69,6 +71,7 @@ class Scan {
   /// The tiles of one size that are left during a walk through the table.
   struct Walk {
     std::uint32_t sizes = 0;
+    double iterations = 0;                         ///< lower bound of the iterations of every tile
     double seconds = 0;                            ///< lower bound of the time of every tile left
     TablePart* part = nullptr;                     ///< part, once it is open
     Shape* shape = nullptr;                        ///< shape of an open part whose tiles have bounds
@@ -91,13 +94,13 @@ class Scan {
 
   [[nodiscard]] Best run(Best best, Only only = std::nullopt);
   [[nodiscard]] std::vector<Walk> walks(Only only);
-  void open(Walk& walk);
   [[nodiscard]] bool go_on(Walk& walk, Only only, Best& best);
   void find_bounds(Walk& walk, Only only);
   void time_first(Walk& walk, Best& best);
   [[nodiscard]] bool is(Only only, std::int64_t rank) const;
   [[nodiscard]] Energy least_energy(const Walk& walk) const;
   [[nodiscard]] double seconds_at_least(const Energy& least, double cycles) const;
+  [[nodiscard]] double seconds_by(const Walk& walk, const TablePart::AtLeast& least, double energy) const;
   [[nodiscard]] bool may_end_within(const Walk& walk, const Bound& bound, double seconds) const;
   [[nodiscard]] double bound_of(const TablePart& part, const TileRow& row, const Shape& shape) const;
   [[nodiscard]] MeanClocks block_of(const TablePart& part, const TileRow& row, const LaunchShape& launch) const;
@@ -118,6 +121,8 @@ class Scan {
   [[nodiscard]] LaunchClocks clocks_of(const TablePart& part, const TileRow& row, const PlacedDiagram& placed,
                                        LaunchShape& launch);
   [[nodiscard]] Prediction full(TablePart& part, const TileRow& row);
+  [[nodiscard]] Periods& periods();
+  [[nodiscard]] const Period& explained_period(const TileRow& row, const PlacedDiagram& placed);
   /// Returns the part's shape, which any of its rows gives.
   [[nodiscard]] Shape& shape_of(const TablePart& part, const TileRow& any);
   [[nodiscard]] const TimeModel& model_of(const TileRow& row, const PlacedDiagram& placed);
@@ -133,14 +138,14 @@ class Scan {
   std::unique_ptr<PartMaker> maker_;
   std::unordered_map<const TablePart*, Shape> shapes_;
   std::vector<std::unique_ptr<TimeModel>> models_;  ///< models by variant
-  const TimeModel* model_ = nullptr;                ///< model of any variant, for the facts that all share
+  std::map<std::uint32_t, double> device_;          ///< result of device_bytes(), by variant
   std::unordered_map<const TileRow*, Timed> timed_;
   /// The number of launches that a search simulates for re-reads, least time first, at a millisecond or more each.
   /// Further tiles are ranked only if re-reads cannot cost them time.
   static constexpr int most_acted_out = 192;
   KnownRereads rereads_{most_acted_out};
-  KnownRereads asked_;  ///< re-reads of tiles whose prediction is asked for
-  Periods periods_;     ///< periods of tiles that are timed one by one
+  KnownRereads asked_;              ///< re-reads of tiles whose prediction is asked for
+  std::optional<Periods> periods_;  ///< periods of tiles that are timed one by one
   KnownGraphs graphs_;
 };
 

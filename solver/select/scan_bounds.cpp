@@ -9,6 +9,31 @@
 
 namespace napkin {
 
+/// Returns a lower bound of the seconds of tiles of a size before any is placed, by the clocks and the joules that they
+/// take at least. A node runs whole blocks if these are equal, of which a chunk may be cut.
+double Scan::seconds_by(const Walk& walk, const TablePart::AtLeast& least, double energy) const {
+  const Problem& problem = setup_.problem;
+  const Streamed& streamed = *setup_.streamed;
+  const TileSizes& sizes = table_->sizes_[walk.sizes];
+  const double nodes = std::max(real(setup_.machine->compute_nodes()), 1.0);
+  double cycles = walk.iterations / nodes * least.pipe;
+  const bool equal = problem.packing.sequences.empty() && problem.mask.kind == Mask::Kind::none;
+  if (equal && !(streamed.stream && streamed.grouped(*streamed.stream))) {
+    Count blocks = 1;
+    double cells = 1;
+    for (std::size_t a = 0; a < problem.sizes.size(); ++a) {
+      if (!streamed.grouped(static_cast<AxisId>(a))) continue;
+      blocks *= ceil_div(problem.sizes[a], sizes.extent[a]);
+      cells *= real(sizes.extent[a]);
+    }
+    const double walked =
+        streamed.stream ? std::ceil(real(problem.sizes[at(*streamed.stream)]) * cells / sizes.cells) : 1;
+    const double each = std::max(walked * least.pipe, least.ends + least.cut + (walked - 1) * least.whole);
+    cycles = std::max(cycles, std::ceil(real(blocks) / nodes) * each);
+  }
+  return seconds_at_least({energy * walk.iterations, 0}, cycles);
+}
+
 /// Returns a bound of a row's cycles: the launch in closed form, on what its graph takes at least until it is run.
 double Scan::bound_of(const TablePart& part, const TileRow& row, const Shape& shape) const {
   const TileTrait& trait = part.traits[row.trait];
@@ -63,7 +88,7 @@ bool Scan::learn(const TablePart& part, const TileRow& row, const LaunchShape& l
   if (row.graph->period != nullptr && block_of(part, row, launch).known) return false;
   const EventGraph& graph = graphs_.of(place(row));
   if (row.graph->period == nullptr) {
-    row.graph->period = &table_->periods_.of(graph);
+    row.graph->period = &periods().of(graph);
     return true;
   }
   if (!launch.packed) (void)block_clocks(graph, *row.graph->period, launch.mean, launch.cut);
@@ -74,21 +99,21 @@ bool Scan::learn(const TablePart& part, const TileRow& row, const LaunchShape& l
 /// Returns a lower bound of the seconds of a launch with at least that energy, at the fastest clock that the card may
 /// hold.
 double Scan::seconds_at_least(const Energy& least, double cycles) const {
-  const Hertz clock = model_->rates.known ? clock_at_most(model_->power, least, cycles) : model_->clock.frequency;
+  const Hertz clock = table_->rates_.known ? clock_at_most(table_->power_, least, cycles) : table_->clock_;
   return rounding * cycles / clock.value + launch_;
 }
 
 Energy Scan::least_energy(const Walk& walk) const {
-  return {walk.part->energy * walk.shape->launch.who.total_iterations, walk.shape->device * model_->rates.device};
+  return {walk.part->energy * walk.shape->launch.who.total_iterations, walk.shape->device * table_->rates_.device};
 }
 
 /// Returns true if the row, with its own energy, may end within `seconds`.
 bool Scan::may_end_within(const Walk& walk, const Bound& bound, double seconds) const {
-  if (seconds == INFINITY || !model_->rates.known) return true;
+  if (seconds == INFINITY || !table_->rates_.known) return true;
   const Energy energy{walk.part->energies[bound.row->energy].of(walk.shape->launch),
-                      walk.shape->device * model_->rates.device};
+                      walk.shape->device * table_->rates_.device};
   const Seconds running(seconds - launch_);
-  return napkin::may_end_within(model_->power, energy, bound.least, running);
+  return napkin::may_end_within(table_->power_, energy, bound.least, running);
 }
 
 }  // namespace napkin

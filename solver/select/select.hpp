@@ -66,9 +66,6 @@ struct Explanation {
   std::vector<std::string> reasons;
 };
 
-/// Returns true if any tile of the question is legal.
-[[nodiscard]] bool any_legal(const Setup& setup, Tables& tables);
-
 /// A Selector ranks, explains and counts one question, and shares what was found between these. Not thread-safe.
 class Selector {
  public:
@@ -77,6 +74,8 @@ class Selector {
   Selector(const Setup& setup, Tables& tables);
   ~Selector();
 
+  /// Returns true if any tile of the question is legal.
+  [[nodiscard]] bool any_legal() const;
   [[nodiscard]] Selection rank(int top) const;
   /// Finds the best tile alone, without a runner-up: fewer tiles are timed. May find none if every tile takes longer
   /// than the limit.

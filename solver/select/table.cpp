@@ -4,10 +4,10 @@
 #include <array>
 #include <limits>
 #include <map>
-#include <optional>
 
 #include "model/clock/graph/copy_cost.hpp"
 #include "model/clock/known_graphs.hpp"
+#include "model/clock/roofline/assumed_clock.hpp"
 #include "model/clock/roofline/load.hpp"
 #include "model/clock/run/period.hpp"
 #include "model/clock/run/period_bounds.hpp"
@@ -60,7 +60,9 @@ TensorWork tensor_work(const PlacedDiagram& placed, const EnergyRates& rates) {
 
 Table::Table(const Setup& like)
     : judged_(launch_problem(like.problem)),
-      candidates_(like, Placer(*like.streamed, *like.mapping, *like.machine, judged_)) {
+      candidates_(like, Placer(*like.streamed, *like.mapping, *like.machine, judged_)),
+      power_(power_law(*like.machine)),
+      clock_(assumed_clock(*like.machine).frequency) {
   find_sizes(like);
   one_by_one_ = is_timed_one_by_one(like);
 }
@@ -83,15 +85,14 @@ void Table::find_sizes(const Setup& like) {
   std::map<std::int64_t, std::uint32_t> known;
   std::map<const void*, std::uint32_t> variants;
   PlacedDiagram placed;
-  std::optional<EnergyRates> rates;
   KnownGraphs graphs;
   for (std::uint32_t i = 0; i < candidates_.legal().size(); ++i) {
     const std::int64_t rank = candidates_.legal()[i];
     const Tile tile = space.tile(rank);
     timing.place(tile, placed);
     by_graph_ = by_graph_ && graphs.has(placed);
-    if (!rates) rates = energy_rates(placed);
-    const TensorWork work = tensor_work(placed, *rates);
+    if (i == 0) rates_ = energy_rates(placed);
+    const TensorWork work = tensor_work(placed, rates_);
     variant_of_.push_back(
         variants.emplace(placed.variant.get(), static_cast<std::uint32_t>(variants.size())).first->second);
     std::int64_t lengths = 0, size = 0;

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/clock/power/power.hpp"
 #include "model/clock/run/period.hpp"
 #include "model/clock/time_model.hpp"
 #include "solver/select/candidates.hpp"
@@ -43,6 +44,7 @@ struct TileGraph {
   double pipe = 0;                 ///< clocks of an iteration at least, by the busiest pipe
   double cycle = 0;                ///< clocks of an iteration at least, by the graph's cycles of waits
   const Period* period = nullptr;  ///< period, if the graph was run
+  bool explained = false;          ///< true if the period has its critical cycle
 };
 
 /// A legal tile with all of its time that does not depend on lengths: its graph, and indices into the lists of its
@@ -127,6 +129,9 @@ class Table {
   bool by_graph_ = true;     ///< every legal tile has an event graph; else all go by the roofline
   bool one_by_one_ = false;  ///< the roofline has no bounds, and a launch does not follow from a block's extents where
                              ///< the nodes divide the iterations among themselves and cut tiles
+  EnergyRates rates_;
+  PowerLaw power_;
+  Hertz clock_;  ///< clock that a time assumes if the machine has no energies
   std::vector<TileSizes> sizes_;
   std::vector<std::uint32_t> sizes_of_, variant_of_;  ///< sizes and variant, by index of Candidates::legal()
   std::vector<std::vector<AxisId>> shared_along_;     ///< grouped axes that a crossing lacks, by crossing

@@ -88,15 +88,6 @@ std::shared_ptr<Table> Tables::find(const Setup& setup) { return memory_->find(*
 void Tables::forget(const Table& table) { memory_->drop(table); }
 void Tables::count_bytes(Table& table) { memory_->count(table, table.bytes()); }
 
-bool any_legal(const Setup& setup, Tables& tables) {
-  const std::shared_ptr<Table> table = tables.of(setup);
-  const Allowed allowed(setup, table->candidates());
-  const std::vector<std::uint32_t>& legal = table->candidates().legal();
-  const bool any = std::any_of(legal.begin(), legal.end(), [&](std::int64_t rank) { return allowed(rank); });
-  tables.count_bytes(*table);
-  return any;
-}
-
 Selector::Selector(const Setup& setup, Tables& tables) : tables_(tables) {
   const std::shared_ptr<Table> table = tables.of(setup);
   try {
@@ -108,6 +99,7 @@ Selector::Selector(const Setup& setup, Tables& tables) : tables_(tables) {
   }
 }
 Selector::~Selector() { tables_.count_bytes(scan_->table()); }
+bool Selector::any_legal() const { return scan_->any_legal(); }
 Selection Selector::rank(int top) const { return scan_->rank(top); }
 Selection Selector::best(Seconds limit) const { return scan_->best(limit.value); }
 Rejections Selector::count_rejections() const { return scan_->count(); }

@@ -1,9 +1,7 @@
 #include "solver/space/constraints.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <type_traits>
 #include <utility>
 
 #include "model/diagram/reindex.hpp"
@@ -295,40 +293,9 @@ void add_combine(std::vector<TileRule>& rules, const Streamed& streamed, const M
                    true});
 }
 
-namespace {
-
-/// Returns what appends rules by a function that takes all of a question.
-template <auto add>
-constexpr RuleAdder adder = [](std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping,
-                               const Machine& machine, const Problem& problem) {
-  if constexpr (std::is_invocable_v<decltype(add), std::vector<TileRule>&, const Streamed&, const Mapping&,
-                                    const Machine&, const Problem&>)
-    add(rules, streamed, mapping, machine, problem);
-  else if constexpr (std::is_invocable_v<decltype(add), std::vector<TileRule>&, const Streamed&, const Mapping&,
-                                         const Problem&>)
-    add(rules, streamed, mapping, problem);
-  else if constexpr (std::is_invocable_v<decltype(add), std::vector<TileRule>&, const Streamed&, const Machine&,
-                                         const Problem&>)
-    add(rules, streamed, machine, problem);
-  else if constexpr (std::is_invocable_v<decltype(add), std::vector<TileRule>&, const Mapping&, const Machine&>)
-    add(rules, mapping, machine);
-  else
-    add(rules, mapping, problem);
-};
-
-}  // namespace
-
-std::span<const RuleAdder> rule_adders() {
-  static constexpr std::array all{adder<add_architecture>,  adder<add_dtype>,           adder<add_masks>,
-                                  adder<add_device_memory>, adder<add_supported_sizes>, adder<add_packing>,
-                                  adder<add_relations>,     adder<add_granularity>,     adder<add_agent_rows>,
-                                  adder<add_threads>,       adder<add_cluster>,         adder<add_combine>};
-  return all;
-}
-
 Rules::Rules(const Streamed& streamed, const Mapping& mapping, const Machine& machine, const Problem& problem) {
   tile.reserve(16 + mapping.relations.size());
-  for (const RuleAdder add : rule_adders()) add(tile, streamed, mapping, machine, problem);
+  for (const LengthRules::Add add : tile_rule_adders()) add(tile, streamed, mapping, machine, problem);
   const KnobSet registers = knobs_of_registers(streamed, mapping), shared = knobs_of_shared(streamed, mapping);
   plan = {{"registers", registers, check_registers},
           {"register file", registers, check_register_file},

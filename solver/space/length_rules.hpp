@@ -1,32 +1,40 @@
 #pragma once
-// LengthRules are the rules of a mapping that read lengths: whether blocks fill whole clusters at 4097 queries. At
-// another length of one question they alone can answer otherwise.
+// LengthRules makes the rules of a question that read the lengths of axes anew, where the others are known from another
+// question of its kind: of 17 rules of attention_sm90 those of the cluster and of device memory.
 
-#include <span>
+#include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "solver/space/constraints.hpp"
 
 namespace napkin {
 
-/// A function that appends rules of one kind, in the order of Rules.
-using RuleAdder = void (*)(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping,
-                           const Machine& machine, const Problem& problem);
-[[nodiscard]] std::span<const RuleAdder> rule_adders();
-
 class LengthRules {
  public:
-  /// Finds the rules. The arguments but the problem must outlive this.
-  LengthRules(const Streamed& streamed, const Mapping& mapping, const Machine& machine, const Problem& problem);
+  using Add = void (*)(std::vector<TileRule>&, const Streamed&, const Mapping&, const Machine&, const Problem&);
+  /// A rule, and its index in Rules::tile.
+  using Placed = std::pair<std::size_t, TileRule>;
 
-  /// Returns true if a tile keeps the rules at the lengths of a problem, otherwise equal to the one of the constructor.
-  [[nodiscard]] bool hold(const Problem& problem, const Tile& tile) const;
+  /// Finds the functions that add such rules to those of `like`.
+  LengthRules(const Streamed& streamed, const Mapping& mapping, const Machine& machine, const Problem& like);
+  /// Returns the rules for a problem of that kind, in order.
+  [[nodiscard]] std::vector<Placed> at(const Streamed& streamed, const Mapping& mapping, const Machine& machine,
+                                       const Problem& problem) const;
+  /// Returns true if a tile keeps them. One that is legal at another problem of the kind is then legal at this one, if
+  /// its blocks hold what they held there.
+  [[nodiscard]] bool hold(const Streamed& streamed, const Mapping& mapping, const Machine& machine,
+                          const Problem& problem, const Tile& tile) const;
 
  private:
-  const Streamed* streamed_;
-  const Mapping* mapping_;
-  const Machine* machine_;
-  std::vector<RuleAdder> adders_;  ///< functions with a rule that reads lengths
+  struct Source {
+    Add add = nullptr;
+    std::size_t first = 0;  ///< index of its first rule in Rules::tile
+  };
+  std::vector<Source> sources_;
 };
+
+/// Returns the functions that add the rules of tiles, in the order of Rules::tile.
+[[nodiscard]] const std::vector<LengthRules::Add>& tile_rule_adders();
 
 }  // namespace napkin

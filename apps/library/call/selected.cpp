@@ -127,8 +127,10 @@ const PlacedDiagram* Selected::at(const CallSizes& sizes) {
 /// Returns true if placed_ keeps the rules: those that read lengths where a block holds what it held in a legal
 /// placement.
 bool Selected::is_legal() const {
-  if (problem_.sizes == ranking_.setup().problem.sizes) return true;
-  if (form_ && form_->holds_as(placed_)) return rules_->hold(problem_, tile());
+  const Setup& setup = ranking_.setup();
+  if (problem_.sizes == setup.problem.sizes) return true;
+  if (form_ && form_->holds_as(placed_))
+    return rules_->hold(*setup.streamed, *setup.mapping, *setup.machine, problem_, tile());
   return violations(placed_, plan(placed_)).empty();
 }
 

@@ -34,7 +34,7 @@ std::string Ranking::unsearched() const {
     for (const std::int64_t value : knob.domain) {
       Setup asked = *setup_;
       asked.fixed.emplace_back(own, value);
-      if (value == knob.domain.front() || !any_legal(asked, setup_->workspace->tables)) continue;
+      if (value == knob.domain.front() || !fits(asked)) continue;
       const std::string word = knob.words.empty() ? std::to_string(value) : knob.words[static_cast<std::size_t>(value)];
       out += fmt::format("; {}={} fits and is the user's to ask for ({})", knob.name, word, knob.about);
     }
@@ -89,7 +89,7 @@ class Contest {
       rankings_.push_back(std::move(ranking));
       return true;
     }
-    return !rankings_.empty() && fits(setup);
+    return !rankings_.empty() && ranking.any_legal();
   }
 
   [[nodiscard]] bool empty() const { return rankings_.empty(); }
@@ -161,6 +161,6 @@ std::vector<Ranked> legal_tiles(const Setup& setup) {
   return {exhausted.all.begin(), exhausted.all.end()};
 }
 
-bool fits(const Setup& setup) { return any_legal(setup, setup.workspace->tables); }
+bool fits(const Setup& setup) { return Selector(setup, setup.workspace->tables).any_legal(); }
 
 }  // namespace napkin

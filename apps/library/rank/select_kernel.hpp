@@ -27,6 +27,7 @@ class Ranking {
   [[nodiscard]] const Setup& setup() const { return *setup_; }
   [[nodiscard]] const Selection& selection() const { return selection_; }
   [[nodiscard]] bool empty() const { return selection_.ranked.empty(); }
+  [[nodiscard]] bool any_legal() const { return selector_->any_legal(); }  ///< returns true if any tile is legal
   [[nodiscard]] const Ranked& best() const { return selection_.ranked.front(); }
   /// Explains why the best tile is best; empty if nothing fits.
   [[nodiscard]] Explanation explain() const;

@@ -7,8 +7,9 @@
 namespace napkin {
 
 Count few_nodes(const Machine& machine, Count blocks) {
+  if (blocks >= machine.compute_nodes()) return 0;
   const double total = machine.constant_or("l2_bandwidth_total", 0);
-  if (total <= 0 || blocks >= machine.compute_nodes()) return 0;
+  if (total <= 0) return 0;
   const double one = machine.constant_or("l2_bandwidth_one_sm", 0);
   const Count least = one > 0 ? Count(static_cast<std::int64_t>(total / one)) : Count(1);
   return std::max({blocks, least, Count(1)});

@@ -38,7 +38,7 @@ TEST_CASE("where a tile is legal at some lengths, the rules that read lengths de
       if (!violations(placed, plan(placed)).empty()) continue;
       const LaidOut there(kernel, "h200-sxm", shape(), DType::bf16);
       const PlacedDiagram moved = there.placer->place(tile);
-      const bool holds = rules.hold(there.problem, tile);
+      const bool holds = rules.hold(laid.streamed, laid.mapping, laid.machine, there.problem, tile);
       CHECK(holds == violations(moved, plan(moved)).empty());
       ++(holds ? legal : illegal);
     }
