@@ -1,0 +1,104 @@
+// napkin.torch in turns with others on H200s (in_turns/*.jsonl): results are right, ratios are those that
+// docs/performance.md says, and bursts and sustained times are near what the bundled kernels' predictions say.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tests/measured/row.hpp"
+
+namespace test_in_turns {
+
+namespace {
+
+using cli::Json;
+
+double ratio(const Json& row, const char* whose, const char* load) {
+  return row[whose][load].get<double>() / row["napkin"][load].get<double>();
+}
+
+std::vector<Json> rows_of_kind(const std::string& file, const std::string& kind) {
+  std::vector<Json> out = measured::rows_of("in_turns/" + file);
+  std::erase_if(out, [&](const Json& row) { return row["kind"] != kind; });
+  return out;
+}
+
+double predicted(const Json& row, const std::string& load) {
+  std::vector<std::string> ask = cli::words_of("select attention --gpu h200-sxm --json --bundled --load " + load +
+                                               " --shape " + cli::pairs(row["shape"]));
+  if (!row["window"].is_null())
+    ask.insert(ask.end(), {"--window", std::to_string(row["window"].get<int>()) + ",0"});
+  else if (row["causal"].get<bool>())
+    ask.emplace_back("--causal");
+  const auto run = cli::napkin(ask);
+  REQUIRE_MESSAGE(run.code == 0, run.err);
+  return run.json()["predicted"]["time"].get<double>();
+}
+
+}  // namespace
+
+TEST_CASE("in turns: results are right, by float64 and by cuDNN's gradients") {
+  for (const char* file : {"beside.jsonl", "beside_before.jsonl"}) {
+    for (const Json& row : measured::rows_of("in_turns/" + std::string(file))) {
+      CAPTURE(row["shape"].dump());
+      CHECK(row["napkin"]["error"].get<double>() <= 0.005);
+    }
+  }
+}
+
+TEST_CASE("in turns: forward is ahead of FlashAttention-4, cuDNN and flash at every question") {
+  const std::vector<Json> rows = rows_of_kind("beside.jsonl", "forward");
+  CHECK(rows.size() == 14);
+  for (const Json& row : rows) {
+    CAPTURE(row["shape"].dump());
+    for (const char* load : {"burst", "sustained"}) {
+      CHECK(ratio(row, "flash4", load) >= 1.008);
+      if (row.contains("cudnn")) CHECK(ratio(row, "cudnn", load) >= 1.11);
+      if (row.contains("flash")) CHECK(ratio(row, "flash", load) >= 1.79);
+    }
+  }
+}
+
+TEST_CASE("in turns: backward is ahead of cuDNN, and behind FlashAttention-4 at d = 128") {
+  for (const Json& row : rows_of_kind("beside.jsonl", "backward")) {
+    CAPTURE(row["shape"].dump());
+    const double flash4 = ratio(row, "flash4", "sustained"), cudnn = ratio(row, "cudnn", "sustained");
+    if (row["shape"]["d"] == 96) {  // one warpgroup of 64 keys
+      CHECK(flash4 == doctest::Approx(0.682).epsilon(0.01));
+      continue;
+    }
+    CHECK(cudnn >= 1.08);
+    CHECK(flash4 >= (row["shape"]["d"] == 64 ? 1.0 : 0.95));
+  }
+}
+
+TEST_CASE("in turns: times of forward calls and of decoding, predicted by the product's profile") {
+  for (const auto& [kind, load, most] : std::vector<std::tuple<std::string, std::string, double>>{
+           {"forward", "sustained", 0.025}, {"forward", "burst", 0.025}, {"decode", "sustained", 0.05}}) {
+    double sum = 0;
+    const std::vector<Json> rows = rows_of_kind("beside.jsonl", kind);
+    for (const Json& row : rows) {
+      const double off = predicted(row, load) / row["napkin"][load].get<double>() - 1;
+      INFO(row["shape"].dump() << " " << off);
+      CHECK(std::fabs(off) <= 0.07);
+      sum += std::fabs(off) / static_cast<double>(rows.size());
+    }
+    MESSAGE(kind << " " << load << ": " << 100 * sum << " %");
+    CHECK(sum <= most);
+  }
+}
+
+TEST_CASE("in turns: a step whose keys grow costs the host a third of PyTorch's") {
+  const std::vector<Json> rows = measured::rows_of("in_turns/steps.jsonl");
+  CHECK(rows.size() == 4);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Json &before = rows[i], &after = rows[i + 2];
+    CHECK(after["napkin.attention"]["median"].get<double>() <= 37);
+    CHECK(after["napkin.kvcache"]["median"].get<double>() <= 51);
+    CHECK(before["napkin.attention"]["median"].get<double>() > 5 * after["napkin.attention"]["median"].get<double>());
+    CHECK(after["sdpa"]["median"].get<double>() > 3 * after["napkin.attention"]["median"].get<double>());
+  }
+}
+
+}  // namespace test_in_turns
