@@ -24,16 +24,25 @@ using FoundJson = nlohmann::ordered_json;
 /// few names, and its device is its manifest's.
 struct BenchFile {
   const char *file, *gpu, *kernel;  ///< kernel: where the rows name none
+  const char* has = "";             ///< a field of the rows that are timed, where others check results
 };
 inline constexpr BenchFile bench_files[] = {
+    {"backward/late_turns.jsonl", "h200-sxm", "attention_backward_sm90", "turn"},
+    {"backward_h100/late.jsonl", "h100-sxm", "attention_backward_sm90", "peers"},
+    {"backward_h100/late_again.jsonl", "h100-sxm", "attention_backward_sm90", "peers"},
     {"decode/dense.jsonl", "h200-sxm", "attention_decode_sm90"},
+    {"decode_combine/now.jsonl", "h200-sxm", "attention_decode_sm90"},
     {"decode_h100/h100.jsonl", "h100-sxm", "attention_decode_sm90"},
     {"decode_h100/picks.jsonl", "h100-sxm", "attention_decode_sm90"},
     {"flash_attention_2/forward.jsonl", "h200-sxm", ""},
     {"flash_attention_2/few_queries.jsonl", "h200-sxm", ""},
+    {"fp8/beside.jsonl", "h200-sxm", ""},
+    {"fp8_h100/beside.jsonl", "h100-sxm", ""},
     {"peers/cublas.jsonl", "h200-sxm", ""},
     {"peers/triton.jsonl", "h200-sxm", ""},
     {"peers/triton_matmul.jsonl", "h200-sxm", ""},
+    {"picks/products_and_attention.jsonl", "h200-sxm", ""},
+    {"products_e4m3/h100.jsonl", "h100-sxm", ""},
     {"products_split/h100.jsonl", "h100-sxm", ""},
     {"second_card_peer/flash_attention_2.jsonl", "h100-sxm", ""},
 };
@@ -54,11 +63,12 @@ inline napkin::ValidationRow bench_row(const FoundJson& row, const BenchFile& fi
   napkin::Head& head = out.head;
   const FoundJson kernel = first_of(row, {"/kernel", "/peer", "/predicted/kernel"});
   head.kernel = kernel.is_null() ? std::string(file.kernel) : kernel.get<std::string>();
-  head.algorithm = napkin::load_mapping(*head.kernel, "kernel").algorithm;
+  const napkin::Mapping mapping = napkin::load_mapping(*head.kernel, "kernel");
+  head.algorithm = mapping.algorithm;
   head.gpu = file.gpu;
   const FoundJson dtype = first_of(row, {"/dtype"}), mask = first_of(row, {"/mask"});
-  head.dtype = dtype.is_null() ? "bf16" : dtype.get<std::string>();
-  if (mask == "causal") head.mask.kind = napkin::Mask::Kind::causal;
+  head.dtype = dtype.is_null() ? mapping.dtypes.front() : dtype.get<std::string>();
+  if (mask == "causal" || row.value("causal", false)) head.mask.kind = napkin::Mask::Kind::causal;
   for (const auto& [axis, size] : row.at("shape").items()) head.shape.emplace_back(axis, size.get<std::int64_t>());
   const FoundJson tile = first_of(row, {"/tile", "/predicted/tile"});
   for (const auto& [knob, value] : tile.items()) {
@@ -83,12 +93,35 @@ inline std::vector<FoundJson> whole_rows(const std::filesystem::path& path) {
   return out;
 }
 
+/// Returns a row for each tile of one that has two, timed in the order theirs, ours, ours, theirs
+/// (tests/measured/picks).
+inline std::vector<FoundJson> by_tile(const FoundJson& row) {
+  if (!row.contains("runs")) return {row};
+  std::vector<FoundJson> out;
+  const auto time = [&](std::size_t run) { return row["runs"].at(run)["time"].get<double>(); };
+  for (const char* whose : {"theirs", "ours"}) {
+    FoundJson& one = out.emplace_back(row);
+    one["tile"] = row[whose];
+    if (row["runs"].size() == 1)
+      one["time"] = time(0);
+    else
+      one["time"] = *whose == 't' ? (time(0) + time(3)) / 2 : (time(1) + time(2)) / 2;
+  }
+  if (row["runs"].size() == 1) out.pop_back();
+  return out;
+}
+
 inline void add_bench_rows(napkin::FoundErrors& found, const std::filesystem::path& recordings) {
   for (const BenchFile& file : bench_files) {
     std::vector<napkin::ValidationRow> rows;
+    std::vector<FoundJson> known;
     for (const FoundJson& row : whole_rows(recordings / file.file)) {
+      for (FoundJson& one : by_tile(row)) known.push_back(std::move(one));
+    }
+    for (const FoundJson& row : known) {
       const auto is = [&](const char* key, const char* value) { return !row.contains(key) || row[key] == value; };
-      if (is("split", "held-out") && is("l2", "warm") && !time_of_bench(row).is_null())
+      const bool timed = (*file.has == 0 || row.contains(file.has)) && row.value("page", 0) == 0;
+      if (timed && is("split", "held-out") && is("l2", "warm") && !time_of_bench(row).is_null())
         rows.push_back(bench_row(row, file));
     }
     napkin::Replay again;
