@@ -6,12 +6,12 @@
 #include "model/clock/roofline/node_rate.hpp"
 #include "model/clock/run/period_bounds.hpp"
 #include "model/resource/plan.hpp"
-#include "solver/select/kind.hpp"
 #include "solver/select/scan.hpp"
+#include "solver/space/kind.hpp"
 
 namespace napkin {
 
-PartMaker::PartMaker(Table& table, const Scan& scan)
+PartMaker::PartMaker(Table& table, Scan& scan)
     : table_(table),
       scan_(scan),
       setup_(scan.setup()),
@@ -40,7 +40,7 @@ TablePart& PartMaker::part_of(std::uint32_t sizes) {
 }
 
 std::uint64_t PartMaker::facts_of(const TileSizes& sizes) {
-  const PlacedDiagram* placed = parts_ ? &table_.place(scan_, sizes.legal.front()) : nullptr;
+  const PlacedDiagram* placed = parts_ ? &scan_.place(sizes.legal.front()) : nullptr;
   std::uint64_t facts = 0;
   if (parts_) facts = static_cast<std::uint64_t>(placed->block().groups_of[at(*setup_.streamed->stream)].get());
   const std::vector<Count>& extent = parts_ ? placed->block().extent : sizes.extent;
@@ -62,7 +62,7 @@ Count PartMaker::blocks_of(const TileSizes& sizes) {
     if (setup_.streamed->grouped(axis) && setup_.streamed->stream != axis)
       least *= ceil_div(setup_.problem.sizes[a], std::max(sizes.extent[a], Count(1)));
   }
-  return least >= setup_.machine->compute_nodes() ? least : table_.place(scan_, sizes.legal.front()).blocks;
+  return least >= setup_.machine->compute_nodes() ? least : scan_.place(sizes.legal.front()).blocks;
 }
 
 void PartMaker::add(std::uint32_t legal, TablePart& part) {

@@ -18,7 +18,7 @@ namespace napkin {
 class PartMaker {
  public:
   /// Prepares the maker; the table and the question's scan must outlive it.
-  PartMaker(Table& table, const Scan& scan);
+  PartMaker(Table& table, Scan& scan);
   /// Finds or makes the part of tiles of one size. The table's mutex must be held.
   [[nodiscard]] TablePart& part_of(std::uint32_t sizes);
 
@@ -29,10 +29,10 @@ class PartMaker {
   bool add_graph(TileRow& row, TablePart& part);
 
   Table& table_;
-  const Scan& scan_;
+  Scan& scan_;
   const Setup& setup_;
   std::optional<Problem> problem_;  // result of as_graphs_need(), once a part is made
-  std::optional<Placer> placer_;    // its placer
+  std::optional<Placer> placer_;    // placer of problem_
   PlacedDiagram placed_;
   std::uint64_t device_;
   bool parts_;  // true if blocks cut the streamed axis

@@ -1,7 +1,6 @@
 #include "solver/select/scan.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -36,34 +35,26 @@ double cells_of(const Setup& setup) {
   return cells * real(visible_pairs(problem.mask, rows.get(), columns.get())) / (real(rows) * real(columns));
 }
 
-std::uint64_t next_number() {
-  static std::atomic<std::uint64_t> latest{0};
-  return ++latest;
-}
-
 }  // namespace
 
 Scan::Scan(std::shared_ptr<Table> table, const Setup& setup)
-    : number_(next_number()), table_(std::move(table)), setup_(setup), launch_(launch_overhead(*setup.machine).value) {}
-
-void Scan::find_sizes() {
-  if (allowed_) return;
-  Allowed allowed(setup_, table_->candidates_);
+    : table_(std::move(table)),
+      setup_(setup),
+      launch_(launch_overhead(*setup.machine).value),
+      allowed_(setup, table_->candidates_),
+      maker_(*table_, *this) {
   Tile tile;
   for (const TileSizes& sizes : table_->sizes_) {
     space().tile(sizes.rank, tile);
-    fits_.push_back(allowed.lengths_hold(tile));
+    fits_.push_back(allowed_.lengths_hold(tile));
   }
-  maker_ = std::make_unique<PartMaker>(*table_, *this);
-  allowed_.emplace(std::move(allowed));
 }
 
-bool Scan::any_legal() {
-  find_sizes();
+bool Scan::any_legal() const {
   for (std::size_t s = 0; s < fits_.size(); ++s) {
     const std::vector<std::uint32_t>& legal = table_->sizes_[s].legal;
     if (fits_[s] &&
-        std::any_of(legal.begin(), legal.end(), [&](std::uint32_t one) { return allowed_->is_as_fixed(rank_of(one)); }))
+        std::any_of(legal.begin(), legal.end(), [&](std::uint32_t one) { return allowed_.is_as_fixed(rank_of(one)); }))
       return true;
   }
   return false;
@@ -74,21 +65,19 @@ Best::BytesOf Scan::bytes_of() {
 }
 
 Selection Scan::rank(int top) {
-  find_sizes();
   const std::lock_guard lock(table_->mutex_);
   return selection_of(
       run(Best(static_cast<std::size_t>(std::max(top, 1)), bytes_of(), is_ranked_by_time(*setup_.mapping))), top);
 }
 
 Selection Scan::best(double limit) {
-  find_sizes();
   const std::lock_guard lock(table_->mutex_);
   return selection_of(run(Best(1, bytes_of(), false, limit)), 1);
 }
 
 Selection Scan::selection_of(const Best& best, int top) {
   Selection out;
-  out.candidates = allowed_->candidates();
+  out.candidates = allowed_.candidates();
   const auto ranked = [&](const Best::Found& found) {
     return Ranked{space().tile(rank_of(found.row->legal)), full(*found.part, *found.row)};
   };
@@ -100,7 +89,6 @@ Selection Scan::selection_of(const Best& best, int top) {
 }
 
 std::optional<Scan::TileTime> Scan::best_with(KnobId knob, std::int64_t value) {
-  find_sizes();
   const std::lock_guard lock(table_->mutex_);
   const Best best = run(Best(1, bytes_of(), false), std::pair(knob, value));
   if (best.best().empty()) return std::nullopt;
@@ -147,7 +135,7 @@ std::vector<Scan::Walk> Scan::walks(Only only) {
 /// may lead to the least time. Returns true if anything is left.
 bool Scan::go_on(Walk& walk, Only only, Best& best) {
   if (walk.part == nullptr) {
-    walk.part = &maker_->part_of(walk.sizes);
+    walk.part = &maker_.part_of(walk.sizes);
     if (!table_->one_by_one_) {
       walk.seconds = std::max(walk.seconds, seconds_by(walk, walk.part->from_row.front(), walk.part->energy));
       return true;
@@ -168,7 +156,7 @@ void Scan::find_bounds(Walk& walk, Only only) {
   const TablePart& part = *walk.part;
   for (const std::size_t last = std::min(walk.next + at_a_time, part.rows.size()); walk.next < last; ++walk.next) {
     const TileRow& row = part.rows[walk.next];
-    if (allowed_->is_as_fixed(rank_of(row.legal)) && is(only, rank_of(row.legal)))
+    if (allowed_.is_as_fixed(rank_of(row.legal)) && is(only, rank_of(row.legal)))
       walk.wait(walk.shape == nullptr ? 0 : bound_of(part, row, *walk.shape), row);
   }
 }
@@ -228,6 +216,11 @@ Scan::Shape& Scan::shape_of(const TablePart& part, const TileRow& any) {
   const auto device = device_.find(variant);
   const double bytes = device != device_.end() ? device->second : device_[variant] = device_bytes(placed);
   return shapes_.emplace(&part, Shape{launch_shape(placed), bytes}).first->second;
+}
+
+const PlacedDiagram& Scan::place(std::uint32_t legal) {
+  if (!placer_) placer_.emplace(setup_);
+  return placer_->place(space().tile(rank_of(legal)), table_->variant_of_[legal]);
 }
 
 Scan::Timed& Scan::timed(TablePart& part, const TileRow& row) {
@@ -309,11 +302,10 @@ const TimeModel& Scan::model_of(const TileRow& row, const PlacedDiagram& placed)
   return *model;
 }
 
-Rejections Scan::count() {
-  find_sizes();
-  if (allowed_->can_count()) {
+Rejections Scan::count() const {
+  if (allowed_.can_count()) {
     const std::lock_guard lock(table_->mutex_);
-    return table_->candidates_.count(*allowed_);
+    return table_->candidates_.count(allowed_);
   }
   const Problem launch = launch_problem(setup_.problem);
   return count_each(setup_, Placer(*setup_.streamed, *setup_.mapping, *setup_.machine, launch));

@@ -19,21 +19,22 @@
 #include "solver/select/best.hpp"
 #include "solver/select/part_maker.hpp"
 #include "solver/select/table.hpp"
+#include "solver/select/workspace.hpp"
 
 namespace napkin {
 
 class Scan {
  public:
-  /// Prepares a search. The question must outlive the Scan.
+  /// Prepares a search over the sizes that lengths allow. The question must outlive the Scan.
   Scan(std::shared_ptr<Table> table, const Setup& setup);
 
-  /// Finds the sizes of the table that lengths allow, once; every other function calls it first.
-  void find_sizes();
   [[nodiscard]] const Setup& setup() const { return setup_; }
   [[nodiscard]] Table& table() const { return *table_; }
-  [[nodiscard]] std::uint64_t number() const { return number_; }  ///< returns a number of its own among all scans
+  [[nodiscard]] const Allowed& allowed() const { return allowed_; }
+  /// Returns true if the question's lengths allow a tile, an index into Candidates::legal().
+  [[nodiscard]] bool lengths_hold(std::uint32_t legal) const { return fits_[table_->sizes_of_[legal]]; }
   [[nodiscard]] const Space& space() const { return table_->candidates().space(); }
-  [[nodiscard]] bool any_legal();
+  [[nodiscard]] bool any_legal() const;
   [[nodiscard]] Selection rank(int top);
   /// Finds the best tile alone; may find none if every tile takes longer than `limit` seconds.
   [[nodiscard]] Selection best(double limit);
@@ -43,19 +44,10 @@ class Scan {
     Seconds time;
   };
   [[nodiscard]] std::optional<TileTime> best_with(KnobId knob, std::int64_t value);
-  [[nodiscard]] Rejections count();
+  [[nodiscard]] Rejections count() const;
 
-  /// The next larger value of a knob that the rules of knobs allow, whatever values the others have.
-  struct Larger {
-    KnobId knob = 0;
-    std::int64_t value = 0;
-    std::vector<std::pair<KnobId, std::int64_t>>
-        implied;        ///< values that all its tiles have, and the given one has not
-    bool fits = false;  ///< true if any such tile is legal
-    std::string rule;   ///< most exceeded rule of the tile closest to legal, if none is legal
-    Excess excess;
-  };
-  [[nodiscard]] std::optional<Larger> next_larger(const Tile& tile, KnobId knob);
+  /// Places a legal tile at the question, an index into Candidates::legal(); valid until the next call.
+  [[nodiscard]] const PlacedDiagram& place(std::uint32_t legal);
 
  private:
   [[nodiscard]] Selection selection_of(const Best& best, int top);
@@ -126,16 +118,16 @@ class Scan {
   /// Returns the part's shape, which any of its rows gives.
   [[nodiscard]] Shape& shape_of(const TablePart& part, const TileRow& any);
   [[nodiscard]] const TimeModel& model_of(const TileRow& row, const PlacedDiagram& placed);
-  [[nodiscard]] const PlacedDiagram& place(const TileRow& row) { return table_->place(*this, row.legal); }
+  [[nodiscard]] const PlacedDiagram& place(const TileRow& row) { return place(row.legal); }
   [[nodiscard]] std::int64_t rank_of(std::uint32_t legal) const { return table_->rank_of(legal); }
 
-  std::uint64_t number_;
   std::shared_ptr<Table> table_;
   const Setup& setup_;
-  double launch_;                   ///< seconds that every launch takes beside its kernel
-  std::optional<Allowed> allowed_;  ///< allowed tiles, once sizes are found
-  std::vector<bool> fits_;          ///< flags by sizes: false if lengths rule the size out
-  std::unique_ptr<PartMaker> maker_;
+  double launch_;  ///< seconds that every launch takes beside its kernel
+  Allowed allowed_;
+  std::vector<bool> fits_;            ///< flags by sizes: false if lengths rule the size out
+  std::optional<KeptPlacer> placer_;  ///< placer of the question, once a tile is placed
+  PartMaker maker_;
   std::unordered_map<const TablePart*, Shape> shapes_;
   std::vector<std::unique_ptr<TimeModel>> models_;  ///< models by variant
   std::map<std::uint32_t, double> device_;          ///< result of device_bytes(), by variant

@@ -1,6 +1,6 @@
 #pragma once
 // A Selector picks the configuration without tuning: for 8192 queries and keys of 16 heads of 128 on an H200 the 128 x
-// 128 tile of attention_sm90 with two warpgroups, with its reason and the runners-up. It ranks the legal tiles by
+// 128 tile of attention_sm90 with two warpgroups, and the runners-up. It ranks the legal tiles by
 // predicted time; the answer is exact: select_exhaustively, which times every tile, gives that answer too.
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "model/clock/prediction.hpp"
-#include "solver/select/candidates.hpp"
+#include "solver/space/candidates.hpp"
 #include "solver/space/setup.hpp"
 
 namespace napkin {
@@ -58,15 +58,7 @@ class Tables {
   std::mutex making_;  // locked while a table is made
 };
 
-/// The reasons why a tile is the best.
-struct Explanation {
-  /// Sentence in the profile's names: what binds, what stops the next larger sizes, what the runner-up loses on.
-  std::string sentence;
-  /// Clauses of `sentence` in the machine's words, without the clocks of an iteration, which the prediction has.
-  std::vector<std::string> reasons;
-};
-
-/// A Selector ranks, explains and counts one question, and shares what was found between these. Not thread-safe.
+/// A Selector ranks and counts the tiles of one question, and shares what was found between these. Not thread-safe.
 class Selector {
  public:
   /// Prepares the question. Setup and tables must outlive it. Throws Error if the mapping does not fit the diagram
@@ -80,10 +72,8 @@ class Selector {
   /// Finds the best tile alone, without a runner-up: fewer tiles are timed. May find none if every tile takes longer
   /// than the limit.
   [[nodiscard]] Selection best(Seconds limit) const;
-  /// Explains why the first tile is best: what binds, what stops the next larger sizes with all other knobs free, what
-  /// the runner-up loses on. Empty if nothing is ranked.
-  [[nodiscard]] Explanation explain(const Selection& selection) const;
   [[nodiscard]] Rejections count_rejections() const;
+  [[nodiscard]] Scan& scan() const { return *scan_; }
 
  private:
   Tables& tables_;

@@ -200,24 +200,4 @@ std::size_t Table::bytes() {
   return bytes_ = sum;
 }
 
-const PlacedDiagram& Table::place(const Scan& scan, std::uint32_t legal) {
-  const Setup& setup = scan.setup();
-  auto placing = std::find_if(placings_.begin(), placings_.end(),
-                              [&](const Placing& one) { return one.problem.dtype == setup.problem.dtype; });
-  if (placing == placings_.end()) placing = placings_.emplace(placings_.end());
-  if (placing->scan != scan.number()) {
-    placing->problem = setup.problem;
-    if (placing->placer == nullptr)
-      placing->placer = std::make_unique<Placer>(*setup.streamed, *setup.mapping, *setup.machine, placing->problem);
-    else
-      placing->placer->rebind(placing->problem);
-    placing->scan = scan.number();
-  }
-  const std::uint32_t variant = variant_of_[legal];
-  if (placing->placed.size() <= variant) placing->placed.resize(variant + 1);
-  PlacedDiagram& placed = placing->placed[variant];
-  placing->placer->place(candidates_.space().tile(rank_of(legal)), placed);
-  return placed;
-}
-
 }  // namespace napkin

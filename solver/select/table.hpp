@@ -21,9 +21,9 @@
 #include "model/clock/power/power.hpp"
 #include "model/clock/run/period.hpp"
 #include "model/clock/time_model.hpp"
-#include "solver/select/candidates.hpp"
-#include "solver/select/kind.hpp"
 #include "solver/select/select.hpp"
+#include "solver/space/candidates.hpp"
+#include "solver/space/kind.hpp"
 
 namespace napkin {
 
@@ -121,8 +121,6 @@ class Table {
   void find_sizes(const Setup& like);
   void find_shared(const Setup& like, const PlacedDiagram& placed);
   [[nodiscard]] std::int64_t rank_of(std::uint32_t legal) const { return candidates_.legal()[legal]; }
-  /// Places a legal tile at the scan's question. The mutex must be held.
-  [[nodiscard]] const PlacedDiagram& place(const Scan& scan, std::uint32_t legal);
 
   Problem judged_;  ///< the launch that candidates are judged by: lengths do not matter
   Candidates candidates_;
@@ -140,15 +138,6 @@ class Table {
   Periods periods_;   ///< periods of graphs that were run
   std::unordered_map<Periods::Digest, TileGraph, Periods::Hash> graphs_;
   TileGraph no_graph_;  ///< graph of tiles which are timed one by one
-  /// Places the table's tiles at one scan's question.
-  struct Placing {
-    std::uint64_t scan = 0;  ///< the scan's number
-    Problem problem;
-    std::unique_ptr<Placer> placer;
-    std::vector<PlacedDiagram> placed;  ///< placed tile by variant, kept so that placing the variant's next tile
-                                        ///< allocates nothing
-  };
-  std::list<Placing> placings_;  ///< placings by element type
   std::size_t parts_made_ = 0, bytes_ = 0;
   std::pair<std::size_t, std::size_t> counted_at_;  ///< numbers of parts and of periods when bytes_ was counted
 };

@@ -92,7 +92,6 @@ Selector::Selector(const Setup& setup, Tables& tables) : tables_(tables) {
   const std::shared_ptr<Table> table = tables.of(setup);
   try {
     scan_ = std::make_unique<Scan>(table, setup);
-    scan_->find_sizes();
   } catch (...) {
     tables.forget(*table);
     throw;

@@ -59,7 +59,8 @@ Setup on_machine(Setup setup, std::shared_ptr<const Machine> machine) {
   return setup;
 }
 
-KeptPlacer::KeptPlacer(const Setup& setup) : from_(setup.workspace), bound_(from_->take_placer(setup.problem)) {
+KeptPlacer::KeptPlacer(const Setup& setup)
+    : from_(setup.workspace), bound_(from_ != nullptr ? from_->take_placer(setup.problem) : nullptr) {
   if (bound_ != nullptr) {
     bound_->problem = setup.problem;
     bound_->placer->rebind(bound_->problem);
@@ -68,6 +69,12 @@ KeptPlacer::KeptPlacer(const Setup& setup) : from_(setup.workspace), bound_(from
   bound_ = std::make_unique<BoundPlacer>();
   bound_->problem = setup.problem;
   bound_->placer.emplace(*setup.streamed, *setup.mapping, *setup.machine, bound_->problem);
+}
+
+const PlacedDiagram& KeptPlacer::place(const Tile& tile, std::size_t number) {
+  if (bound_->placed.size() <= number) bound_->placed.resize(number + 1);
+  bound_->placer->place(tile, bound_->placed[number]);
+  return bound_->placed[number];
 }
 
 }  // namespace napkin

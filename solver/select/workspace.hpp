@@ -45,6 +45,7 @@ using LeastTransfers = Latest<LeastTransferKey, std::optional<LeastTransfer>, Le
 struct BoundPlacer {
   Problem problem;
   std::optional<Placer> placer;
+  std::vector<PlacedDiagram> placed;  ///< room of placed tiles
 };
 
 /// Safe from several threads.
@@ -82,17 +83,20 @@ class Workspace {
 /// Returns the setup on another machine, with a workspace of its own.
 [[nodiscard]] Setup on_machine(Setup setup, std::shared_ptr<const Machine> machine);
 
-/// A placer bound to a problem, of which it has a copy; given back at its end: what it placed must not outlive it.
+/// A placer bound to a problem, of which it has a copy; given back at its end to the setup's workspace, if it has one:
+/// what it placed must not outlive it.
 class KeptPlacer {
  public:
   explicit KeptPlacer(const Setup& setup);
   ~KeptPlacer() {
-    if (bound_ != nullptr) from_->give_back(std::move(bound_));
+    if (from_ != nullptr) from_->give_back(std::move(bound_));
   }
   KeptPlacer(const KeptPlacer&) = delete;
   KeptPlacer& operator=(const KeptPlacer&) = delete;
   operator const Placer&() const { return *bound_->placer; }
   const Placer* operator->() const { return &*bound_->placer; }
+  /// Places a tile where the latest of that number lay: tiles of one variant allocate nothing.
+  const PlacedDiagram& place(const Tile& tile, std::size_t number);
 
  private:
   std::shared_ptr<Workspace> from_;

@@ -4,7 +4,9 @@
 
 #include "model/clock/prediction.hpp"
 #include "model/clock/run/period.hpp"
+#include "solver/explain/explain.hpp"
 #include "solver/select/scan.hpp"
+#include "solver/select/workspace.hpp"
 #include "tests/unit/select/case.hpp"
 
 namespace {
@@ -63,14 +65,14 @@ void first_answer(benchmark::State& state) {
 template <class Ask>
 void further_lengths(benchmark::State& state, const Ask& ask) {
   const Case c = attention(state.range(0), state.range(1));
-  Tables tables;
   Setup setup = c.setup();
+  setup.workspace = make_workspace();
   std::int64_t turn = 0;
   const auto next = [&] {
     for (const char* axis : {"q", "x"})
       setup.problem.sizes[static_cast<std::size_t>(c.streamed.diagram.axis(axis))] = Count(4096 + 64 * (turn % 148));
     turn += 61;
-    ask(Selector(setup, tables));
+    ask(Selector(setup, setup.workspace->tables));
   };
   for (int i = 0; i < 148; ++i) next();
   for (auto _ : state) next();
@@ -84,7 +86,7 @@ void ranking(benchmark::State& state) {
 void whole_answer(benchmark::State& state) {
   further_lengths(state, [](const Selector& selector) {
     const Selection selection = selector.rank(5);
-    benchmark::DoNotOptimize(selector.explain(selection).sentence);
+    benchmark::DoNotOptimize(explain(selector, selection).sentence);
     benchmark::DoNotOptimize(selector.count_rejections());
   });
 }

@@ -21,7 +21,7 @@ Ranking::Ranking(const Setup& setup, Selection selection)
       selector_(std::make_unique<Selector>(setup, setup.workspace->tables)),
       selection_(std::move(selection)) {}
 
-Explanation Ranking::explain() const { return selector_->explain(selection_); }
+Explanation Ranking::explain() const { return napkin::explain(*selector_, selection_); }
 
 Rejections Ranking::count_rejections() const { return selector_->count_rejections(); }
 

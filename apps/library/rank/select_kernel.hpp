@@ -10,6 +10,7 @@
 
 #include "apps/library/question/question.hpp"
 #include "model/clock/prediction.hpp"
+#include "solver/explain/explain.hpp"
 #include "solver/select/select.hpp"
 
 namespace napkin {

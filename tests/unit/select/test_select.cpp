@@ -1,9 +1,8 @@
-// Selection: the answer, its reason, and what is said when nothing fits.
+// Selection: the answer, and what is said when nothing fits.
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <map>
-#include <regex>
 
 #include "solver/select/scan.hpp"
 #include "solver/select/select.hpp"
@@ -37,13 +36,6 @@ Selection select(const Setup& setup, int top, Tables& tables = shared_tables()) 
 }
 
 Rejections count(const Setup& setup) { return Selector(setup, shared_tables()).count_rejections(); }
-
-struct Asked {
-  Selector selector;
-  Selection selection;
-  Asked(const Setup& setup, int top, Tables& tables = shared_tables())
-      : selector(setup, tables), selection(selector.rank(top)) {}
-};
 
 }  // namespace
 
@@ -88,72 +80,20 @@ TEST_CASE("types that differ in their names alone share a table, whose answers a
   CHECK(tables.of(setup) != tables.of(other));
 }
 
-TEST_CASE("the reason names what binds, what stops the next larger tile, and what the runner-up loses on") {
-  const Case& c = attention(128);
-  const Setup setup = c.setup();
-  const Asked asked(setup, 3);
-  REQUIRE(asked.selection.runner_up);
-  CHECK(asked.selection.runner_up->prediction.time > asked.selection.ranked.front().prediction.time);
-  const std::string because = asked.selector.explain(asked.selection).sentence;
-  CAPTURE(because);
-  CHECK(because.find(asked.selection.ranked.front().prediction.bound + " binds: an iteration takes ") == 0);
-  CHECK(std::regex_search(because, std::regex("; x=[0-9]+( with [a-z=0-9,]+)? fits and is ")));
-  CHECK(std::regex_search(because, std::regex("; q=192 with warpgroups=3[a-z_=0-9,]* fits and is ")));
-  CHECK(because.find("it loses on ") != std::string::npos);
-  CHECK(because.find('\n') == std::string::npos);
-}
-
-TEST_CASE("the next larger size is refused for what stops it with every other knob free") {
-  const Case& c = attention(256);
-  const Setup setup = c.setup();
-  const Asked asked(setup, 1);
-  const std::string because = asked.selector.explain(asked.selection).sentence;
-  CAPTURE(because);
-  CHECK(std::regex_search(because,
-                          std::regex("; q=192 with warpgroups=3[a-z_=0-9,]* does not fit: registers \\(needed ")));
-  CHECK(because.find("available 160)") != std::string::npos);
-}
-
-TEST_CASE("a larger size fits where some tile of it is legal") {
-  int fit = 0, refused = 0, left = test::rounds(3);
-  for (const std::int64_t d : {256, 192, 64}) {
-    if (left-- <= 0) break;
-    const Case& c = attention(d);
-    const Setup setup = c.setup();
-    Scan scan(shared_tables().of(setup), setup);
-    const Space space = space_of(setup);
-    for (const char* name : {"q", "x"}) {
-      const KnobId knob = *c.mapping.find_knob(name);
-      Tile tile = space.tile(0);
-      tile.values[static_cast<std::size_t>(knob)] = 1;
-      while (const auto larger = scan.next_larger(tile, knob)) {
-        CHECK(larger->value > tile.values[static_cast<std::size_t>(knob)]);
-        CHECK(larger->fits == scan.best_with(knob, larger->value).has_value());
-        CHECK(larger->rule.empty() == larger->fits);
-        CHECK((larger->fits || larger->excess.needed > larger->excess.available));
-        ++(larger->fits ? fit : refused);
-        tile.values[static_cast<std::size_t>(knob)] = larger->value;
-      }
-    }
-  }
-  CHECK(fit > 0);
-  CHECK(refused > 0);
-}
-
 TEST_CASE("nothing fits: no tile, and the nearest constraint") {
   Case c = attention(128);
   c.restrict("x", {256});
   c.restrict("stages", {4});
   const Setup setup = c.setup();
   Tables tables;
-  const Asked asked(setup, 5, tables);
-  CHECK(asked.selection.ranked.empty());
-  const Rejections counted = asked.selector.count_rejections();
+  const Selector selector(setup, tables);
+  const Selection selection = selector.rank(5);
+  CHECK(selection.ranked.empty());
+  const Rejections counted = selector.count_rejections();
   CHECK(counted.legal == Count(0));
   CHECK(nearest_constraint(counted) == "shared memory");  // most candidates fail for rows, the others there
-  CHECK(asked.selector.explain(asked.selection).sentence.empty());
-  CHECK(asked.selector.explain(asked.selection).reasons.empty());
-  CHECK_FALSE(asked.selection.runner_up);
+  CHECK_FALSE(selector.any_legal());
+  CHECK_FALSE(selection.runner_up);
 }
 
 TEST_CASE("a fixed knob stays, in the domain or not") {

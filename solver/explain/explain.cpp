@@ -1,4 +1,5 @@
-// Why this tile: made of the prediction, the constraints and the runner-up.
+#include "solver/explain/explain.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,7 +13,7 @@
 #include "model/diagram/packing.hpp"
 #include "model/machine/vocabulary.hpp"
 #include "model/resource/plan.hpp"
-#include "solver/select/scan.hpp"
+#include "solver/explain/larger.hpp"
 #include "solver/space/constraints.hpp"
 #include "solver/space/enumerate.hpp"
 
@@ -145,7 +146,7 @@ std::string slower_text(double ratio) {
 
 /// Words a larger size: "x=144 does not fit: 250 registers of 240", "q=192 with warpgroups=3 fits and is 2.1 %
 /// slower". The percentage belongs to the tile just named, with all its differences from the best.
-std::string text_of(const Scan::Larger& larger, const Ranked& best, Scan& scan) {
+std::string text_of(const Larger& larger, const Ranked& best, Scan& scan) {
   const Mapping& mapping = *scan.setup().mapping;
   const std::string size = setting(mapping, larger.knob, larger.value);
   const auto other = larger.fits ? scan.best_with(larger.knob, larger.value) : std::nullopt;
@@ -170,7 +171,7 @@ std::string text_of(const Scan::Larger& larger, const Ranked& best, Scan& scan) 
 std::vector<std::string> what_stops(Scan& scan, const Ranked& best) {
   std::vector<std::string> clauses;
   for (const KnobId knob : axis_sizes(scan.setup(), scan.space())) {
-    const auto larger = scan.next_larger(best.tile, knob);
+    const auto larger = next_larger(scan, best.tile, knob);
     if (!larger) continue;
     clauses.push_back(text_of(*larger, best, scan));
     if (clauses.size() == 2) break;
@@ -233,9 +234,10 @@ std::string about_runner_up(const Setup& setup, const Pair& pair, const Named& n
 
 }  // namespace
 
-Explanation Selector::explain(const Selection& selection) const {
+Explanation explain(const Selector& selector, const Selection& selection) {
   if (selection.ranked.empty()) return {};
-  const Setup& setup = scan_->setup();
+  Scan& scan = selector.scan();
+  const Setup& setup = scan.setup();
   const Ranked& best = selection.ranked.front();
   const Problem launch = launch_problem(setup.problem);  // whose waves count
   const Placer placer(*setup.streamed, *setup.mapping, *setup.machine, launch);
@@ -246,7 +248,7 @@ Explanation Selector::explain(const Selection& selection) const {
   if (!cause.words.empty()) out.reasons.push_back(cause.words);
   std::vector<std::string> clauses = out.reasons;
   clauses.push_back(what_binds(best.prediction));
-  for (std::string& clause : what_stops(*scan_, best)) {
+  for (std::string& clause : what_stops(scan, best)) {
     clauses.push_back(clause);
     out.reasons.push_back(std::move(clause));
   }

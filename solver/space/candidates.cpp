@@ -1,4 +1,4 @@
-#include "solver/select/candidates.hpp"
+#include "solver/space/candidates.hpp"
 
 #include <algorithm>
 #include <bit>

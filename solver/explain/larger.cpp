@@ -1,8 +1,6 @@
-// What stands in the way of a larger size, with all other knobs free: what it brings with it, and what does not fit.
+#include "solver/explain/larger.hpp"
 
 #include <algorithm>
-
-#include "solver/select/scan.hpp"
 
 namespace napkin {
 namespace {
@@ -45,25 +43,24 @@ bool closer(const Candidates::Misfit& a, const Candidates::Misfit& b) {
 
 }  // namespace
 
-std::optional<Scan::Larger> Scan::next_larger(const Tile& tile, KnobId knob) {
-  find_sizes();
-  const std::lock_guard lock(table_->mutex_);
-  const Candidates& all = table_->candidates_;
-  std::vector<std::int64_t> values = allowed_->space().domains[at(knob)];
+std::optional<Larger> next_larger(const Scan& scan, const Tile& tile, KnobId knob) {
+  const Candidates& all = scan.table().candidates();
+  const Allowed& allowed = scan.allowed();
+  std::vector<std::int64_t> values = allowed.space().domains[at(knob)];
   std::erase_if(values, [&](std::int64_t value) { return value <= tile.values[at(knob)]; });
   std::sort(values.begin(), values.end());
   for (const std::int64_t value : values) {
-    const auto has_value = [&](std::int64_t rank) { return space().value(rank, at(knob)) == value; };
+    const auto has_value = [&](std::int64_t rank) { return all.space().value(rank, at(knob)) == value; };
     Larger out{knob, value, {}, true, {}, {}};
-    Common common(space());
-    for (std::size_t i = 0; i < all.legal().size(); ++i) {
-      const bool lengths = fits_[table_->sizes_of_[i]];
-      if (lengths && has_value(all.legal()[i]) && allowed_->is_as_fixed(all.legal()[i])) common.add(all.legal()[i]);
+    Common common(all.space());
+    for (std::uint32_t i = 0; i < all.legal().size(); ++i) {
+      const std::int64_t rank = all.legal()[i];
+      if (scan.lengths_hold(i) && has_value(rank) && allowed.is_as_fixed(rank)) common.add(rank);
     }
     if (!common.any()) {
       const Candidates::Misfit* closest = nullptr;
       for (const Candidates::Misfit& misfit : all.misfits()) {
-        if (!has_value(misfit.rank) || !(*allowed_)(misfit.rank)) continue;
+        if (!has_value(misfit.rank) || !allowed(misfit.rank)) continue;
         common.add(misfit.rank);
         if (closest == nullptr || closer(misfit, *closest)) closest = &misfit;
       }

@@ -1,4 +1,4 @@
-#include "solver/select/kind.hpp"
+#include "solver/space/kind.hpp"
 
 #include <algorithm>
 #include <functional>

@@ -1,0 +1,24 @@
+#pragma once
+// explain words why a tile is the best: "tensor binds: an iteration takes 2048 clk ...; x=144 does not fit: registers
+// (needed 250, available 240); the runner-up (stages=3) is 0.2 % slower: it loses on waits and the ends of its blocks".
+
+#include <string>
+#include <vector>
+
+#include "solver/select/select.hpp"
+
+namespace napkin {
+
+/// The reasons why a tile is the best.
+struct Explanation {
+  /// Sentence in the profile's names: what binds, what stops the next larger sizes, what the runner-up loses on.
+  std::string sentence;
+  /// Clauses of `sentence` in the machine's words, without the clocks of an iteration, which the prediction has.
+  std::vector<std::string> reasons;
+};
+
+/// Explains why the first tile is best: what binds, what stops the next larger sizes with all other knobs free, what
+/// the runner-up loses on. Empty if nothing is ranked.
+[[nodiscard]] Explanation explain(const Selector& selector, const Selection& selection);
+
+}  // namespace napkin

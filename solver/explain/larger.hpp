@@ -1,0 +1,26 @@
+#pragma once
+// next_larger says what stands in the way of a larger size, with all other knobs free: what it brings with it, and
+// what does not fit. Internal to explain/.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "solver/select/scan.hpp"
+
+namespace napkin {
+
+/// The next larger value of a knob that the rules of knobs allow, whatever values the others have.
+struct Larger {
+  KnobId knob = 0;
+  std::int64_t value = 0;
+  std::vector<std::pair<KnobId, std::int64_t>> implied;  ///< values that all its tiles have, and the given one has not
+  bool fits = false;                                     ///< true if any such tile is legal
+  std::string rule;  ///< most exceeded rule of the tile closest to legal, if none is legal
+  Excess excess;
+};
+[[nodiscard]] std::optional<Larger> next_larger(const Scan& scan, const Tile& tile, KnobId knob);
+
+}  // namespace napkin
