@@ -1,7 +1,10 @@
 #include "model/resource/reuse.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -198,8 +201,19 @@ class Acted {
     if (others < 0)
       out_.first += piece.bytes;
     else
-      out_.bytes += piece.bytes * chance_gone(l2_, own, others);
+      out_.bytes += piece.bytes * gone_after(own, others);
   }
+
+  /// Returns chance_gone(). Blocks in step meet their pieces after equally many bytes, again and again.
+  double gone_after(double own, double others) {
+    const std::uint64_t place = (std::bit_cast<std::uint64_t>(others) * 0x9E3779B97F4A7C15U) >> 57U;
+    Gone& known = gone_[place];
+    if (known.others != others || known.own != own) known = {own, others, chance_gone(l2_, own, others)};
+    return known.chance;
+  }
+  struct Gone {
+    double own = 0, others = -1, chance = 0;
+  };
 
   static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
@@ -221,6 +235,7 @@ class Acted {
   double half_ = 0;                      // bytes read again in the first half of most_steps
   std::vector<std::int64_t> stamp_;      // by piece: the step in which it was touched last
   Distances distances_;
+  std::array<Gone, 128> gone_;  // latest results of chance_gone(), by a hash of the bytes
   Reread out_;
 };
 
