@@ -1,51 +1,78 @@
-// Rules that read lengths say of a tile at other lengths what all rules say.
-#include "solver/space/length_rules.hpp"
-
+// Rules that read lengths, made anew from those of another question of the kind, are those of a question by itself.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <random>
-#include <string>
 
-#include "model/resource/resources.hpp"
-#include "tests/support/case_count.hpp"
-#include "tests/support/layout.hpp"
+#include "solver/space/enumerate.hpp"
+#include "solver/space/length_rules.hpp"
+#include "tests/support/gpu_of_mapping.hpp"
+#include "tests/unit/select/case.hpp"
 
 namespace test_length_rules {
 
 using namespace napkin;
-using test::LaidOut;
+using napkin::testing::Case;
+using napkin::testing::Shape;
 
-TEST_CASE("where a tile is legal at some lengths, the rules that read lengths decide at others") {
-  std::mt19937 random(43);
-  const auto length = [&](int most) { return 1 + static_cast<std::int64_t>(random() % (1U << (random() % most))); };
-  int legal = 0, illegal = 0;
-  for (const char* kernel : {"attention_sm90", "attention_decode_sm90", "matmul_sm90"}) {
-    CAPTURE(kernel);
-    const bool product = std::string(kernel) == "matmul_sm90";
-    const auto shape = [&]() -> test::Shape {
-      if (product) return {{"a", 64 * length(7)}, {"b", 64 * length(7)}, {"c", 64 * length(7)}};
-      return {{"b", length(4)}, {"h", 4}, {"g", 4}, {"q", length(13)}, {"x", length(15)}, {"d", 128}};
-    };
-    const test::Shape even =
-        product ? test::Shape{{"a", 4096}, {"b", 4096}, {"c", 4096}}
-                : test::Shape{{"b", 2}, {"h", 4}, {"g", 4}, {"q", 4096}, {"x", 4096}, {"d", 128}};  // of whole clusters
-    const LaidOut laid(kernel, "h200-sxm", even, DType::bf16);
-    const LengthRules rules(laid.streamed, laid.mapping, laid.machine, laid.problem);
-    for (int i = 0; i < test::rounds(3000); ++i) {
-      Tile tile;
-      for (const Knob& knob : laid.mapping.knobs) tile.values.push_back(knob.domain[random() % knob.domain.size()]);
-      const PlacedDiagram placed = laid.placer->place(tile);
-      if (!violations(placed, plan(placed)).empty()) continue;
-      const LaidOut there(kernel, "h200-sxm", shape(), DType::bf16);
-      const PlacedDiagram moved = there.placer->place(tile);
-      const bool holds = rules.hold(laid.streamed, laid.mapping, laid.machine, there.problem, tile);
-      CHECK(holds == violations(moved, plan(moved)).empty());
-      ++(holds ? legal : illegal);
+namespace {
+
+/// Checks each rule that reads lengths at random tiles, and that the others hold for both questions alike.
+int check_rules(const Case& like, const Case& other, std::mt19937& random) {
+  const Rules known(like.streamed, like.mapping, like.machine, like.problem),
+      own(other.streamed, other.mapping, other.machine, other.problem);
+  const LengthRules lengths(like.streamed, like.mapping, like.machine, like.problem);
+  const auto anew = lengths.at(other.streamed, other.mapping, other.machine, other.problem);
+  REQUIRE(known.tile.size() == own.tile.size());
+  const Setup setup = other.setup();
+  const Space space = space_of_kind(setup);
+  std::uniform_int_distribution<std::int64_t> draw(0, space.candidates.get() - 1);
+  const auto excess = [](const TileRule& rule, const Tile& tile) { return rule.check(tile).value_or(Excess{-1, -1}); };
+  int found = 0;
+  for (std::size_t r = 0; r < own.tile.size(); ++r) {
+    const auto placed = std::find_if(anew.begin(), anew.end(), [&](const auto& one) { return one.first == r; });
+    CHECK(own.tile[r].lengths == (placed != anew.end()));
+    const TileRule& used = placed != anew.end() ? placed->second : known.tile[r];
+    CHECK(used.name == own.tile[r].name);
+    for (int i = 0; i < 8; ++i) {
+      const Tile tile = space.tile(draw(random));
+      const Excess a = excess(used, tile), b = excess(own.tile[r], tile);
+      CHECK(a.needed == b.needed);
+      CHECK(a.available == b.available);
     }
+    found += placed != anew.end() ? 1 : 0;
   }
-  MESSAGE(legal << " legal, " << illegal << " not");
-  CHECK(legal > 0);
-  if (test::rounds(100) == 100) CHECK(illegal > 0);
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("rules of lengths made anew are the question's own, and the others do not change, for every mapping") {
+  std::mt19937 random(39);
+  int mappings = 0, rules = 0;
+  for (const std::string& name : builtin_mappings()) {
+    const Mapping mapping = load_mapping(name, "test");
+    const std::string gpu = test::home_gpu(mapping);
+    if (gpu.empty() || mapping.exact_groups) continue;
+    const bool heads = mapping.algorithm == "attention", product = mapping.algorithm == "matmul";
+    if (!heads && !product) continue;
+    CAPTURE(name);
+    const DType type = parse_dtype(mapping.dtypes.empty() ? "bf16" : mapping.dtypes.front(), "test");
+    const Case like(
+        name, gpu,
+        heads ? Shape{{"h", 16}, {"q", 8192}, {"x", 8192}, {"d", 128}} : Shape{{"a", 8192}, {"b", 8192}, {"c", 8192}},
+        {}, type);
+    for (const std::int64_t n : {64, 777, 40000}) {
+      const Case other(name, gpu,
+                       heads ? Shape{{"b", 3}, {"h", 5}, {"q", n}, {"x", n + 1}, {"d", 128}}
+                             : Shape{{"a", n}, {"b", n + 1}, {"c", 2 * n}},
+                       {}, type);
+      rules += check_rules(like, other, random);
+    }
+    ++mappings;
+  }
+  CHECK(mappings >= 20);
+  CHECK(rules > mappings);
 }
 
 }  // namespace test_length_rules
