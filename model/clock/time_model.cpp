@@ -149,7 +149,7 @@ Timing TimeModel::at(const PlacedDiagram& placed, Count blocks_per_node, Timing 
   t.clock = wanted;
   t.fullest = {};
   t.fullest.with("", t.cycles / wanted.value);  // named where it is explained
-  t.fullest.with(device.name(), device_seconds(t, t.shared.device));
+  wait_for_device(t);
   if (exchange != nullptr) t.fullest.with(exchange->name, t.shared.exchange);
   t.seconds = t.fullest.seconds;
   synchronise(placed, blocks_per_node, t);
@@ -165,6 +165,11 @@ Timing TimeModel::of(const PlacedDiagram& placed, Count blocks_per_node, const E
   return of(placed, blocks_per_node, &known);
 }
 
+void TimeModel::wait_for_device(Timing& t) const {
+  const bool binds = t.device.binds(t.shared.device, t.clock.value);
+  t.fullest.with(binds ? device.name() : t.fullest.name, device_seconds(t, t.shared.device));
+}
+
 bool TimeModel::may_bind(const Timing& t) const {
   const double all = t.load.loop_bytes * t.who.total_iterations + t.load.once_bytes * t.who.total_blocks;
   return device_seconds(t, device.seconds(std::max(all, compulsory))) > t.fullest.seconds;
@@ -178,7 +183,7 @@ void TimeModel::read_again(const PlacedDiagram& placed, double bytes, Timing& t)
     t.energy->device += (bytes - counted) * rates.device;
     hold_clock(t);
   }
-  t.fullest.with(device.name(), device_seconds(t, t.shared.device));
+  wait_for_device(t);
   t.seconds += t.fullest.seconds - before;
 }
 
@@ -245,7 +250,7 @@ void TimeModel::event_clock(const PlacedDiagram& placed, Count blocks_per_node, 
     t.device = device_time(known.shape, known.clocks, period, block_order(placed), resident, first_chunk(t));
   if (rates.known) t.energy = energy_of(placed, known.energy, rates, known.shape, known.device_bytes);
   hold_clock(t);
-  t.fullest.with(device.name(), device_seconds(t, t.shared.device));
+  wait_for_device(t);
   if (exchange != nullptr) t.fullest.with(exchange->name, t.shared.exchange);
   t.seconds = t.fullest.seconds;
 }

@@ -98,6 +98,8 @@ struct TimeModel {
  private:
   void roofline_time(Count blocks_per_node, Timing& timing) const;
   void hold_clock(Timing& timing) const;
+  /// Makes the launch as long as device memory takes, which limits it only if more bandwidth would make it shorter.
+  void wait_for_device(Timing& timing) const;
   void synchronise(const PlacedDiagram& placed, Count blocks_per_node, Timing& timing) const;
   void event_clock(const PlacedDiagram& placed, Count blocks_per_node, const KnownLaunch& known, Timing& timing) const;
   [[nodiscard]] Fullest fullest_of(const BlockLoad& load, const Schedule& who, const SharedSeconds& shared) const;

@@ -13,6 +13,10 @@ double DeviceTime::seconds(double busy, double clock) const {
   return all + rest + (ends + bound * bound * bound * last) / clock;
 }
 
+bool DeviceTime::binds(double busy, double clock) const {
+  return (waves > 0 && busy * share > clocks / clock) || busy * rest_share > rest_clocks / clock;
+}
+
 DeviceTime device_time(const LaunchShape& shape, const LaunchClocks& clocks, const Period& period, BlockOrder order,
                        double resident, double first_chunk) {
   DeviceTime out;

@@ -19,6 +19,8 @@ struct DeviceTime {
 
   /// Returns the launch's seconds at a clock if its bytes keep device memory busy for `busy` seconds.
   [[nodiscard]] double seconds(double busy, double clock) const;
+  /// Returns true if the bytes of some wave take longer than its iterations, so that more bandwidth makes it shorter.
+  [[nodiscard]] bool binds(double busy, double clock) const;
 };
 
 /// Divides a launch into waves, of `resident` blocks on each node. `first_chunk` is the clocks of its copy from the L2.

@@ -75,6 +75,15 @@ TEST_CASE("device time: more bytes never take less, and never less than memory i
   }
 }
 
+TEST_CASE("device time: it binds where some wave's bytes take longer than its iterations, not for its ends") {
+  CHECK(time_of(132, 10).binds(1.01 * iterations, clock));
+  CHECK(!time_of(132, 10).binds(0.99 * iterations, clock));
+  CHECK(time_of(132, 10).seconds(0.99 * iterations, clock) > iterations + ends);  // by the last chunk's work
+  const double whole = 132.0 / 140;                                               // of a first wave
+  CHECK(time_of(140, 10).binds(1.01 * iterations / whole, clock));
+  CHECK(!time_of(140, 10).binds(0.99 * iterations / whole, clock));
+}
+
 TEST_CASE("device time: lengths that a mask makes unequal, and stream-K, count as one wave") {
   LaunchShape shape = shape_of(200);
   shape.unequal = true;

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <memory>
@@ -233,6 +234,53 @@ TEST_CASE("a launch in closed form is never above the launch, and a prediction w
       });
     }
   }
+}
+
+namespace {
+
+/// Checks that twice device memory's bandwidth shortens the launch if device memory limits it, and else hardly does.
+/// Returns whether it does limit it.
+bool check_device_limits(const char* kernel, const char* gpu, const test::Shape& shape, const test::Knobs& knobs) {
+  test::LaidOut l(kernel, gpu, shape, DType::bf16);
+  const Prediction today = predict(l.place(knobs));
+  const auto device = std::find_if(l.machine.pipes.begin(), l.machine.pipes.end(),
+                                   [](const Pipe& pipe) { return pipe.from == 0 && pipe.aggregate.known(); });
+  REQUIRE(device != l.machine.pipes.end());
+  const bool limits = today.bound == device->name;
+  for (auto* one : {&device->aggregate.measured, &device->aggregate.datasheet}) {
+    if (*one) (*one)->value *= 2;
+  }
+  const double faster = predict(l.place(knobs)).time.value / today.time.value;
+  CAPTURE(kernel);
+  CAPTURE(gpu);
+  CAPTURE(today.bound);
+  CAPTURE(faster);
+  CHECK((limits ? faster < 0.95 : faster > 0.9));
+  return limits;
+}
+
+}  // namespace
+
+TEST_CASE("a launch that device memory limits is shorter with twice its bandwidth, any other hardly") {
+  const std::pair<const char*, const char*> kernels[] = {{"attention_sm80", "a100-sxm-80"},
+                                                         {"attention_sm80", "rtx-3090"},
+                                                         {"attention_sm90", "h200-sxm"},
+                                                         {"ck_tile", "mi300x"},
+                                                         {"ascend_forward", "ascend-910b2"}};
+  for (const auto& [kernel, gpu] : kernels) {
+    for (const auto& [heads, queries, keys] : {std::array{1, 128, 8192}, {16, 256, 256}, {2, 4096, 4096}})
+      CHECK(!check_device_limits(kernel, gpu, attention(1, heads, queries, keys, 128), {}));
+  }
+  CHECK(check_device_limits("attention_sm80", "a100-sxm-80", attention(64, 8, 1, 8192, 128),
+                            {{"q", "16"}, {"x", "16"}, {"warps", "1"}, {"stages", "2"}}));
+  CHECK(check_device_limits("matmul_sm90", "h200-sxm", {{"a", 64}, {"b", 16384}, {"c", 16384}},
+                            {{"a", "64"},
+                             {"c", "128"},
+                             {"b", "128"},
+                             {"warpgroups", "1"},
+                             {"stages", "4"},
+                             {"cluster", "1"},
+                             {"split", "1"}}));
 }
 
 TEST_CASE("more work never takes less time") {
