@@ -4,6 +4,8 @@
 #include <numeric>
 
 #include "model/mapping/compile/ways.hpp"
+#include "model/resource/block_ids.hpp"
+#include "model/resource/order.hpp"
 #include "model/resource/plan.hpp"
 
 namespace napkin {
@@ -25,6 +27,7 @@ class Details {
     }
     for (const PlacedOperation& op : p_.operations) add_product(op, out);
     add_resident(out);
+    add_shares(out);
     return out;
   }
 
@@ -64,6 +67,17 @@ class Details {
         if (op.phase != Phase::loop || op.agent < 0 || out.ahead - ahead_of(name) != behind) continue;
         add_stage(agent_of(p_.agents[static_cast<std::size_t>(op.agent)]).name, name, behind, out.rounds);
       }
+    }
+  }
+
+  void add_shares(Detail& out) const {
+    if (block_order(p_) != BlockOrder::even || !p_.packed.empty()) return;
+    const BlockIds ids(p_);
+    const std::int64_t all = ids.size(), share = ceil_div(Count(all), p_.machine->compute_nodes()).get();
+    for (std::int64_t first = 0; first < all; first += share) {
+      const std::int64_t last = std::min(first + share, all) - 1;
+      const BlockIds::Place begins = ids.at(first), ends = ids.at(last);
+      out.shares.push_back({first, last - first + 1, begins.block, begins.iteration, ends.block - begins.block + 1});
     }
   }
 

@@ -63,6 +63,13 @@ struct RegisterCap {
   Count missing;  ///< registers that the plan needs beyond that number: a compiler held to it spills at least these
 };
 
+/// The iterations of a node's share where all nodes have equally many, whatever blocks they belong to.
+struct NodeShare {
+  Count first, iterations;  ///< number of the first among those of all blocks, and how many
+  Count block, iteration;   ///< place of the first one: its block, and its number there
+  Count blocks;             ///< blocks of which the share has some iterations
+};
+
 struct Detail {
   std::int64_t ahead = 0;          ///< iterations by which the first operations of a round are ahead of the last
   Count unrolled = 1;              ///< iterations after which the copies of all variables come round
@@ -73,6 +80,7 @@ struct Detail {
   std::vector<PieceLayout> pieces;
   std::vector<Resident> resident;
   std::vector<RegisterCap> caps;
+  std::vector<NodeShare> shares;  ///< shares of the nodes, under order `even`
 };
 
 [[nodiscard]] Detail detail_of(const PlacedDiagram& placed);

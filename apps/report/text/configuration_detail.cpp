@@ -66,13 +66,30 @@ std::string resident_text(const Detail& detail) {
   return text + table.text(Style{}, "  ");
 }
 
+std::string shares_text(const std::vector<NodeShare>& shares) {
+  if (shares.empty()) return "";
+  constexpr std::size_t shown = 3;
+  Count iterations, visits;
+  for (const NodeShare& one : shares) iterations += one.iterations, visits += one.blocks;
+  std::string text = fmt::format(
+      "\n  equal shares: {} iterations on {} nodes, {} each at most; nodes begin or go on with a block {} times\n",
+      whole(iterations), shares.size(), whole(shares.front().iterations), whole(visits));
+  for (std::size_t node = 0; node < std::min(shares.size(), shown); ++node) {
+    const NodeShare& one = shares[node];
+    text += fmt::format("    node {}: {} iterations from number {}, block {} iteration {}\n", node,
+                        whole(one.iterations), whole(one.first), whole(one.block), whole(one.iteration));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string text_of(const Detail& detail) {
   return lines("an instance's part of a buffer that all share", detail.offsets, offset_text) +
          lines("copies by threads (cp.async)", detail.copies, copy_text) +
          lines("matrix instructions of an instance, an iteration", detail.products, product_text) +
-         lines("operands that the matrix unit reads in pieces", detail.pieces, piece_text) + resident_text(detail);
+         lines("operands that the matrix unit reads in pieces", detail.pieces, piece_text) + resident_text(detail) +
+         shares_text(detail.shares);
 }
 
 std::string rounds_of(const Detail& detail) {
@@ -93,7 +110,7 @@ std::string rounds_of(const Detail& detail) {
 
 Json json_of(const Detail& detail) {
   Json rounds = Json::array(), offsets = Json::array(), copies = Json::array(), products = Json::array(),
-       pieces = Json::array(), caps = Json::array(), resident = Json::object();
+       pieces = Json::array(), caps = Json::array(), shares = Json::array(), resident = Json::object();
   for (const RoundStage& one : detail.rounds)
     rounds.push_back({{"agent", one.agent}, {"operations", one.operations}, {"behind", one.behind}});
   for (const PartOffset& one : detail.offsets)
@@ -124,11 +141,17 @@ Json json_of(const Detail& detail) {
                     {"warps", whole(one.warps)},
                     {"registers", whole(one.most)},
                     {"missing", whole(one.missing)}});
+  for (const NodeShare& one : detail.shares)
+    shares.push_back({{"first", whole(one.first)},
+                      {"iterations", whole(one.iterations)},
+                      {"block", whole(one.block)},
+                      {"iteration", whole(one.iteration)},
+                      {"blocks", whole(one.blocks)}});
   return {{"ahead", detail.ahead}, {"unrolled", whole(detail.unrolled)},
           {"rounds", rounds},      {"offsets", offsets},
           {"copies", copies},      {"products", products},
           {"pieces", pieces},      {"resident", resident},
-          {"register_caps", caps}};
+          {"register_caps", caps}, {"shares", shares}};
 }
 
 }  // namespace napkin::report

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <vector>
 
@@ -70,6 +71,28 @@ TEST_CASE("rounds of the backward pass: C1, C2 and V1 an iteration ahead, unroll
   CHECK(p.piece == Bytes(32));
   CHECK(p.stride == Bytes(2048));
   CHECK(detail_of(laid.place({{"x", "128"}, {"q", "128"}, {"preload", "0"}})).rounds.empty());
+}
+
+TEST_CASE(
+    "equal shares of a triangle: 528 blocks on 24 cores, 22 each, 54 visits of 32 columns; of 64, 2,080, 87 and 86") {
+  for (const auto& [side, all, most, visits] : {std::array{32, 528, 22, 54}, {64, 2080, 87, 86}}) {
+    LaidOut laid("ascend_backward", "ascend-950pr", {{"q", 128 * side}, {"x", 128 * side}, {"d", 128}}, DType::f16,
+                 {Mask::Kind::causal, 0, 0});
+    laid.machine.levels[static_cast<std::size_t>(laid.machine.compute)].per_parent = 24;
+    const Detail detail = detail_of(laid.place({{"x", "128"}, {"q", "128"}, {"order", "even"}}));
+    Count next, met;
+    for (const NodeShare& one : detail.shares) {
+      CHECK(one.first == next);
+      CHECK(one.iterations <= Count(most));
+      next += one.iterations, met += one.blocks;
+    }
+    CHECK(detail.shares.size() == 24);
+    CHECK(next == Count(all));
+    CHECK(met == Count(visits));
+    CHECK(detail.shares[1].block == Count(most / side));
+    CHECK(detail.shares[1].iteration == Count(most % side));
+    CHECK(detail_of(laid.place({{"x", "128"}, {"q", "128"}, {"order", "columns"}})).shares.empty());
+  }
 }
 
 TEST_CASE(
