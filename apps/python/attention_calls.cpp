@@ -165,7 +165,7 @@ class AttentionCalls {
     return found && call.device.device_id == host_.device() ? std::move(found) : std::nullopt;
   }
 
-  /// The numbers of K (1) or V (2) in a key.
+  /// Returns the numbers of K (1) or V (2) in a key.
   template <class AnyKey>
   static auto* numbers_of(AnyKey& key, std::size_t tensor) {
     return key.data() + tensor * tensor_numbers;

@@ -50,13 +50,20 @@ class AttentionShapes {
   /// Launches at addresses: q, k, v and the output; log-sum-exp and the first rows of packed sequences, or 0.
   void launch(const std::array<std::int64_t, 4>& tensors, std::int64_t log_sum_exp, std::int64_t q_starts,
               std::int64_t x_starts, int device, std::int64_t stream) const {
-    AttentionArgs args = args_;
-    for (std::size_t i = 0; i < tensors.size(); ++i)
-      std::array{&args.q, &args.k, &args.v, &args.o}[i]->data = address(tensors[i]);
-    args.log_sum_exp = static_cast<float*>(address(log_sum_exp));
+    AttentionArgs args = at(tensors, log_sum_exp, device);
     args.q_starts = static_cast<const std::int32_t*>(address(q_starts));
     args.x_starts = static_cast<const std::int32_t*>(address(x_starts));
-    args.device = device;
+    const nanobind::gil_scoped_release free;
+    attention(args, address(stream));
+  }
+
+  /// Launches with keys that are counted at an address; `pages`: the table's address or 0, its row, keys of a page, and
+  /// pages.
+  void launch_cached(const std::array<std::int64_t, 4>& tensors, std::int64_t log_sum_exp, std::int64_t key_counts,
+                     const std::array<std::int64_t, 4>& pages, int device, std::int64_t stream) const {
+    AttentionArgs args = at(tensors, log_sum_exp, device);
+    args.key_counts = static_cast<const std::int32_t*>(address(key_counts));
+    args.pages = {static_cast<const std::int32_t*>(address(pages[0])), pages[1], pages[2], pages[3]};
     const nanobind::gil_scoped_release free;
     attention(args, address(stream));
   }
@@ -79,6 +86,16 @@ class AttentionShapes {
   [[nodiscard]] const AttentionArgs& args() const { return args_; }
 
  private:
+  [[nodiscard]] AttentionArgs at(const std::array<std::int64_t, 4>& tensors, std::int64_t log_sum_exp,
+                                 int device) const {
+    AttentionArgs args = args_;
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+      std::array{&args.q, &args.k, &args.v, &args.o}[i]->data = address(tensors[i]);
+    args.log_sum_exp = static_cast<float*>(address(log_sum_exp));
+    args.device = device;
+    return args;
+  }
+
   AttentionArgs args_;
 };
 

@@ -101,7 +101,10 @@ void bind_calls(nb::module_& module) {
           "(b, h, g, q, x, d, dv); bf16 or f16; strides of batch, head and row of q, k, v and the output, in elements; "
           "(causal, window or None); the scale or None; all rows of packed queries and keys, or (0, 0).")
       .def("launch", &AttentionShapes::launch, nb::arg("tensors"), nb::arg("log_sum_exp"), nb::arg("q_starts"),
-           nb::arg("x_starts"), nb::arg("device"), nb::arg("stream"));
+           nb::arg("x_starts"), nb::arg("device"), nb::arg("stream"))
+      .def("launch_cached", &AttentionShapes::launch_cached, nb::arg("tensors"), nb::arg("log_sum_exp"),
+           nb::arg("key_counts"), nb::arg("pages"), nb::arg("device"), nb::arg("stream"),
+           "Keys of each sequence are counted on the device; pages: (table or 0, its row, keys of a page, pages).");
   bind_backward(module);
   bind_attention_calls(module);
   module.def(

@@ -73,6 +73,8 @@ struct AttentionCall {
 [[nodiscard]] LaunchScratch attention_scratch(const PlacedDiagram& placed);
 /// Returns true if the mapping's kernel takes sequences that lie one behind the other (AttentionCall::q_starts).
 [[nodiscard]] bool takes_packed(const Mapping& mapping);
+/// Returns true if the mapping's kernel takes keys in pages, and sequences whose keys are counted on the device.
+[[nodiscard]] bool takes_pages(const Mapping& mapping);
 
 /// Plans attention_fp8_sm90, e4m3 in and bf16 out; the strides of q, k and v are multiples of 16 elements.
 [[nodiscard]] LaunchPlan attention_fp8_sm90_plan(const PlacedDiagram& placed, const AttentionCall& call,

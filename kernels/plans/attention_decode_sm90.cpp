@@ -130,7 +130,8 @@ void fill_decode(LaunchPlan& out, const AttentionConfig& config, int chunks, con
 
 }  // namespace
 
-bool takes_packed(const Mapping& mapping) { return mapping.name != decode_kernel; }
+bool takes_packed(const Mapping& mapping) { return !takes_pages(mapping); }
+bool takes_pages(const Mapping& mapping) { return mapping.name == decode_kernel; }
 
 LaunchScratch attention_scratch(const PlacedDiagram& placed) {
   if (placed.mapping->name != decode_kernel) return {};

@@ -96,6 +96,8 @@ void bind(LaunchPlan& plan, const AttentionCall& call) {
 void check_call(const AttentionCall& call, std::string_view kernel) {
   require(!call.packed() || (call.x_starts != 0 && call.q_rows > 0 && call.x_rows > 0), kernel,
           "packed sequences need both starts and rows", "q_starts, x_starts, q_rows and x_rows");
+  require(call.pages.table == 0 && call.lengths == 0, kernel, "takes neither pages nor counts of keys",
+          "attention_decode_sm90, on Hopper");
   require(call.dump == 0 || (!call.packed() && call.cycles == 0), kernel,
           "dumps neither packed sequences nor beside its cycles", "sequences of one length, a launch of its own");
 }

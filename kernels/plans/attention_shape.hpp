@@ -97,7 +97,7 @@ void bind_fp8_sm90(LaunchPlan& plan, const AttentionCall& call);
 void bind_napkin_fp8_sm90(LaunchPlan& plan, const AttentionCall& call);
 void bind_sm80(LaunchPlan& plan, const AttentionCall& call);
 
-/// Throws Error if packed sequences lack their starts or rows, or if a dump excludes other options.
+/// Throws Error if packed sequences lack their starts or rows, if a dump excludes other options, or for pages.
 void check_call(const AttentionCall& call, std::string_view kernel);
 
 }  // namespace napkin

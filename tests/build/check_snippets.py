@@ -14,7 +14,7 @@ BLOCK = re.compile(r"^```cpp\n(.*?)^```$", re.M | re.S)
 #: What the snippets have of their reader's program: arrays and scales on the device, a stream, an allocator.
 READERS = """#include <napkin/napkin.hpp>
 void* q; void* k; void* v; void* o; void* d_o; void* dq; void* dk; void* dv; void* a; void* b; void* c;
-float* l; float* k_scales; float* a_scale; void* stream;
+float* l; float* k_scales; float* a_scale; std::int32_t* counts; std::int32_t* table; void* stream;
 void* allocate(std::int64_t bytes);
 """
 

@@ -20,7 +20,7 @@ driver.fakeLaunches.restype, driver.fakeLaunched.restype, driver.fakeBoxes.resty
 import torch  # noqa: E402
 
 import napkin.torch as nt  # noqa: E402
-from napkin import _gradients  # noqa: E402
+from napkin import _flash, _gradients  # noqa: E402
 
 nt._on_stream = _gradients._on_stream = lambda device, launch, *arguments: launch(*arguments, 0, 0)
 nt._is_plain = lambda *tensors: True
@@ -35,7 +35,8 @@ def forget():
 
 
 forget()
-nt._load_compiler = lambda: None
+nt._load_compiler = _flash._load_compiler = lambda: None
+_flash._on_stream = nt._on_stream
 _gradients._gpu = lambda device: "h200-sxm"
 torch.Tensor.get_device = lambda self: 0
 torch.set_num_threads(1)
@@ -103,6 +104,22 @@ class Generation:
         return sorted(took)[steps // 2]
 
 
+def paged():
+    """What a step with pages and counted keys launches, in each of its steps, and its microseconds."""
+    q = torch.zeros(2, 1, 8, 128, dtype=torch.bfloat16)
+    pages = torch.zeros(2, 300, 64, 2, 128, dtype=torch.bfloat16)
+    table, counts = torch.arange(128, dtype=torch.int32).reshape(2, 64), torch.tensor([1000, 7], dtype=torch.int32)
+    def step():
+        return nt.flash_attn_with_kvcache(q, *pages, cache_seqlens=counts, block_table=table, causal=True)
+    names = [launched(step) for _ in range(3)]
+    assert names == [["attention_decode_sm90"]] * 3, names
+    boxes = driver.fakeBoxes().decode().split("; ")
+    assert boxes[2] == boxes[3] == "128 64 2 300, 512 256 32768", boxes  # columns, keys of a page, heads, pages
+    odd = torch.zeros(2, 300, 20, 2, 128, dtype=torch.bfloat16)  # keys of a page that no box brings: gathered first
+    assert launched(lambda: _flash._counted(q, *odd, counts, table, (-1, 0), None, False)) == []
+    return microseconds(step)
+
+
 def cache_microseconds(first, steps):
     """flash_attn_with_kvcache: the middle one of the steps that bring no new keys, and of those that append them."""
     q, new = torch.zeros(1, 1, 8, 128, dtype=torch.bfloat16), torch.zeros(1, 1, 2, 128, dtype=torch.bfloat16)
@@ -150,7 +167,8 @@ def main():
             one.check([900, 901, 902, 1, 8, 1024])
         steps = [one.microseconds(1921, 127) for one in generations[:2]]
         cached = cache_microseconds(1921, 127)
-    found["microseconds"] = {"step": max(steps), "cache": cached, "forward": forward, "with_tape": taped, "gradients_alone": alone, "forward_and_backward": both}
+        with_pages = paged()
+    found["microseconds"] = {"step": max(steps), "cache": cached, "pages": with_pages, "forward": forward, "with_tape": taped, "gradients_alone": alone, "forward_and_backward": both}
     print(json.dumps(found))
 
 

@@ -41,6 +41,8 @@ AttentionCall call_of(const AttentionArgs& args, const OwnMemory& own) {
   call.q_scale = view_of(args.q_scale);
   call.k_scale = view_of(args.k_scale);
   call.v_scale = view_of(args.v_scale);
+  call.lengths = address_of(args.key_counts);
+  call.pages = {address_of(args.pages.table), args.pages.row, args.pages.size, args.pages.count};
   call.ticket = own.ticket;
   call.arrived = own.counters;
   call.parts = own.scratch;
@@ -79,6 +81,8 @@ void check(const AttentionArgs& args) {
     if (args.dtype != DType::e4m3 && !(*scale == DeviceScales{}))
       throw Error("scales", "are of e4m3 alone", "dtype e4m3, or no scales");
   }
+  if (args.pages.table != nullptr && (args.pages.row < 1 || args.pages.size < 1 || args.pages.count < 1))
+    throw Error("pages", "have no size, or there are none", "page numbers of a sequence, keys of a page, and pages");
   if (args.lengths.empty()) return;
   Count queries, keys;
   for (const SequenceLengths& one : args.lengths) {
@@ -92,6 +96,8 @@ void check(const AttentionArgs& args) {
 
 void check(const AttentionBackwardArgs& args) {
   check(args.forward);
+  if (needs_of(args.forward).cached)
+    throw Error("pages", "and key counts have no backward pass", "sequences of one length, or packed ones");
   need(args.forward.log_sum_exp, "log_sum_exp");
   need(args.d_o.data, "d_o");
   need(args.dq.data, "dq");
@@ -139,7 +145,7 @@ Ask ask_of(const MatmulArgs& args, const std::string& gpu) {
 
 /// Returns what the call needs: packed sequences allow no cluster, since its blocks share one sequence's keys.
 CallNeeds needs_of(const AttentionArgs& args) {
-  CallNeeds needs{{}, args.q_starts != nullptr};
+  CallNeeds needs{{}, args.q_starts != nullptr, args.key_counts != nullptr || args.pages.table != nullptr};
   if (needs.packed) needs.knobs.emplace_back("cluster", "1");
   if (args.q_scale.block != 0 || args.k_scale.block != 0 || args.v_scale.block != 0)
     needs.knobs.emplace_back("scales", "block");
@@ -147,7 +153,7 @@ CallNeeds needs_of(const AttentionArgs& args) {
 }
 
 CallNeeds needs_of(const AttentionBackwardArgs& args) {
-  return {args.deterministic ? TileText{{"dq", "ordered"}} : TileText{}, args.forward.q_starts != nullptr};
+  return {args.deterministic ? TileText{{"dq", "ordered"}} : TileText{}, args.forward.q_starts != nullptr, false};
 }
 
 Launches launches_of(const PlacedDiagram& placed, const AttentionArgs& args, const OwnMemory& own,

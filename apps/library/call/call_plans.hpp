@@ -40,6 +40,7 @@ using CallSizes = std::vector<std::int64_t>;
 struct CallNeeds {
   TileText knobs;       ///< knobs that the call sets, if the kernel has them
   bool packed = false;  ///< true if its sequences lie one behind the other
+  bool cached = false;  ///< true if its keys lie in pages, or are counted on the device
 };
 [[nodiscard]] CallNeeds needs_of(const AttentionArgs& args);
 [[nodiscard]] CallNeeds needs_of(const AttentionBackwardArgs& args);

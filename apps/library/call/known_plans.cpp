@@ -45,6 +45,7 @@ Key& Key::add(const AttentionArgs& args) {
     add({scale->data != nullptr, scale->batch, scale->head, scale->block});
   for (const SequenceLengths& one : args.lengths) add({one.q, one.x});
   add({std::ssize(args.lengths)});
+  add({args.key_counts != nullptr, args.pages.table != nullptr, args.pages.row, args.pages.size, args.pages.count});
   return add({args.q_starts != nullptr, args.x_starts != nullptr, args.q_rows, args.x_rows});
 }
 
@@ -54,7 +55,7 @@ Key& Key::add_question(const AttentionArgs& args, bool ranked) {
   const auto blocks = [](const DeviceScales& scale) { return std::int64_t{scale.block != 0}; };
   add(sizes_of(sizes))
       .add({static_cast<std::int64_t>(args.dtype), static_cast<std::int64_t>(args.mask.kind), args.mask.left,
-            args.mask.right, args.q_starts != nullptr,
+            args.mask.right, args.q_starts != nullptr, needs_of(args).cached,
             blocks(args.q_scale) | blocks(args.k_scale) | blocks(args.v_scale)});
   for (const SequenceLengths& one : args.lengths) add({one.q, one.x});
   return *this;

@@ -26,7 +26,9 @@ constexpr std::uint64_t lengths_of_an_octave = 8;  // that are ranked
 /// Returns the question resolved for the kernels that meet the call's needs, all of them if none does.
 Question request_for(const Ask& ask, const CallNeeds& needs) {
   Question question = default_session().question(ask);
-  const auto unfit = [&](const Setup& setup) { return needs.packed && !takes_packed(*setup.mapping); };
+  const auto unfit = [&](const Setup& setup) {
+    return (needs.packed && !takes_packed(*setup.mapping)) || (needs.cached && !takes_pages(*setup.mapping));
+  };
   if (!std::all_of(question.setups.begin(), question.setups.end(), unfit)) std::erase_if(question.setups, unfit);
   for (Setup& setup : question.setups) {
     for (const auto& [name, text] : needs.knobs) {

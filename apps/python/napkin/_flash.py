@@ -9,10 +9,10 @@ from torch import Tensor
 from torch.autograd import forward_ad
 from torch.compiler import is_dynamo_compiling
 
-from . import _layout
+from . import _core, _layout
 from . import torch as _torch
 from ._errors import InputError
-from ._tensors import _check_tensors, _mask, _refuse, _scale
+from ._tensors import _DTYPES, _check_tensors, _load_compiler, _mask, _on_stream, _refuse, _row_strides, _scale, _window
 
 
 def flash_attn_func(q: Tensor, k: Tensor, v: Tensor, dropout_p: float = 0.0, softmax_scale: Optional[float] = None,
@@ -118,6 +118,54 @@ def _gathered(caches: tuple[Tensor, Tensor], where: _Cache, lengths: Tensor) -> 
     return k, v, starts
 
 
+#: Calls of counted keys by what they are but for their memory; None: no kernel takes them as they lie.
+_counted_calls: dict[Any, Any] = {}
+_CALLS_KEPT = 4096
+
+
+def _counted_shapes(q: Tensor, k: Tensor, v: Tensor, o: Tensor, keys: int, mask: tuple[int, int], scale: Optional[float]) -> Any:
+    """q and o are [b, rows, heads, d]; k and v [b or pages, rows, key heads, d]."""
+    if not all(_layout._is_taken(t) for t in (q, k, v)) or q.dtype not in _DTYPES or not q.dtype == k.dtype == v.dtype:
+        return None
+    (b, rows, heads, d), kv = q.shape, k.shape[2]
+    if min(b, rows, keys, kv) == 0 or heads % kv != 0 or k.shape[3] != d or k.shape[:3] != v.shape[:3]:
+        return None
+    strides = tuple(_row_strides(t.transpose(1, 2), "cache") for t in (q, k, v, o))
+    return _core.AttentionShapes((b, kv, heads // kv, rows, keys, d, v.shape[3]), _DTYPES[q.dtype], strides, _window(*mask, rows, keys),
+                                 scale, (0, 0))
+
+
+def _counted(q: Tensor, k: Tensor, v: Tensor, counts: Tensor, table: Optional[Tensor], mask: tuple[int, int], scale: Optional[float],
+             want_lse: bool) -> Any:
+    """Keys are read where they lie, and counted on the GPU: one launch, and the same at each step of a generation. None where no
+    kernel takes the call so."""
+    if not _torch._is_plain(q, k, v) or (table is not None and (table.dtype != _pytorch.int32 or table.stride(1) != 1)):
+        return None
+    o = q.new_empty((*q.shape[:3], v.shape[3]))
+    pages = (0, 0, 0, 0) if table is None else (table.data_ptr(), table.stride(0), k.shape[1], k.shape[0])
+    key = (q.shape, q.stride(), q.dtype, k.shape, k.stride(), k.dtype, v.shape, v.stride(), v.dtype, q.device, mask, scale, pages[1:])
+    first = key not in _counted_calls
+    if first:
+        _load_compiler()
+        if len(_counted_calls) >= _CALLS_KEPT:
+            _counted_calls.clear()
+        keys = k.shape[1] * (1 if table is None else table.shape[1])
+        _counted_calls[key] = _counted_shapes(q, k, v, o, keys, mask, scale)
+    shapes = _counted_calls[key]
+    if shapes is None:
+        return None
+    lse = q.new_empty((q.shape[0], q.shape[2], q.shape[1]), dtype=_pytorch.float32) if want_lse else None
+    try:
+        _on_stream(q.get_device(), shapes.launch_cached, (q.data_ptr(), k.data_ptr(), v.data_ptr(), o.data_ptr()),
+                   0 if lse is None else lse.data_ptr(), counts.data_ptr(), pages)
+    except InputError:
+        if not first:
+            raise
+        _counted_calls[key] = None
+        return None
+    return (o, lse) if want_lse else o
+
+
 @_pytorch.no_grad()
 def flash_attn_with_kvcache(q: Tensor, k_cache: Tensor, v_cache: Tensor, k: Optional[Tensor] = None, v: Optional[Tensor] = None,
                             rotary_cos: Any = None, rotary_sin: Any = None, cache_seqlens: Any = None, cache_batch_idx: Any = None,
@@ -129,7 +177,8 @@ def flash_attn_with_kvcache(q: Tensor, k_cache: Tensor, v_cache: Tensor, k: Opti
 
     k_cache, v_cache: [b or more, keys, key heads, d], or with block_table pages of them: [pages, keys of a page, key heads, d].
     k, v: new rows, which go behind the cache_seqlens that there are, and are seen. There are no gradients. Sequences of one length
-    that is an int are read where they lie; others, and pages, are brought together first.
+    that is an int are read where they lie, as are others and pages for attention_decode_sm90 (Hopper, few queries); what it does
+    not take is brought together first.
     """
     _check_tensors(q=q, k_cache=k_cache, v_cache=v_cache)
     _refuse(q, rotary_cos=rotary_cos, rotary_sin=rotary_sin, softcap=softcap, alibi_slopes=alibi_slopes)
@@ -154,13 +203,18 @@ def flash_attn_with_kvcache(q: Tensor, k_cache: Tensor, v_cache: Tensor, k: Opti
                 cache.narrow(1, keys - new, new).copy_(rows_of)
         return flash_attn_func(q, k_cache.narrow(1, 0, keys), v_cache.narrow(1, 0, keys), 0.0, softmax_scale, causal, window_size,
                                return_lse=return_softmax_lse)
-    where = _Cache(k_cache, cache_batch_idx, cache_leftpad, block_table, b)
+    lengths = _lengths(cache_seqlens, b, most, q.device)
     if k is not None and v is not None:
-        start = _lengths(cache_seqlens, b, most, q.device).long()[:, None]
-        place = where.at(start + _pytorch.arange(new, device=q.device), skip=False)
+        where = _Cache(k_cache, cache_batch_idx, cache_leftpad, block_table, b)
+        place = where.at(lengths.long()[:, None] + _pytorch.arange(new, device=q.device), skip=False)
         _append(k_cache, k, place)
         _append(v_cache, v, place)
-    lengths = _lengths(cache_seqlens, b, most, q.device) + new
+        lengths = lengths + new
+    if cache_leftpad is None and cache_batch_idx is None:
+        found = _counted(q, k_cache, v_cache, lengths, block_table, _mask(causal, window_size), _scale(softmax_scale), return_softmax_lse)
+        if found is not None:
+            return found
+    where = _Cache(k_cache, cache_batch_idx, cache_leftpad, block_table, b)
     if cache_leftpad is not None:
         lengths = (lengths - cache_leftpad.to(lengths)).clamp(min=0)
     packed_k, packed_v, starts = _gathered((k_cache, v_cache), where, lengths)

@@ -38,6 +38,16 @@ struct DeviceScales {
   bool operator==(const DeviceScales&) const = default;
 };
 
+/// Keys and values in pages of `size` keys at any places, as a server keeps them: k and v are [pages, heads, size,
+/// columns] by their strides, whose `batch` is then the stride between pages. On Hopper, for few queries.
+struct DevicePages {
+  const std::int32_t* table = nullptr;  ///< page numbers [b, row] on the device; null: no pages
+  std::int64_t row = 0;                 ///< page numbers that a sequence has in the table, sizes.x / size or more
+  std::int64_t size = 0;                ///< keys of a page, a multiple of 8
+  std::int64_t count = 0;               ///< pages that there are
+  bool operator==(const DevicePages&) const = default;
+};
+
 /// The arguments of O = softmax(scale Q K^T) V with the paper's axes: b batch, h key heads, g query heads a key head, q
 /// queries, x keys.
 struct AttentionArgs {
@@ -61,6 +71,10 @@ struct AttentionArgs {
   std::int64_t q_rows = 0, x_rows = 0;
   /// The sequences' lengths, if the host knows them: the tile is then selected for them, else for the longest.
   std::vector<SequenceLengths> lengths;
+  /// The keys of each sequence [b] on the device, at most sizes.x, so that a generation's steps are one call; null: all
+  /// have sizes.x. On Hopper, for few queries, not with packed sequences.
+  const std::int32_t* key_counts = nullptr;
+  DevicePages pages;
   int device = 0;  ///< ordinal of the GPU; its primary context is made current
   bool operator==(const AttentionArgs&) const = default;
 };

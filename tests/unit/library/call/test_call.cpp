@@ -178,6 +178,37 @@ TEST_CASE("one query and many keys: the kernel that splits keys, and where seque
   CHECK(has(fake_driver().last(), "packed", "true"));
 }
 
+TEST_CASE("keys in pages, and counted on the device: the kernel that reads them so, or a reason") {
+  AttentionArgs args = attention_args();
+  args.sizes.b = 4;
+  args.sizes.h = args.sizes.g = 8;
+  args.sizes.q = 1;
+  args.sizes.x = 4096;
+  args.key_counts = static_cast<const std::int32_t*>(address(0x70000));
+  attention(args);
+  CHECK(fake_driver().last().find("napkin::attention_decode_sm90<") == 0);
+  args.pages = {static_cast<const std::int32_t*>(address(0x80000)), 64, 64, 300};
+  const long before = fake_driver().launches();
+  attention(args);
+  attention(args);
+  CHECK(fake_driver().launches() == before + 2);
+  CHECK(fake_driver().last().find("napkin::attention_decode_sm90<") == 0);
+  AttentionArgs bad = args;
+  bad.pages.row = 63;
+  CHECK_THROWS_WITH_AS(attention(bad), doctest::Contains("attention_decode_sm90: has no page for some key"), Error);
+  bad = args;
+  bad.pages.size = 20;
+  CHECK_THROWS_WITH_AS(attention(bad), doctest::Contains("brings whole boxes of a page"), Error);
+  bad = args;
+  bad.pages.count = 0;
+  CHECK_THROWS_WITH_AS(attention(bad), doctest::Contains("pages: have no size"), Error);
+  AttentionBackwardArgs backward = backward_args(128);
+  backward.forward.key_counts = args.key_counts;
+  CHECK_THROWS_WITH_AS(attention_backward(backward), doctest::Contains("pages: and key counts have no backward"),
+                       Error);
+  CHECK(fake_driver().launches() == before + 2);
+}
+
 TEST_CASE("packed sequences") {
   AttentionArgs args = attention_args();
   args.sizes.b = 3;
