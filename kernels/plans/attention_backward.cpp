@@ -160,8 +160,10 @@ std::vector<TensorBox> boxes_of(const PlacedDiagram& placed, const AttentionBack
                                 const AttentionBackwardConfig& c, const PlacementReader& read) {
   const AttentionBoxes boxes(lengths_of(placed), call);
   const HeadColumns d{read.size("d"), c.d}, dv{read.size("dv"), c.dv};
+  const int parts = parts_of(c);
+  const HeadColumns part{read.size("d"), c.q == 64 * parts ? c.d : c.d / parts};  // a part of dQ reads whole spans of K
   return {boxes.queries(offsetof(AttentionBackwardArguments, q_map), "Q", call.q, d, 1, c.q),
-          boxes.keys(offsetof(AttentionBackwardArguments, k_map), "K", call.k, d, c.x),
+          boxes.keys(offsetof(AttentionBackwardArguments, k_map), "K", call.k, part, c.x),
           boxes.keys(offsetof(AttentionBackwardArguments, v_map), "V", call.v, dv, c.x),
           boxes.queries(offsetof(AttentionBackwardArguments, do_map), "dO", call.d_o, dv, 1, c.q)};
 }
@@ -223,7 +225,7 @@ void check(const AttentionBackwardCall& call, const AttentionBackwardConfig& c, 
   const int parts = parts_of(c), halves = c.by_gradient ? 2 : 0;
   require(c.x == 64 * (c.by_gradient ? 1 : c.warpgroups), kernel_name, "a tile's keys do not fill its warpgroups",
           "64 keys for each that has keys of its own");
-  require(c.q == 64 * parts || (c.q == 64 && c.d % (64 * parts) == 0), kernel_name,
+  require(c.q == 64 * parts || (c.q == 64 && c.d % (16 * parts) == 0), kernel_name,
           "a warpgroup's part of dQ is neither 64 rows nor a share of the columns", "another q");
   require(read.resources().barriers >= Count(2 * (c.stages + c.o_stages + c.s_stages) + 3 + halves), kernel_name,
           "needs more barriers than the plan has", "those of the bundled mapping");

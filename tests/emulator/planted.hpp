@@ -63,12 +63,13 @@ inline std::vector<DecodeCase> planted_decode_cases(const PlantedBug& bug) {
   return {one};
 }
 
-/// Of attention_backward_sm90's bugs: the first variant that shows it, with tiles enough for its stages to come round.
+/// Of the backward pass's bugs: the first variant that shows it, with tiles enough for its stages to come round.
 inline std::vector<BackwardConfiguration> planted_backward(const PlantedBug& bug) {
-  if (bug.kernel != "attention_backward_sm90") return {};
+  if (!bug.kernel.starts_with("attention_backward")) return {};
   std::vector<BackwardConfiguration> all = backward_configurations();
   std::erase_if(all, [&](const BackwardConfiguration& c) {
-    return c.packed || pads(bug.kernel, c.d, c.dv) != bug.padded || !has_knobs(c.tile, bug.fixed);
+    return c.packed || backward_kernel(c.d, c.dv) != bug.kernel || pads(bug.kernel, c.d, c.dv) != bug.padded ||
+           !has_knobs(c.tile, bug.fixed);
   });
   all.resize(1);
   return all;
@@ -78,6 +79,7 @@ inline BackwardCase planted_backward_case(const BackwardConfiguration& c) {
   one.layout.sizes.q = 500;
   one.layout.sizes.x = 200;
   one.layout.sizes.h = 4;  // more sections of heads than are made zero ahead
+  if (is_wide(c)) one.layout.sizes = {1, 1, 1, 300, 65, c.d, c.dv};
   return one;
 }
 

@@ -298,6 +298,20 @@ TEST_CASE("edges of attention_backward_sm90's mapping are its waits") {
   check_found(found, 26);
 }
 
+TEST_CASE("edges of attention_backward_wide_sm90's mapping are its waits") {
+  Found found;
+  for (const test::BackwardConfiguration& c : test::backward_configurations()) {
+    if (c.mask.kind == Mask::Kind::window || c.packed || !test::is_wide(c)) continue;
+    test::BackwardProblem problem(longer(c));
+    CAPTURE(problem.plans().gradients.expression);
+    const auto run = [&](std::uint64_t seed, emulator::Trace& trace) { return problem.run(seed, "", &trace).error; };
+    const std::vector<Buffer> buffers = {{"Q", "dK", knob(c.tile, "stages")}, {"dO", "dV", knob(c.tile, "o_stages")}};
+    look_for_edges<BackwardNodes>(
+        {problem.placed(), backward_chunks, buffers, run, {"Q", "K", "V", "dO", "dS", "P_given"}}, found);
+  }
+  check_found(found, 20);
+}
+
 // The first scores do not wait for V, dV does not for the other warpgroup's dS, and two copies are fewer than three.
 TEST_CASE("an edge that no wait of the kernel stands for is found out") {
   const test::BackwardConfiguration c = test::backward_configurations().front();

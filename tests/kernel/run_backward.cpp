@@ -148,7 +148,8 @@ class Problem {
     while (heads > 1 && layout.sizes.g % heads == 0) heads *= 2;
     test::Knobs tile{
         {"warpgroups", "2"}, {"q", std::to_string(128 / heads)}, {"g", std::to_string(heads)}, {"order", "grid"}};
-    tile.emplace_back("x", layout.sizes.d < 128 ? "128" : "112");
+    tile.emplace_back("x", layout.sizes.d < 128 ? "128" : layout.sizes.d == 128 ? "112" : "64");
+    if (layout.sizes.d > 192) tile.emplace_back("q_stages", "1");
     return tile;
   }
 

@@ -34,6 +34,10 @@ checks = [
     "--shape b=1,h=2,q=257,x=257,d=64 --tile q=64,x=64,warpgroups=1,s_stages=2 --causal",
     "--shape b=1,h=2,q=513,x=700,d=96 --tile {96} --causal",
     "--shape b=1,h=2,g=4,q=300,x=257,d=96 --tile {96},dq=atomic,overlap=off --window 100,0 --dtype f16",
+    "--shape b=2,h=2,q=1000,x=1000,d=96 --tile {128},dq=atomic",
+    "--shape b=1,h=2,g=8,q=513,x=700,d=96 --tile {128},dq=bulk --causal",
+    "--shape b=1,h=2,q=513,x=700,d=80 --tile {128},dq=ordered --window 100,0 --twice",
+    "--shape b=1,h=2,q=257,x=300,d=64 --tile {128},dq=atomic --causal",
     "--shape b=2,h=2,g=3,q=113,x=211,d=64 --tile {64} --causal",
     "--shape b=2,h=2,g=3,q=512,x=256,d=64 --tile {64} --window 60,0",
     "--shape b=2,h=1,g=6,q=300,x=300,d=96 --tile {96} --causal",
@@ -54,7 +58,7 @@ checks = [
     "--shape b=1,h=2,q=700,x=513,d=96 --library --causal",
     "--shape b=1,h=2,q=2048,x=2048,d=128 --library --deterministic --causal --twice",
 ]
-base = {96: "warpgroups=1,x=64,q=64,stages=2,o_stages=2,s_stages=2", 64: "warpgroups=2,x=128,q=128,stages=2,o_stages=2,s_stages=2", 128: "warpgroups=2,x=128,q=64,stages=2,o_stages=2,s_stages=2"}
+base = {96: "warpgroups=2,x=128,q=64,stages=2,o_stages=2,s_stages=2", 64: "warpgroups=2,x=128,q=128,stages=2,o_stages=2,s_stages=2", 128: "warpgroups=2,x=128,q=64,stages=2,o_stages=2,s_stages=2"}
 wide = "x=64,q=64,stages=2,o_stages=2,s_stages=2"  # heads beyond 128
 tiles = [",overlap=on,dq=atomic", ",overlap=off,dq=atomic", ",overlap=on,dq=bulk", ",overlap=off,dq=bulk", ",overlap=on,dq=ordered"]
 wide_tiles = [",dq=atomic", ",dq=ordered"]

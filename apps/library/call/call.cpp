@@ -253,8 +253,8 @@ std::string attention_backward_refusal(const std::string& gpu, DType dtype, std:
   args.forward.dtype = dtype;
   const Ask ask = ask_of(args, gpu);
   const Question question = default_session().question(ask);
-  const Setup& setup = question.setups.front();
-  return setup.bundled() && fits(setup) ? "" : no_kernel(ask);
+  const auto takes = [](const Setup& setup) { return setup.bundled() && fits(setup); };
+  return std::any_of(question.setups.begin(), question.setups.end(), takes) ? "" : no_kernel(ask);
 }
 
 std::string profile_of_device(int device) {

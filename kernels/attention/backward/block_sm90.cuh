@@ -32,6 +32,7 @@ struct BackwardBlock {
   static constexpr int rows = 64;        // keys of a consumer warpgroup
   static constexpr u32 aside_warps = 3;  // of the producer warpgroup, which have work beside the products
   static constexpr int d_span = swizzle_columns(C.d), dv_span = swizzle_columns(C.dv), x_span = swizzle_columns(C.x);
+  static constexpr int k_span = swizzle_columns(GradientOfQueries<C>::columns);  // a part of dQ reads whole spans of K
   static constexpr u32 q_bytes = C.q * C.d * 2, do_bytes = C.q * C.dv * 2, ds_bytes = C.q * C.x * 2;
   static constexpr u32 k_bytes = C.x * C.d * 2, v_bytes = C.x * C.dv * 2, row_bytes = C.q * 4;
 

@@ -12,13 +12,12 @@ struct BackwardProducer : BackwardBlock<C> {
   using Block = BackwardBlock<C>;
   using Block::arguments, Block::barrier;
 
-  // C.x rows of K or V.
-  template <int D>
+  // C.x rows of K or V, in spans of that many columns.
+  template <int D, int Span>
   __device__ __forceinline__ void load_keys(const TensorMap& map, u32 to, u32 full, const KeyTile& tile) const {
-    constexpr int span = swizzle_columns(D);
     barrier_expect(full, C.x * D * 2);
 #pragma unroll 1
-    for (int c = 0; c < D; c += span)
+    for (int c = 0; c < D; c += Span)
       load_box(to + c * C.x * 2, map, full, evict_first, c, tile.x_start + tile.x_first, tile.head, tile.map_batch);
   }
 
@@ -38,7 +37,7 @@ struct BackwardProducer : BackwardBlock<C> {
   __device__ __forceinline__ void produce() const {
     const KeyTile tile = Block::key_tile();
     if (tile.first >= tile.last) return;
-    load_keys<C.d>(arguments.k_map, Block::k_place(), barrier(Block::k_full), tile);
+    load_keys<C.d, Block::k_span>(arguments.k_map, Block::k_place(), barrier(Block::k_full), tile);
     Ring<C.stages> q;
     Ring<C.o_stages> d_o;
     bool first = true;
@@ -49,7 +48,7 @@ struct BackwardProducer : BackwardBlock<C> {
       load_queries<C.d>(arguments.q_map, Block::q_place(q.stage), barrier(Block::q_full + q.stage), arguments.rows_lse,
                         Block::lse_place(q.stage), tile, in_group, t);
       q.advance();
-      if (first) load_keys<C.dv>(arguments.v_map, Block::v_place(), barrier(Block::v_full), tile);
+      if (first) load_keys<C.dv, Block::dv_span>(arguments.v_map, Block::v_place(), barrier(Block::v_full), tile);
       first = false;
       barrier_wait(barrier(Block::do_empty + d_o.stage), d_o.parity ^ 1);
       load_queries<C.dv>(arguments.do_map, Block::do_place(d_o.stage), barrier(Block::do_full + d_o.stage),

@@ -10,27 +10,27 @@ namespace napkin {
 template <AttentionBackwardConfig C>
 struct BackwardProducts : BackwardBlock<C> {
   using Block = BackwardBlock<C>;
-  using Block::rows, Block::d_span, Block::dv_span, Block::x_span, Block::wg;
+  using Block::rows, Block::k_span, Block::dv_span, Block::x_span, Block::wg;
   using typename Block::Scores, typename Block::Halves, typename Block::Dq;
 
   // to (64 keys x C.q) = rows of `keys` times those of `queries`: issues and commits.
-  template <int D>
+  template <int D, int KeySpan>
   static __device__ __forceinline__ void issue_pairs(Scores& to, u32 keys, u32 queries) {
     constexpr int span = swizzle_columns(D);
     wgmma_fence();
 #pragma unroll
     for (int k = 0; k < D; k += 16) {
-      wgmma<C.q, C.bf16, 0>(to, descriptor<span>(keys + descriptor_offset<C.x, span>(0, k), 0),
+      wgmma<C.q, C.bf16, 0>(to, descriptor<KeySpan>(keys + descriptor_offset<C.x, KeySpan>(0, k), 0),
                             descriptor<span>(queries + descriptor_offset<C.q, span>(0, k), 0), k != 0);
     }
     wgmma_commit();
   }
   __device__ __forceinline__ void issue_scores(Scores& s, u32 stage) const {
-    issue_pairs<C.d>(s, matrix_address(Block::k_place() + wg * (rows * d_span * 2)),
+    issue_pairs<C.d, k_span>(s, matrix_address(Block::k_place() + wg * (rows * k_span * 2)),
                      matrix_address(Block::q_place(stage)));
   }
   __device__ __forceinline__ void issue_dp(Scores& dp, u32 stage) const {
-    issue_pairs<C.dv>(dp, matrix_address(Block::v_place() + wg * (rows * dv_span * 2)),
+    issue_pairs<C.dv, dv_span>(dp, matrix_address(Block::v_place() + wg * (rows * dv_span * 2)),
                       matrix_address(Block::do_place(stage)));
   }
 
@@ -74,19 +74,19 @@ struct BackwardProducts : BackwardBlock<C> {
 
   // This warpgroup's part of dQ's tile from all of the block's keys: issues and commits.
   __device__ __forceinline__ void issue_dq(float (&dq)[Dq::numbers], u32 copy) const {
-    constexpr u32 next_span = descriptor_offset<C.x, d_span>(0, d_span);
+    constexpr u32 next_span = descriptor_offset<C.x, k_span>(0, k_span);
     u32 ds = matrix_address(Block::ds_place(copy)), k_matrix = matrix_address(Block::k_place());
     if constexpr (Dq::by_rows) {
       ds += wg * descriptor_offset<C.q, x_span>(rows, 0);
     } else {
-      static_assert(Dq::columns % d_span == 0);
-      k_matrix += wg * descriptor_offset<C.x, d_span>(0, Dq::columns);
+      static_assert(Dq::columns % k_span == 0);
+      k_matrix += wg * descriptor_offset<C.x, k_span>(0, Dq::columns);
     }
     wgmma_fence();
 #pragma unroll
     for (int k = 0; k < C.x; k += 16) {
       wgmma<Dq::columns, C.bf16, 1>(dq, descriptor<x_span>(ds + descriptor_offset<C.q, x_span>(0, k), 0),
-                                    descriptor<d_span>(k_matrix + descriptor_offset<C.x, d_span>(k, 0), next_span),
+                                    descriptor<k_span>(k_matrix + descriptor_offset<C.x, k_span>(k, 0), next_span),
                                     k != 0);
     }
     wgmma_commit();

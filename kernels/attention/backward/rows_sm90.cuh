@@ -89,27 +89,32 @@ template <AttentionBackwardConfig C, int Unrolled>
 __device__ __forceinline__ void convert_half(const AttentionBackwardArguments& arguments, const QueryTile& tile,
                                              long long number, u32 half) {
   using Dq = GradientOfQueries<C>;
+  constexpr int blocks = Dq::numbers / 4;  // of eight columns; four at a time, of 48 columns four and two
   const u32 lane = lane_id(), lower = half % 2, warp = half / 2 % 4, wg = half / 8;
   const RowsPointer& to = arguments.dq;
   const float* from = arguments.dq_sum + number * Dq::tile_floats + Dq::part(wg, warp) + Dq::place(0, lane) + 2 * lower;
   const int query =
       tile.number * C.q + static_cast<int>((Dq::by_rows ? wg * 64 : 0) + warp * 16 + lower * 8 + lane / 4);
-  const int column = (Dq::by_rows ? 0 : static_cast<int>(wg) * Dq::columns) + static_cast<int>(lane % 4 * 8);
-  uint4* row = reinterpret_cast<uint4*>(static_cast<unsigned short*>(to.first) + tile.map_batch * to.batch +
-                                        (tile.q_start + query) * to.row +
-                                        (tile.head * arguments.shape.g + tile.in_group) * to.head + column);
-  const bool inside = query < tile.queries;
+  const int first = Dq::by_rows ? 0 : static_cast<int>(wg) * Dq::columns;
+  uint4* row = reinterpret_cast<uint4*>(
+      static_cast<unsigned short*>(to.first) + tile.map_batch * to.batch + (tile.q_start + query) * to.row +
+      (tile.head * arguments.shape.g + tile.in_group) * to.head + first + lane % 4 * 8);
+  // Blocks that this row has.
+  int width = blocks;
+  if constexpr (C.padded) width = min(width, (arguments.shape.d - first) / 8);
+  if (query >= tile.queries) width = 0;
 #pragma unroll Unrolled
-  for (int c = 0; c < Dq::numbers / 4; c += 4, row += 4, from += Dq::place(4, 0)) {
+  for (int c = 0; c < blocks; c += 4, row += 4, from += Dq::place(4, 0)) {
     u32 pairs[4];
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
+      pairs[j] = 0;
+      if (blocks % 4 != 0 && c + j >= blocks) continue;
       const FloatPair two = load_pair_from_others(from + Dq::place(j, 0));
       pairs[j] = pack<C.bf16>(two.value[0] * arguments.scale, two.value[1] * arguments.scale);
     }
     transpose_quad(pairs);
-    if (inside && (!C.padded || column + 8 * c < arguments.shape.d))
-      *row = uint4{pairs[0], pairs[1], pairs[2], pairs[3]};
+    if (static_cast<int>(lane % 4) < width - c) *row = uint4{pairs[0], pairs[1], pairs[2], pairs[3]};
   }
 }
 
@@ -125,7 +130,7 @@ __global__ void __launch_bounds__(C.warpgroups * 128)
   const long long number = scratch_tile<C.q, C.packed>(shape, tile, tile.in_group, tile.number);
 #pragma unroll
   for (u32 lower = 0; lower < 2; ++lower)
-    convert_half<C, Dq::numbers / 16>(arguments, tile, number, threadIdx.x / warp_threads * 2 + lower);
+    convert_half<C, (Dq::numbers + 15) / 16>(arguments, tile, number, threadIdx.x / warp_threads * 2 + lower);
 }
 
 }  // namespace napkin

@@ -246,19 +246,20 @@ TEST_CASE("packed sequences: by their lengths where the host knows them") {
 }
 
 TEST_CASE("the backward pass: three launches of the tile that select selects, in the caller's workspace") {
-  for (const std::int64_t d : {64, 128}) {
+  for (const std::int64_t d : {64, 128, 256}) {
     CAPTURE(d);
     AttentionBackwardArgs args = backward_args(d);
-    // h q (d + 2) floats, 8 counters for 64 or 128 queries, two for a section of heads; parts begin at multiples of 128
-    // bytes.
+    // h q (d + 2) floats, 8 counters (for wide heads 16) for 64 or 128 queries, two for a section of heads; parts begin
+    // at multiples of 128 bytes.
     const std::int64_t bytes = attention_backward_workspace(args), floats = 16 * 1024 * (d + 2) * 4;
-    CHECK(bytes == floats + 16 * 1024 / (d == 128 ? 64 : 128) * 8 * 4 + 2 * 128);
+    CHECK(bytes == floats + 16 * 1024 / (d == 64 ? 128 : 64) * (d == 256 ? 16 : 8) * 4 + 2 * 128);
     args.workspace.bytes = bytes;
     const long before = fake_driver().launches();
     attention_backward(args, address(0x999));
     CHECK(fake_driver().launches() == before + 3);
     CHECK(fake_driver().last(2).find("napkin::attention_backward_delta<") == 0);
-    CHECK(fake_driver().last(1).find("napkin::attention_backward_sm90<") == 0);
+    const char* gradients = d == 256 ? "napkin::attention_backward_wide_sm90<" : "napkin::attention_backward_sm90<";
+    CHECK(fake_driver().last(1).find(gradients) == 0);
     CHECK(fake_driver().last(0).find("napkin::attention_backward_convert<") == 0);
     Ask ask;
     ask.algorithm = "attention_backward";
@@ -304,9 +305,8 @@ TEST_CASE("the backward pass refuses before anything is launched, and says why")
   bad.forward.q_starts = static_cast<const std::int32_t*>(address(0x70000));
   CHECK_THROWS_AS(attention_backward(bad), Error);
   bad = good;
-  bad.forward.sizes.d = 136;
-  CHECK_THROWS_WITH_AS(attention_backward(bad), doctest::Contains("attention_backward_sm90 takes d up to 128 only"),
-                       Error);
+  bad.forward.sizes.d = 264;
+  CHECK_THROWS_WITH_AS(attention_backward(bad), doctest::Contains("takes d up to"), Error);
   bad = good;
   bad.forward.dtype = DType::e4m3;
   CHECK_THROWS_WITH_AS(attention_backward(bad), doctest::Contains("takes bf16 and f16 only"), Error);
@@ -317,14 +317,17 @@ TEST_CASE("who computes gradients, and why not") {
   CHECK(attention_backward_refusal("h200-sxm", DType::bf16, 128, 128) == "");
   CHECK(attention_backward_refusal("h200-sxm", DType::f16, 64, 64) == "");
   CHECK(attention_backward_refusal("h200-sxm", DType::bf16, 96, 96) == "");
-  // 64 keys of a warpgroup: dK and dV 128 each, S 32, P 16, dQ in dP's place 128, and 16 beside: the tile of one
-  // warpgroup.
-  CHECK(attention_backward_refusal("h200-sxm", DType::bf16, 256, 256) ==
-        "attention_backward_sm90 takes d up to 128 only, not 256; takes dv up to 128 only, not 256; needs "
-        "449 registers a thread, there are 240");
+  CHECK(attention_backward_refusal("h200-sxm", DType::bf16, 192, 128) == "");
+  CHECK(attention_backward_refusal("h200-sxm", DType::f16, 256, 256) == "");
+  CHECK(attention_backward_refusal("h200-sxm", DType::bf16, 136, 224) == "");
+  CHECK(attention_backward_refusal("h200-sxm", DType::bf16, 264, 264) ==
+        "attention_backward_sm90 takes d up to 128 only, not 264; takes dv up to 128 only, not 264; needs 461 registers "
+        "a thread, there are 240. attention_backward_wide_sm90 takes d up to 256 only, not 264; takes dv up to 256 only, "
+        "not 264");
   CHECK(attention_backward_refusal("h200-sxm", DType::bf16, 80, 80) == "");
   CHECK(attention_backward_refusal("a100-sxm-80", DType::bf16, 64, 64) ==
-        "attention_backward_sm90 needs sm_90, a100-sxm-80 is sm_80");
+        "attention_backward_sm90 needs sm_90, a100-sxm-80 is sm_80. attention_backward_wide_sm90 needs sm_90, "
+        "a100-sxm-80 is sm_80");
   CHECK(profile_of_device() == "h200-sxm");
 }
 
