@@ -53,6 +53,8 @@ CUOBJDUMP = os.path.join(TOOLS, "cuobjdump")
 UNITS = ["special", "fp32", "alu", "conversion", "shuffle", "copy", "local", "other"]
 ATTENTION = {"q": [128, 64], "x": [128, 64, 32], "warps": [8, 4], "stages": [3, 2, 4]}
 HEADS = {90: [64, 128, 256], 80: [64, 128], 86: [64, 128], 89: [64, 128]}
+# Fewer rows than wgmma has go by mma.sync on Hopper too, as the table of sm_80 has them.
+ROWS = {80: [128, 64, 32, 16], 86: [128, 64, 32, 16], 89: [128, 64, 32, 16], 90: [128, 64]}
 MATMUL = {"a": [128, 64], "c": [256, 128, 64], "warps": [8, 4], "stages": [3, 2, 4, 5, 6]}
 OUTSIDE = {"attention": {"q": [256, 128, 64], "x": [256, 128, 64, 32, 16], "warps": [8, 4], "stages": [2]},
            "matmul": {"a": [256, 128, 64], "c": [256, 128, 64, 32], "warps": [8, 4], "stages": [3]}}
@@ -141,7 +143,7 @@ def tiles(domain):
 
 def rows(kernel, arch, dtype, limit):
     if kernel == "matmul":
-        for tile in tiles(MATMUL)[:limit]:
+        for tile in tiles({**MATMUL, "a": ROWS[arch]})[:limit]:
             yield tile, row_of(matmul(arch, tile, dtype), 0)
         return
     for d, mask, tile in [(d, mask, tile) for d in HEADS[arch] for mask in ("none", "causal")
@@ -166,7 +168,7 @@ def attempt(make, *arguments):
 
 def outside(kernel, arch, dtype):
     """Registers and stack of tiles of OUTSIDE that the table of the kernel lacks."""
-    known = ATTENTION if kernel == "attention" else MATMUL
+    known = ATTENTION if kernel == "attention" else {**MATMUL, "a": ROWS[arch]}
     for tile in tiles(OUTSIDE[kernel]):
         if all(value in known[name] for name, value in tile.items()):
             continue

@@ -130,7 +130,8 @@ TEST_CASE("bad input of needs") {
   check_refused(napkin(need + "--time 5us --of power.limit --line power.limit,power.limit"), "twice");
   check_refused(napkin(need + "--time 5us --line power.limit,nothing"), "is no number");
   check_refused(napkin("need matmul --shape a=512,b=512,c=512 --time 5us"), "--gpu");
-  check_refused(napkin("need matmul --gpu mi355x --shape a=512,b=512,c=512 --joules 1"), "no energies");
+  check_refused(napkin("need matmul --gpu ascend-950pr --dtype f16 --shape a=512,b=512,c=512 --joules 1"),
+                "no energies");
 }
 
 }  // namespace test_cli_need

@@ -82,14 +82,16 @@ TEST_CASE("one GPU of each architecture: the event graph answers wherever there 
     return json["predicted"]["standing"]["clock"].get<std::string>();
   };
   const std::string product = "matmul --dtype f16 --shape a=1024,b=1024,c=1024 --gpu ";
-  for (const char* gpu : {"v100-sxm2", "a100-sxm-80", "a40", "l4", "rtx-5090", "mi300x", "h20", "b200"}) {
+  for (const char* gpu :
+       {"v100-sxm2", "a100-sxm-80", "a40", "l4", "rtx-5090", "mi300x", "mi355x", "h20", "b200", "t4"}) {
     CAPTURE(gpu);
     CHECK(clock(product + gpu) == "event graph");
   }
   CHECK(clock("attention --gpu ascend-910b2 --dtype f16" + shape) == "event graph");
   CHECK(clock(product + "paper-h100") == "bound");
-  for (const char* gpu : {"mi355x", "ascend-950pr"}) CHECK(clock(product + gpu) == "no kernel");
-  for (const char* gpu : {"paper-h100", "mi355x", "ascend-950pr"})
+  CHECK(clock("attention --gpu mi355x" + shape) == "event graph");
+  CHECK(clock(product + "ascend-950pr") == "no kernel");
+  for (const char* gpu : {"paper-h100", "ascend-950pr"})
     CHECK(page.find("`" + std::string(gpu) + "`") < page.find("## The built-in profiles"));
 }
 

@@ -51,7 +51,7 @@ struct PublishedNames {
     std::optional<double> clock, power, held, host;
     bool one_by_one = false;
     bool burst = false, cold_l2 = false;
-    double launches = 0;  ///< from the rest to the middle of the timed ones
+    double launches = 0;  ///< launches from the rest to the middle of the timed ones
     std::string ahead;    ///< an algorithm that runs ahead of the row's in what was timed; empty: none
   };
   std::vector<Condition> conditions;
