@@ -6,6 +6,7 @@
     /somewhere/bin/python script/peers/compile.py attention 80 > kernels/attention/mappings/triton_sm80.compiled.csv
     /somewhere/bin/python script/peers/compile.py matmul 90 > kernels/matmul/mappings/triton_matmul.compiled.csv
     /somewhere/bin/python script/peers/compile.py matmul 80 > kernels/matmul/mappings/triton_matmul_sm80.compiled.csv
+    /somewhere/bin/python script/peers/compile.py few_rows 90 > kernels/matmul/mappings/triton_matmul_few_rows.compiled.csv
 
 triton.compiled.csv has the rows of a second release below those of the first (knob `release`), made in an environment of
 that release (triton==3.0.0 setuptools):
@@ -53,8 +54,8 @@ CUOBJDUMP = os.path.join(TOOLS, "cuobjdump")
 UNITS = ["special", "fp32", "alu", "conversion", "shuffle", "copy", "local", "other"]
 ATTENTION = {"q": [128, 64], "x": [128, 64, 32], "warps": [8, 4], "stages": [3, 2, 4]}
 HEADS = {90: [64, 128, 256], 80: [64, 128], 86: [64, 128], 89: [64, 128]}
-# Fewer rows than wgmma has go by mma.sync on Hopper too, as the table of sm_80 has them.
-ROWS = {80: [128, 64, 32, 16], 86: [128, 64, 32, 16], 89: [128, 64, 32, 16], 90: [128, 64]}
+# Fewer rows than wgmma has go by mma.sync on Hopper: a table of their own (few_rows).
+FEW_ROWS = [32, 16]
 MATMUL = {"a": [128, 64], "c": [256, 128, 64], "warps": [8, 4], "stages": [3, 2, 4, 5, 6]}
 OUTSIDE = {"attention": {"q": [256, 128, 64], "x": [256, 128, 64, 32, 16], "warps": [8, 4], "stages": [2]},
            "matmul": {"a": [256, 128, 64], "c": [256, 128, 64, 32], "warps": [8, 4], "stages": [3]}}
@@ -141,9 +142,16 @@ def tiles(domain):
     return [dict(zip(domain, values)) for values in itertools.product(*domain.values())]
 
 
+def products_of(kernel, arch):
+    """The tiles of a product's table."""
+    if kernel == "few_rows":
+        return {**MATMUL, "a": FEW_ROWS}
+    return MATMUL if arch == 90 else {**MATMUL, "a": [*MATMUL["a"], *FEW_ROWS]}
+
+
 def rows(kernel, arch, dtype, limit):
-    if kernel == "matmul":
-        for tile in tiles({**MATMUL, "a": ROWS[arch]})[:limit]:
+    if kernel in ("matmul", "few_rows"):
+        for tile in tiles(products_of(kernel, arch))[:limit]:
             yield tile, row_of(matmul(arch, tile, dtype), 0)
         return
     for d, mask, tile in [(d, mask, tile) for d in HEADS[arch] for mask in ("none", "causal")
@@ -168,7 +176,7 @@ def attempt(make, *arguments):
 
 def outside(kernel, arch, dtype):
     """Registers and stack of tiles of OUTSIDE that the table of the kernel lacks."""
-    known = ATTENTION if kernel == "attention" else {**MATMUL, "a": ROWS[arch]}
+    known = ATTENTION if kernel == "attention" else products_of(kernel, arch)
     for tile in tiles(OUTSIDE[kernel]):
         if all(value in known[name] for name, value in tile.items()):
             continue
@@ -183,7 +191,7 @@ def outside(kernel, arch, dtype):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kernel", choices=["attention", "matmul"])
+    parser.add_argument("kernel", choices=["attention", "matmul", "few_rows"])
     parser.add_argument("arch", type=int, choices=[80, 86, 89, 90])
     parser.add_argument("--dtype", default="bf16", choices=["bf16", "fp16"])
     parser.add_argument("--limit", type=int, help="so many tiles, to try")

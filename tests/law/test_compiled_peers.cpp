@@ -57,8 +57,8 @@ const std::vector<Peer> peers = {
     {"attention", "triton_sm80", "a100-sxm-80", "attention/mappings/triton_sm80.compiled.csv", 144},
     {"attention", "triton_sm80", "rtx-4090", "attention/mappings/triton_sm80.compiled.csv", 144},
     {"matmul", "triton_matmul", "h200-sxm", "matmul/mappings/triton_matmul.compiled.csv", 60},
-    {"matmul", "triton_matmul_sm80", "a100-sxm-80", "matmul/mappings/triton_matmul_sm80.compiled.csv", 60},
-    {"matmul", "triton_matmul_sm80", "rtx-3090", "matmul/mappings/triton_matmul_sm80.compiled.csv", 60},
+    {"matmul", "triton_matmul_sm80", "a100-sxm-80", "matmul/mappings/triton_matmul_sm80.compiled.csv", 120},
+    {"matmul", "triton_matmul_sm80", "rtx-3090", "matmul/mappings/triton_matmul_sm80.compiled.csv", 120},
 };
 
 testing::Text knobs_of(const Row& row) {
