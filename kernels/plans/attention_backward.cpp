@@ -1,8 +1,9 @@
+#include "kernels/plans/attention_backward.hpp"
+
 #include <algorithm>
 #include <type_traits>
 
 #include "kernels/attention/backward/arguments.cuh"
-#include "kernels/plans/attention_backward.hpp"
 #include "kernels/plans/attention_boxes.hpp"
 #include "kernels/plans/attention_shape.hpp"
 

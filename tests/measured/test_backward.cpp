@@ -200,6 +200,25 @@ TEST_CASE("backward: no overlap and dQ from registers is the fastest tile") {
 }
 
 // Of the first two files another kernel was measured, which stored rows otherwise and began heads in another order.
+TEST_CASE("backward: heads of 96, 192 and 256 are right, and ahead of cuDNN at every length") {
+  const std::map<int, double> least{{96, 1.17}, {192, 1.36}, {256, 1.15}};
+  int checks = 0, timed = 0;
+  for (const Json& row : rows_of("backward/wide")) {
+    CAPTURE(question_of(row));
+    CHECK(row["good"].get<bool>());
+    CHECK(row.value("bits_equal", true));
+    CHECK(row.value("spill_bytes", 0) == 0);
+    if (!row.contains("peers")) {
+      ++checks;
+      continue;
+    }
+    ++timed;
+    CHECK(number(row["peers"], "CUDNN_ATTENTION") >= least.at(row["shape"]["d"].get<int>()) * number(row, "time"));
+  }
+  CHECK(checks == 43);
+  CHECK(timed == 18);
+}
+
 TEST_CASE("backward: what is predicted, all three launches, in the mean and at worst") {
   const std::map<std::string, std::pair<double, double>> expected{{"backward/all_tiles", {0.108, 0.131}},
                                                                   {"backward/sixteen_bytes", {0.065, 0.091}},
