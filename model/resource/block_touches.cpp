@@ -17,19 +17,23 @@ std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 
+std::int64_t segment_of(const PlacedDiagram& placed) {
+  if (!placed.streamed->stream) return 1;
+  const std::int64_t columns = placed.problem->sizes[index(*placed.streamed->stream)].get(),
+                     chunk = placed.block().chunk.get(), chunks = (columns + chunk - 1) / chunk;
+  return (chunks + most_segments - 1) / most_segments * chunk;
+}
+
 BlockTouches::BlockTouches(const PlacedDiagram& placed, int partitions, std::optional<Count> section,
                            std::int64_t running)
     : p_(placed), sequence_(placed, section), backward_(walks_backward(placed)) {
   find_lengths();
-  std::int64_t columns = 1;
-  if (p_.streamed->stream) {
-    columns = p_.problem->sizes[index(*p_.streamed->stream)].get();
-    const std::int64_t chunk = p_.block().chunk.get(), chunks = (columns + chunk - 1) / chunk;
-    segment_ = (chunks + most_segments - 1) / most_segments * chunk;
-  }
+  const std::int64_t columns = p_.streamed->stream ? p_.problem->sizes[index(*p_.streamed->stream)].get() : 1;
+  segment_ = segment_of(p_);
   segments_ = (columns + segment_ - 1) / segment_;
   for (const Crossing& c : p_.crossings) add(c, partitions, static_cast<double>(running));
   known_.resize(arrays_.size());
+  group_of_.resize(arrays_.size());
   find_equal_axes();
 }
 
@@ -136,18 +140,25 @@ bool BlockTouches::find(std::int64_t number, Block& block) {
   block.last = sees ? (seen.last + segment_ - 1) / segment_ : 1;
   for (std::size_t a = 0; a < arrays_.size(); ++a) {
     const bool touches = lengths.blank ? arrays_[a].stored : sees || !(arrays_[a].streams || arrays_[a].left_out);
-    double bytes = touches ? arrays_[a].fixed_bytes[block.lengths] : 0;
-    std::uint64_t key = 0;
-    for (const AxisId axis : arrays_[a].grouped) {
-      const std::int64_t extent = p_.block().extent[index(axis)].get(), size = lengths.sizes[index(axis)].get();
-      const std::int64_t at = coordinate_[index(axis)];
-      bytes *= static_cast<double>(std::clamp<std::int64_t>(size - at * extent, 0, extent));
-      key = key * static_cast<std::uint64_t>(p_.block().groups_of[index(axis)].get() + 1) +
-            static_cast<std::uint64_t>(at);
-    }
-    block.pieces[a] = {pieces_of(block, a, key), bytes};
+    if (arrays_[a].as == a) group_of_[a] = group_at(arrays_[a].grouped, lengths);
+    const Group& group = group_of_[arrays_[a].as];
+    const double bytes = touches ? arrays_[a].fixed_bytes[block.lengths] * group.cells : 0;
+    block.pieces[a] = {pieces_of(block, a, group.key), bytes};
   }
   return true;
+}
+
+/// Returns the group of the axes that lies at the current coordinates.
+BlockTouches::Group BlockTouches::group_at(const std::vector<AxisId>& axes, const Lengths& lengths) const {
+  Group out;
+  for (const AxisId axis : axes) {
+    const std::int64_t extent = p_.block().extent[index(axis)].get(), size = lengths.sizes[index(axis)].get();
+    const std::int64_t at = coordinate_[index(axis)];
+    out.cells *= static_cast<double>(std::clamp<std::int64_t>(size - at * extent, 0, extent));
+    out.key = out.key * static_cast<std::uint64_t>(p_.block().groups_of[index(axis)].get() + 1) +
+              static_cast<std::uint64_t>(at);
+  }
+  return out;
 }
 
 /// Returns the block's range of the streamed axis, without the columns that the mask hides from all its rows.

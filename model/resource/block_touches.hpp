@@ -31,6 +31,9 @@ struct BlockPieces {
   double bytes = 0;
 };
 
+/// Returns the columns of a segment of the streamed axis, all that a launch's pieces have of its chunk; 1 without one.
+[[nodiscard]] std::int64_t segment_of(const PlacedDiagram& placed);
+
 class BlockTouches {
  public:
   /// Prepares the touches; `partitions` of the cache, `running` blocks at a time.
@@ -70,12 +73,18 @@ class BlockTouches {
     std::int64_t columns = 1, part = 1;  // columns of the streamed axis: all, and one group's
     bool blank = false;                  // PackedPart::blank
   };
+  /// A group of the axes that an array has.
+  struct Group {
+    double cells = 1;  // cells that it has
+    std::uint64_t key = 0;
+  };
   void find_lengths();
   void add(const Crossing& c, int partitions, double running);
   void find_equal_axes();
   [[nodiscard]] bool rows_decide() const;
   [[nodiscard]] std::int64_t steps_of(const BlockPlace& place);
   [[nodiscard]] Span columns_seen(const Lengths& lengths) const;
+  [[nodiscard]] Group group_at(const std::vector<AxisId>& axes, const Lengths& lengths) const;
   [[nodiscard]] std::size_t pieces_of(const Block& block, std::size_t array, std::uint64_t key);
 
   const PlacedDiagram& p_;
@@ -84,6 +93,7 @@ class BlockTouches {
   std::optional<PackedBlocks> packed_;
   std::vector<TouchedArray> arrays_;
   std::vector<Numbering> known_;      // numbers of each array's first pieces
+  std::vector<Group> group_of_;       // the latest block's groups, at the first array of those with these axes
   std::vector<std::size_t> sharing_;  // number of arrays with pieces along the same axes, at the first such array
   std::size_t pieces_ = 0;
   std::int64_t segment_ = 1, segments_ = 1;

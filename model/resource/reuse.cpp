@@ -116,7 +116,7 @@ class Acted {
             : 0;
     block.begins = step_ + waits;
     block.ends = block.begins + steps - 1;
-    join_walk(block);
+    join_walk(slot);
     for (const std::int64_t step : {block.begins, block.ends}) {
       if (step > step_) due(step).put(slot);
     }
@@ -130,14 +130,14 @@ class Acted {
     due(step_ + 1).put(slot);
     leading_.drop(slot);
     const bool led = walks_[walk].leader == slot;
-    if (!walks_.leave(walk) || !led) return;
-    for (std::size_t s = 0; s < slots_.size(); ++s) {
+    if (!walks_.leave(walk, slot) || !led) return;
+    walks_[walk].members.each([&](std::size_t s) {
       const Running& other = slots_[s];
-      if (other.walk != walk || other.begins > step_ || other.ends <= step_) continue;
+      if (other.begins > step_ || other.ends <= step_) return true;
       leading_.put(s);
       walks_[walk].leader = s;
-      return;
-    }
+      return false;
+    });
   }
 
   /// Extrapolates a simulation that was cut off: the remaining steps read as much again as those of its second half.
@@ -150,7 +150,8 @@ class Acted {
 
   /// Joins the block to a walk: blocks that stream the same pieces and began in the same step, or as much later as they
   /// begin farther along, stay together to their ends, so that one of them touches for all.
-  void join_walk(Running& block) {
+  void join_walk(std::size_t slot) {
+    Running& block = slots_[slot];
     const BlockTouches::Block& touches = block.touches;
     facts_.assign(1, touches.lengths);
     for (std::size_t a = 0; a < blocks_.arrays().size(); ++a) {
@@ -161,7 +162,7 @@ class Acted {
     facts_.push_back(
         static_cast<std::uint64_t>(blocks_.backward() ? block.begins + touches.last : block.begins - touches.first));
     facts_.resize(most_facts(), 0);
-    block.walk = walks_.join(facts_);
+    block.walk = walks_.join(facts_, slot);
   }
   [[nodiscard]] std::size_t most_facts() const { return blocks_.arrays().size() + 2; }
 
@@ -284,34 +285,47 @@ Count blocks_at_a_time(const PlacedDiagram& placed, Count blocks_a_node) {
   return nodes * std::max(blocks_a_node, Count(1));
 }
 
-Bytes reread_bytes(const PlacedDiagram& placed, Count blocks_a_node, Pace pace) {
+namespace {
+
+/// Returns the bytes that a simulated launch reads again.
+Count acted_out(const PlacedDiagram& placed, Count blocks_a_node, Pace pace) {
   const L2Model l2 = l2_model(*placed.machine);
-  if (l2.bytes <= 0 || placed.blocks <= Count(1)) return {};
-  const Count again(
-      std::llround(reread(placed, l2, blocks_at_a_time(placed, blocks_a_node), std::nullopt, pace).bytes));
-  // What is extrapolated is a guess; that no more is read again than was asked for is none.
+  if (l2.bytes <= 0 || placed.blocks <= Count(1)) return 0;
+  return Count(std::llround(reread(placed, l2, blocks_at_a_time(placed, blocks_a_node), std::nullopt, pace).bytes));
+}
+
+/// Cuts bytes read again to those that were asked for again: an extrapolated count is a guess, this is none.
+Bytes at_most_asked(const PlacedDiagram& placed, Count again) {
+  if (again == Count(0)) return {};
   const std::vector<LevelTransfer> moved = transfers(placed);
   if (moved.size() < 2) return {};
   const Count asked = std::max(moved[1].load.value, moved[0].load.value);
   return Bytes(std::min(again, asked - moved[0].load.value));
 }
 
+}  // namespace
+
+Bytes reread_bytes(const PlacedDiagram& placed, Count blocks_a_node, Pace pace) {
+  return at_most_asked(placed, acted_out(placed, blocks_a_node, pace));
+}
+
 double KnownRereads::of(const PlacedDiagram& placed, Count blocks_a_node, const Negligible& negligible) {
   const auto order = placed.mapping->order_knob();
   std::vector<std::int64_t> key{static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(placed.variant.get())),
-                                order ? placed.tile.values[static_cast<std::size_t>(*order)] : 0,
-                                placed.cluster.get(),
-                                blocks_a_node.get(),
-                                placed.block().chunk.get(),
-                                walks_backward(placed) ? 1 : 0};
+                                order ? placed.tile.values[static_cast<std::size_t>(*order)] : 0, placed.cluster.get(),
+                                blocks_a_node.get(), walks_backward(placed) ? 1 : 0};
   for (const Count extent : placed.block().extent) key.push_back(extent.get());
+  key.push_back(segment_of(placed));  // all that the pieces have of the chunk
+  std::optional<Count>& acted = acted_[key];
+  key.back() = placed.block().chunk.get();
   Known& known = known_[std::move(key)];
   if (known.exact || negligible(known.bytes)) return known.bytes;
   known.bytes = reread_at_most(placed, blocks_a_node);  // acting the launch out takes longer than all else
   if (negligible(known.bytes)) return known.bytes;
   if (left_ == 0) return std::numeric_limits<double>::infinity();
   --left_;
-  known = {real(reread_bytes(placed, blocks_a_node).value), true};
+  if (!acted) acted = acted_out(placed, blocks_a_node, Pace::together);
+  known = {real(at_most_asked(placed, *acted).value), true};
   return known.bytes;
 }
 

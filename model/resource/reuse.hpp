@@ -75,6 +75,7 @@ class KnownRereads {
     bool exact = false;
   };
   std::map<std::vector<std::int64_t>, Known> known_;
+  std::map<std::vector<std::int64_t>, std::optional<Count>> acted_;  ///< bytes of simulated launches
   int left_ = std::numeric_limits<int>::max();
 };
 

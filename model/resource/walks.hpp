@@ -8,6 +8,8 @@
 #include <limits>
 #include <vector>
 
+#include "model/resource/touches.hpp"
+
 namespace napkin {
 
 /// The walks of running blocks, as many as slots at most, so that the table fits the processor's first caches.
@@ -17,6 +19,7 @@ class Walks {
     std::int64_t step = -1;  ///< step in which a block of it last touched
     std::size_t blocks = 0;  ///< blocks that joined and have not left
     std::size_t leader = 0;  ///< slot whose block touched last
+    Slots members;           ///< slots of these blocks
   };
 
   /// Prepares the table; `facts` is the number of values that decide a block's walk.
@@ -26,13 +29,13 @@ class Walks {
         next_(slots),
         bucket_(slots),
         keys_(slots * facts),
-        walks_(slots) {
+        walks_(slots, {-1, 0, 0, Slots(slots)}) {
     for (std::size_t w = slots; w-- > 0;) free_.push_back(w);
   }
   [[nodiscard]] Walk& operator[](std::size_t walk) { return walks_[walk]; }
 
-  /// Joins a block to the walk with those facts, at most a block for each slot at a time. Returns the walk.
-  std::size_t join(const std::vector<std::uint64_t>& facts) {
+  /// Joins a slot's block to the walk with those facts, at most a block for each slot at a time. Returns the walk.
+  std::size_t join(const std::vector<std::uint64_t>& facts, std::size_t slot) {
     std::uint64_t hash = 0;
     for (const std::uint64_t fact : facts) hash = std::rotl((hash ^ fact) * 0x9E3779B97F4A7C15U, 29);
     const std::size_t bucket = hash & (first_.size() - 1);
@@ -42,17 +45,20 @@ class Walks {
       walk = free_.back();
       free_.pop_back();
       std::copy(facts.begin(), facts.end(), keys_of(walk));
-      walks_[walk] = {};
+      walks_[walk].step = -1;
+      walks_[walk].leader = 0;
       bucket_[walk] = bucket;
       next_[walk] = first_[bucket];
       first_[bucket] = walk;
     }
     ++walks_[walk].blocks;
+    walks_[walk].members.put(slot);
     return walk;
   }
 
-  /// Removes a block from the walk. Returns whether others are left.
-  bool leave(std::size_t walk) {
+  /// Removes a slot's block from the walk. Returns true if others are left.
+  bool leave(std::size_t walk, std::size_t slot) {
+    walks_[walk].members.drop(slot);
     if (--walks_[walk].blocks > 0) return true;
     std::size_t* link = &first_[bucket_[walk]];
     while (*link != walk) link = &next_[*link];

@@ -254,6 +254,27 @@ TEST_CASE("what device memory sends is never more than the blocks ask for, in an
   }
 }
 
+TEST_CASE("launches asked for in turn read again what each reads by itself, whichever share a simulation") {
+  std::mt19937 random(39);
+  int again = 0;
+  for (int round = 0; round < 12; ++round) {
+    Mask mask;
+    if (round % 3 != 0) mask.kind = Mask::Kind::causal;
+    const std::int64_t length = 4096 + 64 * static_cast<std::int64_t>(random() % 128);
+    const test::LaidOut laid("attention_sm90", "h200-sxm", {{"h", 24}, {"q", length}, {"x", length}, {"d", 64}},
+                             DType::bf16, mask);
+    KnownRereads known;
+    for (int x = 48; x <= 256; x += 16) {
+      const PlacedDiagram tile = laid.place({{"q", "128"}, {"x", std::to_string(x)}, {"order", "grid"}});
+      const double own = real(reread_bytes(tile, Count(1)).value);
+      CAPTURE(x);
+      CHECK(known.of(tile, Count(1), [](double) { return false; }) == own);
+      again += own > 0 ? 1 : 0;
+    }
+  }
+  CHECK(again > 12);
+}
+
 TEST_CASE("a word of the order knob permutes the grid's axes, the last the fastest") {
   const test::LaidOut laid("flash_from_scratch", "rtx-3090", {{"b", 2}, {"h", 3}, {"q", 256}, {"x", 64}, {"d", 128}},
                            DType::bf16);
