@@ -25,10 +25,15 @@ Compilation compile(const LaunchPlan& plan, const Environment& environment, Obje
 }
 
 const LoadedKernel& Runtime::kernel(const LaunchPlan& plan) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = kernels_.find(plan.expression);
+    if (found != kernels_.end()) return found->second;
+  }
+  Compilation compilation = compile(plan, environment_, objections_);  // other threads find their kernels meanwhile
   const std::lock_guard lock(mutex_);
-  const auto found = kernels_.find(plan.expression);
+  const auto found = kernels_.find(plan.expression);  // compiled by another thread too
   if (found != kernels_.end()) return found->second;
-  Compilation compilation = compile(plan, environment_, objections_);
   if (!compilation.warning.empty() &&
       std::find(warnings_.begin(), warnings_.end(), compilation.warning) == warnings_.end()) {
     warnings_.push_back(compilation.warning);

@@ -1,11 +1,14 @@
 #include "napkin/call.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <deque>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <variant>
 
+#include "apps/library/call/background.hpp"
 #include "apps/library/call/known_plans.hpp"
 #include "apps/library/call/selected.hpp"
 #include "apps/library/question/here.hpp"
@@ -36,19 +39,26 @@ class Calls {
  public:
   explicit Calls(int ordinal) : runtime_(Device(ordinal), process_environment()), known_(process_environment().cache) {}
 
+  [[nodiscard]] bool in_background() const { return in_background_; }
+  /// Finishes the selection in the background that has begun.
+  void stop() { background_.stop(); }
+
   template <class Args>
   void call(const Args& args, Stream stream) {
     runtime_.device().make_current();
     if (runtime_.device().capturing(stream)) return capture(args, stream);
     for (const Kept& kept : kept_) {
       const auto* known = std::get_if<Args>(&kept.args);
-      if (known != nullptr && kept.stream == stream && *known == args) return kept.launch(stream);
+      if (known == nullptr || kept.stream != stream || !(*known == args)) continue;
+      if (kept.until != nullptr && kept.until->done()) break;
+      return kept.launch(stream);
     }
     check(args);
     if (zeros_left_ <= zeros_made / 8) make_zeros(zeros_made);
     Held& held = streams_[stream];
     if (draws_tickets<Args> && held.own.ticket == 0) held.own.ticket = take_zeros(ticket_numbers);
-    Kept fresh{args, stream, prepare(args, held)};
+    Kept fresh{args, stream, {}, nullptr};
+    fresh.launches = prepare(args, held, &fresh.until);
     check_workspace(args, fresh.launches.front().plan().workspace);
     kept_.push_front(std::move(fresh));
     if (kept_.size() > calls_kept) kept_.pop_back();
@@ -76,6 +86,7 @@ class Calls {
     std::variant<AttentionArgs, AttentionBackwardArgs, MatmulArgs> args;
     Stream stream;
     Ready launches;
+    std::shared_ptr<Coming> until;  ///< selection until which they are another tile's; null: they stay
 
     void launch(Stream into) const {
       for (const ReadyLaunch& one : launches) one(into);
@@ -91,7 +102,7 @@ class Calls {
     Held& held = nodes_.emplace_back();
     if constexpr (draws_tickets<Args>) held.own.ticket = take_zeros(ticket_numbers);
     const RelaxedCapture relaxed = runtime_.device().relaxed_capture();
-    const Kept once{args, stream, prepare(args, held)};
+    const Kept once{args, stream, prepare(args, held), nullptr};
     check_workspace(args, once.launches.front().plan().workspace);
     once.launch(stream);
   }
@@ -112,16 +123,23 @@ class Calls {
   }
 
   /// Prepares a call's launches: by a selection of this process that serves it, by its plan on disk, else by a new
-  /// selection.
+  /// selection, or where `until` may be set by the tile of other lengths until that is there.
   template <class Args>
-  Ready prepare(const Args& args, Held& held) {
-    if (const auto* near = selected_.find(selection_key(args, true))) {
+  Ready prepare(const Args& args, Held& held, std::shared_ptr<Coming>* until = nullptr) {
+    const std::string question = selection_key(args, true);
+    const bool failed = !receive(question);
+    if (const auto* near = selected_.find(question)) {
+      if (in_background_) kinds_.put(kind_key(args), question);
       // No entry on disk for each of the lengths that one ranking serves.
       if (std::optional<Ready> out = prepare_selected(**near, args, held)) return std::move(*out);
     }
     const std::string key = plan_key(args, runtime_.device().properties(), runtime_.device().launch_device());
     if (std::optional<Ready> known = prepare_known(known_.find(key), args, held)) return std::move(*known);
     const Ask ask = ask_of(args, profile());
+    if (in_background_ && until != nullptr && !failed) {
+      if (std::optional<Ready> out = prepare_meanwhile(args, ask, question, held, *until)) return std::move(*out);
+    }
+    if (in_background_) kinds_.put(kind_key(args), question);
     for (const bool ranked : {true, false}) {
       Launches launches;
       std::optional<Ready> out = prepare_selected(selected_for(args, ask, ranked), args, held, &launches);
@@ -130,6 +148,54 @@ class Calls {
       return std::move(*out);
     }
     throw Error(ask.algorithm, no_kernel(ask), "other sizes or another type");
+  }
+
+  /// Takes the selection of a question that came in the background. Returns false if it failed.
+  bool receive(const std::string& question) {
+    const auto found = coming_.find(question);
+    if (found == coming_.end() || !found->second->done()) return true;
+    std::unique_ptr<Selected> selected = found->second->take();
+    coming_.erase(found);
+    if (selected == nullptr) return false;
+    selected_.put(question, std::move(selected));
+    return true;
+  }
+
+  /// Prepares the launches of a tile that was selected for other lengths, and has the call's own selected in the
+  /// background; nothing if there is none, it is not legal here, or the call cannot change its tile.
+  template <class Args>
+  std::optional<Ready> prepare_meanwhile(const Args& args, const Ask& ask, const std::string& question, Held& held,
+                                         std::shared_ptr<Coming>& until) {
+    const std::string kind = kind_key(args), *of_kind = kind.empty() ? nullptr : kinds_.find(kind);
+    const auto* other = of_kind == nullptr ? nullptr : selected_.find(*of_kind);
+    if (other == nullptr) return std::nullopt;
+    std::optional<Ready> out = prepare_selected(**other, args, held);
+    if (!out) return std::nullopt;
+    std::shared_ptr<Coming>& coming = coming_[question];
+    if (coming == nullptr) coming = background_.begin([this, args, ask] { return select_and_compile(args, ask); });
+    until = coming;
+    return out;
+  }
+
+  /// Selects a call's tile, and compiles it. Runs beside calls.
+  template <class Args>
+  std::unique_ptr<Selected> select_and_compile(const Args& args, const Ask& ask) {
+    constexpr std::uint64_t somewhere = 256;  // nothing is launched
+    runtime_.device().make_current();
+    auto selected = at_shape([&] { return std::make_unique<Selected>(ranked_for(ask), needs_of(args)); });
+    for (;;) {
+      const PlacedDiagram* placed = selected->at(sizes_of(args));
+      if (placed == nullptr) return selected;
+      try {
+        const OwnMemory own{somewhere, somewhere, somewhere};
+        for (const LaunchPlan& plan :
+             launches_of(*placed, args, own, runtime_.device().launch_device(), selected->form()))
+          static_cast<void>(runtime_.kernel(plan));
+        return selected;
+      } catch (const CompilerObjection&) {
+        if (!selected->advance()) throw;
+      }
+    }
   }
 
   /// Prepares the launches of an equal call in this call's memory; nothing if there are none, or if the compiler
@@ -212,6 +278,10 @@ class Calls {
   std::map<Stream, Held> streams_;
   std::deque<Held> nodes_;
   std::deque<Kept> kept_;
+  bool in_background_ = selects_in_background();
+  Latest<std::string, std::string> kinds_{selections_kept};  ///< the latest selection's question by its kind
+  std::map<std::string, std::shared_ptr<Coming>> coming_;    ///< by question
+  Background background_;
 };
 
 struct State {
@@ -224,12 +294,25 @@ State& state() {
   return one;
 }
 
+/// Ends work in the background before the program's own objects go.
+void stop_at_exit() {
+  static_cast<void>(default_session());  // made before the handler, so that it goes after
+  static const int registered = std::atexit([] {
+    const std::lock_guard lock(state().mutex);
+    for (const auto& [device, calls] : state().gpus) calls->stop();
+  });
+  static_cast<void>(registered);
+}
+
 /// Calls `work` with the GPU's Calls, under the lock.
 template <class Work>
 auto on_gpu(int device, const Work& work) {
   const std::lock_guard lock(state().mutex);
   std::unique_ptr<Calls>& gpu = state().gpus[device];
-  if (gpu == nullptr) gpu = std::make_unique<Calls>(device);
+  if (gpu == nullptr) {
+    gpu = std::make_unique<Calls>(device);
+    if (gpu->in_background()) stop_at_exit();
+  }
   return work(*gpu);
 }
 

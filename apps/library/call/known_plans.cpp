@@ -113,6 +113,19 @@ std::string selection_key(const MatmulArgs& args, bool) {
   return Key().add({'p', static_cast<std::int64_t>(args.dtype)}).add(sizes_of(args)).bytes();
 }
 
+std::string kind_key(AttentionArgs args) {
+  if (!args.lengths.empty()) return "";
+  args.sizes.b = args.sizes.x = 1;
+  args.sizes.q = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(args.sizes.q)));
+  return selection_key(args, false);
+}
+
+std::string kind_key(MatmulArgs args) {
+  for (std::int64_t* size : {&args.sizes.a, &args.sizes.c})
+    *size = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(*size)));
+  return selection_key(args, false);
+}
+
 std::filesystem::path KnownPlans::file_of(const std::string& key) const { return entries_.file_of(digits_of(key)); }
 
 std::optional<Launches> KnownPlans::met(const std::string& key) {

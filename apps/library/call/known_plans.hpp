@@ -27,6 +27,13 @@ namespace napkin {
 [[nodiscard]] std::string selection_key(const AttentionBackwardArgs& args, bool ranked);
 [[nodiscard]] std::string selection_key(const MatmulArgs& args, bool ranked);
 
+/// Returns a key of a call's kind: all of selection_key() but batches, keys and queries within an octave, so that one
+/// tile may launch all calls of a kind. "" for calls that are selected by their lengths, and for the backward pass,
+/// whose workspace is its tile's.
+[[nodiscard]] std::string kind_key(AttentionArgs args);
+[[nodiscard]] inline std::string kind_key(const AttentionBackwardArgs&) { return ""; }
+[[nodiscard]] std::string kind_key(MatmulArgs args);
+
 /// A cache of launch plans in memory and on disk. A plan is bound to the memory of the call that made it; give_memory()
 /// binds it to another's.
 class KnownPlans {

@@ -1,0 +1,58 @@
+#pragma once
+// Background selects a tile for further lengths of a kind of call, and compiles it, in a thread of its own: the tile of
+// other lengths launches until then. Internal to apps/.
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "apps/library/call/selected.hpp"
+
+namespace napkin {
+
+/// Returns true if calls of new lengths do not wait for their own tile: where NAPKIN_BACKGROUND is 1.
+[[nodiscard]] bool selects_in_background();
+
+/// A selection that is on its way.
+class Coming {
+ public:
+  [[nodiscard]] bool done() const { return done_.load(std::memory_order_acquire); }
+  /// Returns the selection, once done(); nullptr if it failed.
+  [[nodiscard]] std::unique_ptr<Selected> take() { return std::move(selected_); }
+
+ private:
+  friend class Background;
+  std::unique_ptr<Selected> selected_;
+  std::atomic<bool> done_ = false;
+};
+
+/// Work in the order in which it was asked for, one after the other. The thread starts with the first.
+class Background {
+ public:
+  using Work = std::function<std::unique_ptr<Selected>()>;
+
+  Background() = default;
+  /// Finishes the work that has begun, and leaves out the rest.
+  ~Background() { stop(); }
+  Background(const Background&) = delete;
+  Background& operator=(const Background&) = delete;
+
+  [[nodiscard]] std::shared_ptr<Coming> begin(Work work);
+  /// Finishes the work that has begun; what is asked for from then on fails.
+  void stop();
+
+ private:
+  void run();
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::pair<Work, std::shared_ptr<Coming>>> waiting_;
+  bool stopped_ = false;
+  std::thread thread_;
+};
+
+}  // namespace napkin

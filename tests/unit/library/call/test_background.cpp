@@ -1,0 +1,113 @@
+// Work in the background: in its order, with what it gives, until it is stopped; and calls of new lengths, which do not
+// wait for their own tile.
+#include "apps/library/call/background.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include "napkin/napkin.hpp"
+#include "tests/unit/library/call/fake_driver.hpp"
+
+namespace test_background {
+
+using namespace napkin;
+using test::fake_driver;
+
+namespace {
+
+void wait_for(const Coming& coming) {
+  while (!coming.done()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+AttentionArgs args_of(std::int64_t queries, std::int64_t keys) {
+  AttentionArgs args;
+  args.sizes = {.h = 8, .g = 4, .q = queries, .x = keys, .d = 128};
+  const auto rows = [&](std::uintptr_t at, std::int64_t heads) {
+    return DeviceRows{reinterpret_cast<void*>(at), keys * heads * 128, 128, heads * 128};
+  };
+  args.q = rows(0x10000, 32);
+  args.k = rows(0x20000, 8);
+  args.v = rows(0x30000, 8);
+  args.o = rows(0x40000, 32);
+  args.device = 1;  // which no call was made for before
+  return args;
+}
+
+std::string launched(const AttentionArgs& args) {
+  attention(args);
+  return fake_driver().last();
+}
+
+/// What a program says that selects in the background: "" where a new length launched the known tile, and its own once
+/// that was there.
+std::string said_by_a_program() {
+  const AttentionArgs first = args_of(512, 1920), next = args_of(512, 2048);
+  const std::string known = launched(first);
+  AttentionArgs own = next;
+  own.sizes.b = 2;  // another call, whose kind is the same: selected for itself in the end
+  std::string now = launched(next);
+  if (now != known) return "a new length waited for its own tile";
+  for (int i = 0; i < 20000 && now == known; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    now = launched(next);
+  }
+  if (now == known) return "its own tile never came";
+  if (launched(first) != known) return "an earlier length lost its tile";
+  if (launched(own) != now) return "the latest tile of a kind launches its calls";
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("work in the background is done in its order, and a failure is no selection") {
+  std::string order;
+  Background background;
+  const auto first = background.begin([&] { return order += "a", nullptr; });
+  const auto failing = background.begin([&]() -> std::unique_ptr<Selected> { throw std::runtime_error("no"); });
+  const auto last = background.begin([&] { return order += "b", nullptr; });
+  wait_for(*last);
+  CHECK((first->done() && failing->done()));
+  CHECK(order == "ab");
+  CHECK(failing->take() == nullptr);
+  background.stop();
+  const auto late = background.begin([&] { return order += "c", nullptr; });
+  CHECK((late->done() && late->take() == nullptr));
+  CHECK(order == "ab");
+}
+
+TEST_CASE("where told so, a call of new lengths launches a known tile, and its own once that is selected") {
+  static_cast<void>(fake_driver());
+  int ends[2] = {};
+  REQUIRE(::pipe(ends) == 0);
+  const pid_t child = ::fork();  // a program of its own: the switch is read once
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    ::setenv("NAPKIN_BACKGROUND", "1", 1);  // NOLINT(concurrency-mt-unsafe)
+    ::setenv("FAKE_GPUS", "2", 1);          // NOLINT(concurrency-mt-unsafe)
+    std::string said;
+    try {
+      said = said_by_a_program();
+    } catch (const std::exception& error) {
+      said = error.what();
+    }
+    const bool written = ::write(ends[1], said.data(), said.size()) == static_cast<ssize_t>(said.size());
+    ::_exit(written ? 0 : 1);
+  }
+  ::close(ends[1]);
+  std::string said;
+  char part[4096];
+  for (ssize_t n = 0; (n = ::read(ends[0], part, sizeof part)) > 0;) said.append(part, static_cast<std::size_t>(n));
+  ::close(ends[0]);
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+  CHECK(said == "");
+}
+
+}  // namespace test_background
