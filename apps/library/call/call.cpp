@@ -280,7 +280,7 @@ class Calls {
   std::deque<Kept> kept_;
   bool in_background_ = selects_in_background();
   Latest<std::string, std::string> kinds_{selections_kept};  ///< the latest selection's question by its kind
-  std::map<std::string, std::shared_ptr<Coming>> coming_;    ///< by question
+  std::map<std::string, std::shared_ptr<Coming>> coming_;    ///< selections by question
   Background background_;
 };
 
