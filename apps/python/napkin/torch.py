@@ -9,8 +9,8 @@
 Masks are aligned at the bottom right: row i sees keys j <= i + x - q. A row that sees nothing has output 0 and
 log-sum-exp -infinity. Fewer key heads than query heads (grouped queries) are given as they are, not expanded. The first
 call of a shape selects a tile and compiles it (seconds); plan and machine code stay on disk. Calls run on the current
-stream, and can be captured into CUDA graphs after one call outside. Gradients are computed by attention_backward_sm90 and
-attention_backward_wide_sm90 on Hopper where heads have sizes that they take, else by PyTorch's flash backward from our output and log-sum-exp. Heads of any width
+stream, and can be captured into CUDA graphs after one call outside. Gradients are computed on Hopper by attention_backward_sm90
+and attention_backward_wide_sm90, elsewhere by PyTorch's flash backward from our output and log-sum-exp. Heads of any width
 up to 256 are taken, as if zeros lay behind them. What no kernel computes raises napkin.InputError with the reason.
 """
 
