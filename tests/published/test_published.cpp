@@ -260,6 +260,22 @@ std::string question_of(const PublishedAnswer& answer) {
   return text + " --shape " + shape + " --tile " + tile;
 }
 
+TEST_CASE("a library that divides the keys by its own rule is asked so where the rule does, and as a whole elsewhere") {
+  std::size_t divided = 0, whole = 0;
+  for (const PublishedAnswer& answer : answers()) {
+    const PublishedKernel* first = published_names().kernel(answer.row(), "attention");
+    if (!answer.asked() || first == nullptr || !first->divided) continue;
+    CAPTURE(answer.row().where);
+    CHECK(answer.divided == (answer.kernel == first->mappings.front()));
+    // Blocks of four fifths of the SMs are enough: the rule of hopper/heuristics.h.
+    const std::int64_t blocks = *answer.row().b * *answer.row().h * ((*answer.row().q + 191) / 192);
+    CHECK(answer.divided == (10 * blocks < 8 * 132));
+    ++(answer.divided ? divided : whole);
+  }
+  CHECK(divided >= 2);
+  CHECK(whole > divided);
+}
+
 TEST_CASE("a burst is asked of calls that are over before it: the others of such a source count as sustained") {
   std::size_t bursts = 0, later = 0;
   for (const PublishedAnswer& answer : answers()) {

@@ -14,6 +14,7 @@
 #include "model/clock/prediction.hpp"
 #include "model/machine/load.hpp"
 #include "model/mapping/read/load.hpp"
+#include "model/resource/resources.hpp"
 #include "napkin/napkin.hpp"
 
 namespace napkin {
@@ -76,11 +77,11 @@ std::string profile_of(const PublishedRow& row, Parts& parts) {
 }
 
 /// Finds a kernel of the table, or one that the row calls by a mapping's name or path.
-PublishedKernel kernel_of(const PublishedRow& row, const std::string& algorithm, Parts& parts) {
+PublishedKernel kernel_of(const PublishedRow& row, const std::string& algorithm, Parts& parts, bool divided = true) {
   const PublishedNames& names = published_names();
   if (const auto* no = names.no_judge(row.kernel)) throw Refusal{"no judge: " + no->why, no->named};
   const char* none = algorithm == "attention_backward" ? "no mapping of its backward pass" : "no mapping of the kernel";
-  if (const PublishedKernel* listed = names.kernel(row, algorithm)) {
+  if (const PublishedKernel* listed = names.kernel(row, algorithm, divided)) {
     const auto known = [&](const std::string& mapping) { return parts.is_mapping(mapping); };
     if (!std::any_of(listed->mappings.begin(), listed->mappings.end(), known)) throw Refusal{none, ""};
     return *listed;
@@ -146,6 +147,8 @@ void ask_tile(const TileText& tile_text, const Machine& machine, PublishedAnswer
   answer.tile = values_of(*setup.mapping, tile);
   answer.predicted = answer_of(prediction);
   answer.by_graph = prediction.iteration.has_value();
+  const std::optional<CombineMoved> combined = combine_moved(placement.placed);
+  answer.divided = combined && combined->parts > Count(1);
   answer.kind = kind_of(measurable->question, setup, placement.placed, prediction);
   answer.kind.burst = answer.question.burst;
   answer.seconds = timed(answer.question, prediction.time);
@@ -209,6 +212,22 @@ void ask_mappings(const PublishedKernel& kernel, Parts& parts, PublishedAnswer& 
   answer = fastest.take({"no mapping of the kernel", ""});
 }
 
+/// Asks an entry; one that counts where it divides the keys makes way for the next where it does not.
+void ask_entry(const PublishedKernel& kernel, Parts& parts, PublishedAnswer& answer) {
+  if (!kernel.divided) return ask_mappings(kernel, parts, answer);
+  PublishedAnswer divided = answer;
+  try {
+    ask_mappings(kernel, parts, divided);
+  } catch (const Refusal&) {
+    divided.divided = false;
+  }
+  if (divided.divided) {
+    answer = std::move(divided);
+  } else {
+    ask_mappings(kernel_of(answer.row(), kernel.algorithm, parts, false), parts, answer);
+  }
+}
+
 /// Returns the least time of what runs ahead of the row's passes, of the same sizes; 0 if nothing does.
 double ahead_of(const PublishedQuestion& question, Parts& parts) {
   if (question.ahead.empty()) return 0;
@@ -230,7 +249,7 @@ void ask_passes(const std::vector<PublishedKernel>& passes, Parts& parts, Publis
   bool by_graph = true;
   for (const PublishedKernel& pass : passes) {
     answer.question.ask.algorithm = pass.algorithm;
-    ask_mappings(pass, parts, answer);
+    ask_entry(pass, parts, answer);
     kernels += (kernels.empty() ? "" : " + ") + answer.kernel;
     seconds += answer.seconds, roofline += answer.roofline_seconds;
     by_graph = by_graph && answer.by_graph;

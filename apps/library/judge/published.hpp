@@ -65,6 +65,7 @@ struct PublishedAnswer {
   TileValues tile;  ///< legal: a row without a legal tile is not asked
   PredictedAnswer predicted;
   bool by_graph = false;  ///< true for the event graph; false for a bound by the fullest pipe
+  bool divided = false;   ///< true if the last pass' blocks share the keys of a row
   PredictionKind kind;    ///< kind of the last pass
   double seconds = 0;     ///< seconds of a call as the source timed it: all passes, what runs ahead of them, and the
                           ///< host's time if its timer saw it

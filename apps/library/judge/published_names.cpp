@@ -53,7 +53,10 @@ PublishedKernel read_kernel(const yaml::Node& node) {
   kernel.dtypes = node.at("dtypes").words();
   kernel.mappings = node.at("mappings").words();
   kernel.algorithm = node.at("algorithm").choice({"attention", "attention_backward", "matmul"});
-  if (const yaml::Node* pick = node.find("pick")) kernel.fastest = pick->choice({"first", "fastest"}) == "fastest";
+  if (const yaml::Node* pick = node.find("pick")) {
+    const std::string how(pick->choice({"first", "fastest", "divided"}));
+    kernel.fastest = how == "fastest", kernel.divided = how == "divided";
+  }
   kernel.tile = node.at("tile").words();
   if (const yaml::Node* tiles = node.find("tiles")) {
     for (const auto& [text, knobs] : tiles->entries()) {
@@ -161,8 +164,9 @@ const PublishedNames::NoJudge* PublishedNames::no_judge(const std::string& kerne
   return nullptr;
 }
 
-const PublishedKernel* PublishedNames::kernel(const PublishedRow& row, std::string_view algorithm) const {
+const PublishedKernel* PublishedNames::kernel(const PublishedRow& row, std::string_view algorithm, bool divided) const {
   for (const PublishedKernel& one : kernels) {
+    if (one.divided && !divided) continue;
     if (one.algorithm == algorithm && any_matches(one.names, row.kernel) && any_matches(one.dtypes, row.dtype))
       return &one;
   }

@@ -27,6 +27,7 @@ struct PublishedKernel {
   std::vector<std::string> names, dtypes, mappings;
   std::string algorithm;
   bool fastest = false;  ///< all mappings are asked, and the fastest prediction counts; else the first that fits
+  bool divided = false;  ///< counts where the mapping's own rule divides the keys; else the next entry that fits does
   std::vector<std::string> tile;                        ///< the knobs of "128x64"
   std::vector<std::pair<std::string, TileText>> tiles;  ///< whole texts of a row's tile that say more than sizes
   struct Knobs {
@@ -60,7 +61,9 @@ struct PublishedNames {
   [[nodiscard]] const std::string* profile(const std::string& gpu) const;  ///< Returns the profile of a published GPU,
                                                                            ///< or nullptr.
   [[nodiscard]] const NoJudge* no_judge(const std::string& kernel) const;
-  [[nodiscard]] const PublishedKernel* kernel(const PublishedRow& row, std::string_view algorithm) const;
+  /// Returns the first entry that fits; without `divided`, the first of the others.
+  [[nodiscard]] const PublishedKernel* kernel(const PublishedRow& row, std::string_view algorithm,
+                                              bool divided = true) const;
   [[nodiscard]] std::string doubt(const PublishedRow& row) const;
   /// Returns Napkin's word for a source's type; the source's own if none is listed.
   [[nodiscard]] std::string dtype(const std::string& name) const;
