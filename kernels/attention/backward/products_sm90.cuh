@@ -27,11 +27,11 @@ struct BackwardProducts : BackwardBlock<C> {
   }
   __device__ __forceinline__ void issue_scores(Scores& s, u32 stage) const {
     issue_pairs<C.d, k_span>(s, matrix_address(Block::k_place() + wg * (rows * k_span * 2)),
-                     matrix_address(Block::q_place(stage)));
+                             matrix_address(Block::q_place(stage)));
   }
   __device__ __forceinline__ void issue_dp(Scores& dp, u32 stage) const {
     issue_pairs<C.dv, dv_span>(dp, matrix_address(Block::v_place() + wg * (rows * dv_span * 2)),
-                      matrix_address(Block::do_place(stage)));
+                               matrix_address(Block::do_place(stage)));
   }
 
   // to (64 keys x D) += a (64 x C.q, in registers) times rows of `queries`: issues and commits. Of 256 columns an

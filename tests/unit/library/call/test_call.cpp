@@ -320,10 +320,11 @@ TEST_CASE("who computes gradients, and why not") {
   CHECK(attention_backward_refusal("h200-sxm", DType::bf16, 192, 128) == "");
   CHECK(attention_backward_refusal("h200-sxm", DType::f16, 256, 256) == "");
   CHECK(attention_backward_refusal("h200-sxm", DType::bf16, 136, 224) == "");
-  CHECK(attention_backward_refusal("h200-sxm", DType::bf16, 264, 264) ==
-        "attention_backward_sm90 takes d up to 128 only, not 264; takes dv up to 128 only, not 264; needs 461 registers "
-        "a thread, there are 240. attention_backward_wide_sm90 takes d up to 256 only, not 264; takes dv up to 256 only, "
-        "not 264");
+  CHECK(
+      attention_backward_refusal("h200-sxm", DType::bf16, 264, 264) ==
+      "attention_backward_sm90 takes d up to 128 only, not 264; takes dv up to 128 only, not 264; needs 461 registers "
+      "a thread, there are 240. attention_backward_wide_sm90 takes d up to 256 only, not 264; takes dv up to 256 only, "
+      "not 264");
   CHECK(attention_backward_refusal("h200-sxm", DType::bf16, 80, 80) == "");
   CHECK(attention_backward_refusal("a100-sxm-80", DType::bf16, 64, 64) ==
         "attention_backward_sm90 needs sm_90, a100-sxm-80 is sm_80. attention_backward_wide_sm90 needs sm_90, "
