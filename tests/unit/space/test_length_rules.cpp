@@ -17,7 +17,7 @@ using napkin::testing::Shape;
 
 namespace {
 
-/// Checks each rule that reads lengths at random tiles, and that every other rule says the same of both questions.
+/// Checks each rule that reads lengths at random tiles, and that the others give both questions one result.
 int check_rules(const Case& like, const Case& other, std::mt19937& random) {
   const Rules known(like.streamed, like.mapping, like.machine, like.problem),
       own(other.streamed, other.mapping, other.machine, other.problem);
