@@ -212,10 +212,9 @@ Scan::Shape& Scan::shape_of(const TablePart& part, const TileRow& any) {
   const auto known = shapes_.find(&part);
   if (known != shapes_.end()) return known->second;
   const PlacedDiagram& placed = place(any);
-  const std::uint32_t variant = table_->variant_of_[any.legal];
-  const auto device = device_.find(variant);
-  const double bytes = device != device_.end() ? device->second : device_[variant] = device_bytes(placed);
-  return shapes_.emplace(&part, Shape{launch_shape(placed), bytes}).first->second;
+  const auto [device, is_new] = device_.try_emplace(table_->variant_of_[any.legal]);
+  if (is_new) device->second = device_bytes(placed);
+  return shapes_.emplace(&part, Shape{launch_shape(placed), device->second}).first->second;
 }
 
 const PlacedDiagram& Scan::place(std::uint32_t legal) {
