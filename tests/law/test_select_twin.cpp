@@ -171,6 +171,18 @@ const char* machine_of(const std::string& kernel) {
   return load_mapping(kernel, "test").runs_on.front().starts_with("gfx") ? "mi300x" : "h200-sxm";
 }
 
+/// Returns the least shape with that head size; without a head size, with sizes that the kernel takes.
+Shape smallest_shape(const Mapping& mapping, std::int64_t d) {
+  if (mapping.algorithm == "matmul") return {{"a", 1}, {"b", 1}, {"c", 1}};
+  Shape out{{"h", 1}, {"q", 1}, {"x", 1}};
+  if (load_diagram(mapping.algorithm).find_axis("d")) {
+    out.emplace_back("d", d);
+    return out;
+  }
+  for (const auto& [axis, sizes] : mapping.head_sizes) out.emplace_back(axis, sizes.front());
+  return out;
+}
+
 /// Asks about every mapping, head sizes, masks, windows, packed lengths, 1 to 10^6 queries and keys.
 void check_random_questions(int rounds, unsigned seed) {
   Draw draw{std::mt19937(seed)};
@@ -195,9 +207,7 @@ void check_random_questions(int rounds, unsigned seed) {
     if (kernel == nullptr) {
       const Mapping mapping = load_mapping(name, "test");
       const DType dtype = mapping.dtypes.empty() ? DType::bf16 : parse_dtype(mapping.dtypes.front(), "test");
-      const Shape shape = mapping.algorithm == "matmul" ? Shape{{"a", 1}, {"b", 1}, {"c", 1}}
-                                                        : Shape{{"h", 1}, {"q", 1}, {"x", 1}, {"d", d}};
-      kernel.reset(new Kernel{Case(name, machine_of(name), shape, {}, dtype), Tables(), {}});
+      kernel.reset(new Kernel{Case(name, machine_of(name), smallest_shape(mapping, d), {}, dtype), Tables(), {}});
       thin(kernel->c);
     }
     const Setup setup = any_question(draw, kernel->c);
