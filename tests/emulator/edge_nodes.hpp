@@ -178,16 +178,28 @@ class BackwardNodes : public Nodes {
         put("load " + event.array, 0, event).by_tile = event.array == "K" || event.array == "V";
         break;
       case Event::Kind::store: put_piece("store dQ", event, first_of("dQ", "dQ.out")); break;
-      case Event::Kind::product: put(product_of(event), wide() ? 0 : event.agent - 1, event); break;
+      case Event::Kind::product: put_product(event); break;
       case Event::Kind::thread: put_piece("behind " + product_of(event), event, 0); break;
       case Event::Kind::write: {
         const std::string product = product_of(event);
         if (product == "S" && wide()) put_piece("P.give", event, 0);
         if (product == "dP") put_piece("dS.store", event, 0);
-        if (product == "dQ") put_piece("dQ.out", event, first_of("dQ", "dQ.out"));
+        if (product == "dQ" && part_of(event.agent) == 0) put_piece("dQ.out", event, first_of("dQ", "dQ.out"));
         break;
       }
     }
+  }
+  /// Returns which part of an iteration's dQ an agent's event is of: a wide head's comes 64 columns after the other.
+  [[nodiscard]] int part_of(emulator::u32 agent) { return wide() ? parts_[agent]++ % (read_.held("d") / 64) : 0; }
+  void put_product(const Event& event) {
+    const std::string name = product_of(event);
+    if (!wide() || name != "dQ") {
+      put(name, wide() ? 0 : event.agent - 1, event);
+      return;
+    }
+    const int part = part_of(0);
+    if (part == 0) put(name, 0, event);
+    if (part == read_.held("d") / 64 - 1) put("dQ, last", 0, event);
   }
   void put_piece(const std::string& name, const Event& event, std::int64_t first) {
     Node& node = put(name, wide() ? event.agent % 4 : event.agent - 4, event);
@@ -204,9 +216,12 @@ class BackwardNodes : public Nodes {
         {"dQ.control", "dQ"}, {"dQ.then_dK", "dK"}, {"dK.control", "dK"}};
     const auto& pieces = from ? ends : begins;
     const std::string& name = from ? edge.from : edge.to;
+    if (wide() && name == "dQ" && edge.to == "dS.store") return "dQ, last";
     const auto found = pieces.find(name);
     return found == pieces.end() ? name : found->second;
   }
+
+  std::map<emulator::u32, int> parts_;
 };
 
 /// Nodes of napkin_fp8_sm90. A chunk has several products of P and V: of each subloop of keys one for each block of
