@@ -11,8 +11,8 @@ namespace napkin::test {
 
 /// The first of one machine of each family; empty where none of them runs it.
 inline std::string home_gpu(const Mapping& mapping) {
-  for (const char* gpu :
-       {"h200-sxm", "a100-sxm-80", "mi300x", "b200", "v100-sxm2", "t4", "rtx-5090", "ascend-910b2", "ascend-950pr"}) {
+  for (const char* gpu : {"h200-sxm", "a100-sxm-80", "mi300x", "b200", "v100-sxm2", "t4", "mi355x", "rtx-5090",
+                          "ascend-910b2", "ascend-950pr"}) {
     if (runs_on(mapping, load_machine(gpu, "test"))) return gpu;
   }
   return {};

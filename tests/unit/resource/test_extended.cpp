@@ -97,4 +97,16 @@ TEST_CASE("attention on Turing keeps K and V in one buffer beside Q: one block o
   }
 }
 
+TEST_CASE("a product on CDNA 4 keeps two buffers of its largest tile in the LDS, which CDNA 3 has no room for") {
+  const testing::Given shape{{"a", 4096}, {"b", 4096}, {"c", 4096}};
+  const testing::Text tile{{"a", "256"}, {"c", "256"}, {"b", "64"}, {"wave_rows", "128"}, {"stages", "2"}};
+  const Bytes buffers(2LL * 2 * (256 + 256) * 64);
+  const Mapped newer("matmul", "vendor_matmul_gfx950", "mi355x", shape),
+      older("matmul", "vendor_matmul_gfx942", "mi300x", shape);
+  CHECK(shared_bytes(newer.place(tile)) == buffers);
+  CHECK(occupancy(newer.place(tile)).blocks == Count(1));
+  CHECK(shared_bytes(older.place(tile)) == buffers);
+  CHECK(occupancy(older.place(tile)).blocks == Count(0));
+}
+
 }  // namespace test_extended
