@@ -83,7 +83,7 @@ inline std::vector<BackwardConfiguration> backward_configurations() {
       {128, 56, DType::bf16, none, false, tile("2", "64", "2", "2", "2", "on", "atomic")},
       {96, 96, DType::bf16, causal, false, tile("2", "64", "2", "2", "2", "on", "atomic")},
       {96, 96, DType::f16, none, true, tile("2", "64", "2", "2", "2", "off", "bulk")},
-      {88, 64, DType::bf16, both, false, tile("2", "64", "2", "2", "2", "on", "ordered")},
+      {80, 64, DType::bf16, both, false, tile("2", "64", "2", "2", "2", "on", "ordered")},
       {64, 64, DType::bf16, none, false, tile("2", "64", "2", "2", "2", "on", "atomic")},
       {256, 256, DType::bf16, none, false, wide("2", "2", "2", "atomic")},
       {256, 256, DType::f16, causal, false, wide("2", "1", "2", "ordered")},
