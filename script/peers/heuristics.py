@@ -65,7 +65,7 @@ def main():
             (theirs, their_time), (ours, our_time) = (asked(algorithm, question, t, a.gpu, kernel) for t in (tile, {}))
             shape = {axis: size for axis, size in question.items() if axis != "causal"}
             row = {"kernel": kernel, "shape": shape, "mask": "causal" if question.get("causal") else "none", "theirs": theirs, "ours": ours,
-                   "theirs_predicted": their_time, "ours_predicted": our_time}
+                   "predicted": {"theirs": their_time, "ours": our_time}}
             out.write(json.dumps({**row, **more}) + "\n")
 
         first = heuristics(a.gpu.replace("-", "_").upper())

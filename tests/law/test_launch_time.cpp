@@ -102,6 +102,13 @@ class Times {
     return placed.block().groups_of[static_cast<std::size_t>(laid->streamed.diagram.axis(axis))].get();
   }
 
+  /// Returns true if a block's tile reaches beyond the array.
+  static bool cut_along(const std::string& axis, const Asked& asked) {
+    const auto laid = asked.laid_out();
+    const auto id = static_cast<std::size_t>(laid->streamed.diagram.axis(axis));
+    return asked.size(axis) % laid->placer->place(asked.tile).block().extent[id].get() != 0;
+  }
+
  private:
   Periods periods_;
 };
@@ -160,7 +167,7 @@ Asked any(Draw& draw, const std::pair<std::string, std::string>& where) {
 }
 
 // What hardware would not keep, and the model's means do not, as parts of the time.
-constexpr double slack = 0.04;    // blocks of unequal length by their mean
+constexpr double slack = 0.05;    // blocks of unequal length by their mean, the last wave by its own blocks
 constexpr double cut_work = 0.4;  // chunks that a mask cuts have work of their own, and a short launch has few others
 
 class Laws {
@@ -196,8 +203,9 @@ TEST_CASE("more work never takes less time at a fixed tile") {
     };
     if (test::built_in_mapping(asked.kernel).algorithm == "matmul") {
       for (const std::string axis : {"a", "c"}) {
+        // Rows of a box outside of the array take the copy engine longer than rows that there are (tma_row_outside).
         if (times.groups_along("a", asked) > 1 && times.groups_along("c", asked) > 1)
-          no_less("more rows", asked.with(axis, 2 * asked.size(axis)));
+          no_less("more rows", asked.with(axis, 2 * asked.size(axis)), Times::cut_along("a", asked) ? cut_work : slack);
       }
       continue;
     }

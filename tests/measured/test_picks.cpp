@@ -52,11 +52,11 @@ Found found_of(const std::string& kernel) {
     for (const Json& run : row["runs"]) CHECK(run["good"].get<bool>());
     for (const std::string whose : {"theirs", "ours"}) {
       const double time = measured_time(row, whose);
-      out.before.push_back(row[whose + "_predicted"].get<double>() / time - 1);
+      out.before.push_back(row["predicted"][whose].get<double>() / time - 1);
       out.today.push_back(predicted_today(row, whose) / time - 1);
     }
     out.regret.push_back(measured_time(row, "theirs") / measured_time(row, "ours") - 1);
-    out.said.push_back(row["theirs_predicted"].get<double>() / row["ours_predicted"].get<double>() - 1);
+    out.said.push_back(row["predicted"]["theirs"].get<double>() / row["predicted"]["ours"].get<double>() - 1);
     if (row.contains("cublas")) out.library.push_back(row["cublas"].get<double>() / measured_time(row, "ours"));
   }
   MESSAGE(kernel << ": error " << mean_size(out.before) << ", today " << mean_size(out.today) << "; regret median "
