@@ -17,7 +17,9 @@ using test::LaidOut;
 
 TEST_CASE("where a tile is legal at some lengths, the rules that read lengths decide at others") {
   std::mt19937 random(43);
-  const auto length = [&](int most) { return 1 + static_cast<std::int64_t>(random() % (1U << (random() % most))); };
+  const auto length = [&](int most) {
+    return 1 + static_cast<std::int64_t>(random() % (1U << (random() % static_cast<unsigned>(most))));
+  };
   int legal = 0, illegal = 0;
   for (const char* kernel : {"attention_sm90", "attention_decode_sm90", "matmul_sm90"}) {
     CAPTURE(kernel);
