@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 
 #include "kernels/attention/fp8/arguments_fp8.cuh"
 #include "kernels/plans/attention_boxes.hpp"
@@ -54,9 +55,13 @@ std::vector<TensorBox> fp8_boxes_of(const AttentionLengths& lengths, const Atten
           out.queries(offsetof(AttentionArguments, o_map), "O", call.o, {c.dv, c.dv}, c.g, 64 / c.g)};
 }
 
-Fp8ScaleView scales_of(const std::string& name, const ScaleView& view, const AttentionFp8Config& config) {
+/// Writes the strides of a call's scales, and none of the bytes behind them: plans are kept and compared by all bytes.
+void put_scales(Fp8ScaleView& out, const std::string& name, const ScaleView& view, const AttentionFp8Config& config) {
   require(view.block == 0 || config.block_scales, name, "has scales of blocks", "--tile scales=block");
-  return {nullptr, to_int(Count(view.batch), name), to_int(Count(view.head), name), to_int(Count(view.block), name)};
+  out.first = nullptr;
+  out.batch = to_int(Count(view.batch), name);
+  out.head = to_int(Count(view.head), name);
+  out.block = to_int(Count(view.block), name);
 }
 
 void check_fp8(const AttentionFp8Config& config, const PlacementReader& read) {
@@ -87,11 +92,12 @@ void fill_fp8(LaunchPlan& out, const AttentionFp8Config& config, const Attention
   const AttentionConfig& c = config.forward;
   const AttentionShape shape = attention_shape(lengths, c.q, c.g, device);
   check_fp8(call, config);
-  AttentionFp8Arguments a{};
+  AttentionFp8Arguments a;
+  std::memset(static_cast<void*>(&a), 0, sizeof a);
   a.forward = attention_arguments(call, shape);
-  a.q_scale = scales_of("q_scale", call.q_scale, config);
-  a.k_scale = scales_of("k_scale", call.k_scale, config);
-  a.v_scale = scales_of("v_scale", call.v_scale, config);
+  put_scales(a.q_scale, "q_scale", call.q_scale, config);
+  put_scales(a.k_scale, "k_scale", call.k_scale, config);
+  put_scales(a.v_scale, "v_scale", call.v_scale, config);
   out.grid = static_cast<unsigned>(std::min(shape.tiles, std::max(device.sms, 1)));
   out.arguments = bytes_of_arguments(a);
   out.boxes = fp8_boxes_of(lengths, call, c);
