@@ -3,16 +3,16 @@
 #include "apps/library/call/background.hpp"
 
 #include <doctest/doctest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <thread>
 
 #include "napkin/napkin.hpp"
 #include "tests/support/case_count.hpp"
+#include "tests/support/processes.hpp"
 #include "tests/unit/library/call/fake_driver.hpp"
 
 namespace test_background {
@@ -45,8 +45,8 @@ std::string launched(const AttentionArgs& args) {
   return fake_driver().last();
 }
 
-/// What a program says that selects in the background: "" where a new length launched the known tile, and its own once
-/// that was there.
+/// Runs a program that selects in the background. Returns "" if a new length launched the known tile, and its own once
+/// that was there; otherwise the difference.
 std::string said_by_a_program() {
   const AttentionArgs first = args_of(512, 1920), next = args_of(512, 2048);
   const std::string known = launched(first);
@@ -85,30 +85,11 @@ TEST_CASE("work in the background is done in its order, and a failure is no sele
 TEST_CASE("where told so, a call of new lengths launches a known tile, and its own once that is selected") {
   if (test::rounds(100) < 20) return;  // a sanitizer's run: two selections, a minute of it
   static_cast<void>(fake_driver());
-  int ends[2] = {};
-  REQUIRE(::pipe(ends) == 0);
-  const pid_t child = ::fork();  // a program of its own: the switch is read once
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    ::setenv("NAPKIN_BACKGROUND", "1", 1);  // NOLINT(concurrency-mt-unsafe)
-    ::setenv("FAKE_GPUS", "2", 1);          // NOLINT(concurrency-mt-unsafe)
-    std::string said;
-    try {
-      said = said_by_a_program();
-    } catch (const std::exception& error) {
-      said = error.what();
-    }
-    const bool written = ::write(ends[1], said.data(), said.size()) == static_cast<ssize_t>(said.size());
-    ::_exit(written ? 0 : 1);
-  }
-  ::close(ends[1]);
-  std::string said;
-  char part[4096];
-  for (ssize_t n = 0; (n = ::read(ends[0], part, sizeof part)) > 0;) said.append(part, static_cast<std::size_t>(n));
-  ::close(ends[0]);
-  int status = 0;
-  REQUIRE(::waitpid(child, &status, 0) == child);
-  CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+  const std::string said = test::said_in_a_process([] {  // the switch is read once
+    ::setenv("NAPKIN_BACKGROUND", "1", 1);               // NOLINT(concurrency-mt-unsafe)
+    ::setenv("FAKE_GPUS", "2", 1);                       // NOLINT(concurrency-mt-unsafe)
+    return said_by_a_program();
+  });
   CHECK(said == "");
 }
 

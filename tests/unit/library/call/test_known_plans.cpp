@@ -81,30 +81,11 @@ struct Child {
 };
 
 Child in_a_process(const AttentionArgs& args) {
-  int ends[2] = {};
-  REQUIRE(::pipe(ends) == 0);
-  const pid_t child = ::fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
+  const std::string said = test::said_in_a_process([&] {
     const double start = processor_seconds();
-    std::string said;
-    try {
-      attention(args);
-      said = std::to_string(processor_seconds() - start) + " " + fake_driver().last();
-    } catch (const std::exception& error) {
-      said = std::string("0 ") + error.what();
-    }
-    const bool written = ::write(ends[1], said.data(), said.size()) == static_cast<ssize_t>(said.size());
-    ::_exit(written ? 0 : 1);
-  }
-  ::close(ends[1]);
-  std::string said;
-  char part[4096];
-  for (ssize_t n = 0; (n = ::read(ends[0], part, sizeof part)) > 0;) said.append(part, static_cast<std::size_t>(n));
-  ::close(ends[0]);
-  int status = 0;
-  REQUIRE(::waitpid(child, &status, 0) == child);
-  REQUIRE((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+    attention(args);
+    return std::to_string(processor_seconds() - start) + " " + fake_driver().last();
+  });
   return {std::stod(said), said.substr(said.find(' ') + 1)};
 }
 
