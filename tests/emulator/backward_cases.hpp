@@ -37,7 +37,7 @@ struct BackwardConfiguration {
   Knobs tile;
 };
 
-/// Whether attention_backward_wide_sm90 has it.
+/// Returns true if attention_backward_wide_sm90 computes the variant.
 inline bool is_wide(const BackwardConfiguration& c) { return backward_kernel(c.d, c.dv) != "attention_backward_sm90"; }
 
 inline std::vector<BackwardConfiguration> backward_configurations() {

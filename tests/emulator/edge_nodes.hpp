@@ -154,7 +154,7 @@ class BackwardNodes : public Nodes {
   using Nodes::Nodes;
 
  private:
-  /// Whether each product and its work have one warpgroup.
+  /// True if each product and its work have one warpgroup.
   [[nodiscard]] bool wide() const { return !placed_.mapping->find_knob("warpgroups"); }
 
   [[nodiscard]] std::string product_of(const Event& event) const {

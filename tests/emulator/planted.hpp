@@ -63,7 +63,7 @@ inline std::vector<DecodeCase> planted_decode_cases(const PlantedBug& bug) {
   return {one};
 }
 
-/// Of the backward pass's bugs: the first variant that shows it, with tiles enough for its stages to come round.
+/// Finds the first variant that shows a bug of the backward pass, with tiles enough for all of its stages.
 inline std::vector<BackwardConfiguration> planted_backward(const PlantedBug& bug) {
   if (!bug.kernel.starts_with("attention_backward")) return {};
   std::vector<BackwardConfiguration> all = backward_configurations();

@@ -154,13 +154,13 @@ int check_bytes_kernel(const std::vector<Case>& all, const Others& others) {
 }
 
 TEST_CASE("attention_fp8_sm90: bytes, products and exponentials are those of the model") {
-  // One exponential a row and chunk, in each of the four threads that have the row.
+  // There is an exponential a row and chunk in each of the four threads that have the row.
   const auto others = [](std::int64_t scores, const auto& tile) { return 4 * scores / number(tile, "x"); };
   CHECK(check_bytes_kernel<test::Fp8Problem>(test::fp8_cases(8), others) >= 80);
 }
 
 TEST_CASE("napkin_fp8_sm90: bytes, products and exponentials are those of the model") {
-  // One exponential a row and subloop, of the one thread that has the row.
+  // There is an exponential a row and subloop in the one thread that has the row.
   const auto others = [](std::int64_t scores, const auto& tile) { return scores / number(tile, "u_x"); };
   CHECK(check_bytes_kernel<test::NapkinProblem>(test::napkin_cases(8), others) >= 70);
 }

@@ -55,7 +55,7 @@ Request read_request(const std::vector<std::string>& words) {
   return r;
 }
 
-/// By the kernel of heads that wide.
+/// Lays a question out for the kernel of its head width.
 test::LaidOut lay_out(const AttentionLayout& layout) {
   const bool wide = std::max(layout.sizes.d, layout.sizes.dv) > 128;
   return test::LaidOut(wide ? "attention_backward_wide_sm90" : "attention_backward_sm90", "h200-sxm",

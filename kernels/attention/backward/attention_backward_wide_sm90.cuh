@@ -65,7 +65,7 @@ struct BackwardValues : BackwardGradients<C> {
     Products::issue_scores(s, at.q.stage);
   }
 
-  // One tile, whose scores are there. The next ones run behind dV.
+  // Multiplies a tile whose scores are there into dV; the next tile's scores run behind it.
   template <bool Last>
   __device__ __forceinline__ void step(const KeyTile& tile, Walk& at, Scores& s, float (&dv)[C.dv / 2]) const {
     Halves p;
@@ -134,7 +134,7 @@ struct BackwardKeys : BackwardGradients<C> {
     Products::issue_dp(dp, at.d_o.stage);
   }
 
-  // One tile, whose dP is there. The next one runs behind dK.
+  // Multiplies a tile whose dP is there into dK; the next tile's dP runs behind it.
   template <bool Last>
   __device__ __forceinline__ void step(Walk& at, Scores& dp, float (&dk)[C.d / 2]) const {
     Halves p, ds;
@@ -191,7 +191,7 @@ struct BackwardQueries : BackwardGradients<C> {
   using Block::arguments, Block::barrier, Block::release;
   using typename Block::Dq;
 
-  // All parts of the tile that `at` says.
+  // Adds every part of a tile's dQ.
   __device__ __forceinline__ void step(const KeyTile& tile, const TileWalk& at, u32 copy) const {
     Gradients part = *this;
 #pragma unroll 1

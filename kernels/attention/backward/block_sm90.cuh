@@ -9,8 +9,8 @@
 
 namespace napkin {
 
-// Of dQ's tile each consumer warpgroup has its 64 rows, or, where there are only 64, its share of the columns. A
-// warpgroup that has dQ alone makes 64 columns after the other.
+// The part of dQ's tile that a consumer warpgroup has: its 64 rows, or, where there are only 64, its share of the
+// columns. A warpgroup that has dQ alone makes 64 columns after the other.
 template <AttentionBackwardConfig C>
 struct GradientOfQueries {
   static constexpr int parts = C.by_gradient ? C.d / 64 : C.warpgroups;

@@ -19,7 +19,7 @@ struct KeyTile {
   int whole_first, whole_last;      // of the visited ones, those whose rows see every key of the tile
 };
 
-// Where a walk over a key tile's queries stands: query head of the group, tile of queries.
+// The place of a walk over a key tile's queries: query head of the group, tile of queries.
 struct TileWalk {
   int in_group = 0, q_tile = 0;
 

@@ -23,7 +23,7 @@ long launches = 0;
 constexpr std::size_t map_bytes = 128;
 std::vector<std::uint64_t> encoded;  // addresses of the tensor maps, in the order in which they were made
 
-/// What a tensor map is here.
+/// A tensor map of the driver that computes nothing.
 struct Map {
   std::uint64_t rank, sizes[5], strides[4];
 };

@@ -66,7 +66,7 @@ AttentionCall call_of(const Sizes& s, bool packed, bool halves) {
   return call;
 }
 
-/// What a plan is, or what it says against the call.
+/// Returns a plan's content, or its refusal of the call.
 template <class Plan>
 std::string said(const Plan& plan) {
   try {
@@ -100,7 +100,7 @@ struct Counts {
   int plans = 0, refused = 0;
 };
 
-/// One tile at eight lengths, with one form.
+/// Checks one tile at eight lengths, with one form.
 void check_lengths(Random& random, const Kernel& kernel, Counts& counts) {
   const std::int64_t d = random.of({64, 72, 128}), dv = random.below(4) == 0 ? 64 : d;
   const bool packed = random.below(4) == 0;
