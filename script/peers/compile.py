@@ -56,10 +56,10 @@ ATTENTION = {"q": [128, 64], "x": [128, 64, 32], "warps": [8, 4], "stages": [3, 
 HEADS = {90: [64, 128, 256], 80: [64, 128], 86: [64, 128], 89: [64, 128]}
 # Fewer rows than wgmma has go by mma.sync on Hopper: a table of their own (few_rows).
 FEW_ROWS = [32, 16]
-MATMUL = {"a": [128, 64], "c": [256, 128, 64], "warps": [8, 4], "stages": [3, 2, 4, 5, 6]}
+MATMUL = {"a": [128, 64], "c": [256, 128, 64], "b": [64, 32, 128], "warps": [8, 4], "stages": [3, 2, 4, 5, 6]}
 OUTSIDE = {"attention": {"q": [256, 128, 64], "x": [256, 128, 64, 32, 16], "warps": [8, 4], "stages": [2]},
-           "matmul": {"a": [256, 128, 64], "c": [256, 128, 64, 32], "warps": [8, 4], "stages": [3]}}
-MATMUL_DEPTH, GROUP_M = 64, 8
+           "matmul": {"a": [256, 128, 64], "c": [256, 128, 64, 32], "b": [64], "warps": [8, 4], "stages": [3]}}
+GROUP_M = 8
 RELEASE = "v" + ".".join(triton.__version__.split(".")[:2])
 RELEASES = {("attention", 90)}  # the tables with a column for it
 
@@ -89,7 +89,7 @@ def attention(arch, tile, d, mask, dtype="bf16"):
 def matmul(arch, tile, dtype="bf16"):
     signature = {**pointers("ABC", dtype),
                  **{name: "i32" for name in ("M", "N", "K", "stride_a", "stride_b", "stride_c")}}
-    constants = {"BLOCK_M": tile["a"], "BLOCK_N": tile["c"], "BLOCK_K": MATMUL_DEPTH, "GROUP_M": GROUP_M}
+    constants = {"BLOCK_M": tile["a"], "BLOCK_N": tile["c"], "BLOCK_K": tile["b"], "GROUP_M": GROUP_M}
     return build(source_of(kernels.matmul, signature, constants), arch, tile)
 
 
@@ -150,15 +150,22 @@ def products_of(kernel, arch):
 
 
 def rows(kernel, arch, dtype, limit):
+    """Keys and rows, compiled on all cores."""
     if kernel in ("matmul", "few_rows"):
-        for tile in tiles(products_of(kernel, arch))[:limit]:
-            yield tile, row_of(matmul(arch, tile, dtype), 0)
-        return
-    for d, mask, tile in [(d, mask, tile) for d in HEADS[arch] for mask in ("none", "causal")
-                          for tile in tiles(ATTENTION)][:limit]:
+        keys = tiles(products_of(kernel, arch))[:limit]
+        jobs = [(matmul_row, arch, tile, dtype) for tile in keys]
+    else:
         share = None if arch == 90 else 0.5  # of mma.sync S takes q x d products and O as many: d = dv
         release = {"release": RELEASE} if (kernel, arch) in RELEASES else {}
-        yield {**tile, "d": d, "mask": mask, **release}, attempt(attention_row, arch, tile, d, mask, dtype, share)
+        asked = [(tile, d, mask) for d in HEADS[arch] for mask in ("none", "causal") for tile in tiles(ATTENTION)][:limit]
+        keys = [{**tile, "d": d, "mask": mask, **release} for tile, d, mask in asked]
+        jobs = [(attention_row, arch, tile, d, mask, dtype, share) for tile, d, mask in asked]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as all_cores:
+        yield from zip(keys, all_cores.map(lambda job: attempt(*job), jobs))
+
+
+def matmul_row(arch, tile, dtype):
+    return row_of(matmul(arch, tile, dtype), 0)
 
 
 def attention_row(arch, tile, d, mask, dtype, share):

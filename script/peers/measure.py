@@ -26,6 +26,7 @@ import kernels
 
 TOKENS, HIDDEN = 16384, 2048
 LENGTHS = [2048, 8192]
+PRODUCT_TILES = {**tiles.MATMUL, "b": [64]}
 PRODUCTS = [(4096, 4096, 4096), (2048, 2048, 2048), (8192, 4096, 2048), (16, 4096, 4096), (64, 4096, 4096), (128, 4096, 4096)]
 CUBLAS = [(n, n, n) for n in (1024, 2048, 4096, 8192)] + [(m, 4096, 4096) for m in (16, 32, 64, 128, 512)] + \
     [(8192, 4096, 2048), (3072, 6144, 4096), (16384, 2048, 2048)]
@@ -57,7 +58,7 @@ def matmul_call(tile, m, n, k):
 
     def call():
         return kernels.matmul[grid](a, b, c, m, n, k, k, n, n, BLOCK_M=tile["a"], BLOCK_N=tile["c"],
-                                    BLOCK_K=tiles.MATMUL_DEPTH, GROUP_M=tiles.GROUP_M, num_warps=tile["warps"],
+                                    BLOCK_K=tile["b"], GROUP_M=tiles.GROUP_M, num_warps=tile["warps"],
                                     num_stages=tile["stages"])
 
     def error():
@@ -154,9 +155,9 @@ def sweep(asked):
             print("attention", d, f"{time.time() - asked.begin:.0f} s", flush=True)
     with open(f"{asked.out}/triton_matmul.jsonl", "w") as out:
         for m, n, k in PRODUCTS:
-            for tile in tiles.tiles(tiles.MATMUL):
+            for tile in tiles.tiles(PRODUCT_TILES):
                 head = {"kernel": "triton_matmul", "algorithm": "matmul", "dtype": "bf16", "mask": "none",
-                        "shape": {"a": m, "b": k, "c": n}, "tile": {**tile, "b": tiles.MATMUL_DEPTH}}
+                        "shape": {"a": m, "b": k, "c": n}, "tile": tile}
                 row = row_of(head, lambda: matmul_call(tile, m, n, k), asked.seconds)
                 out.write(json.dumps({**row, "compiler": "Triton " + triton.__version__}) + "\n")
             out.flush()
@@ -198,7 +199,7 @@ def main():
     asked = parser.parse_args()
     asked.begin = time.time()
     jobs = [("attention", tile, d, causal) for d in (64, 128) for causal in (False, True)
-            for tile in tiles.tiles(tiles.ATTENTION)] + [("matmul", tile, 0, False) for tile in tiles.tiles(tiles.MATMUL)]
+            for tile in tiles.tiles(tiles.ATTENTION)] + [("matmul", tile, 0, False) for tile in tiles.tiles(PRODUCT_TILES)]
     with multiprocessing.get_context("spawn").Pool(asked.processes) as pool:
         made = pool.map(warm_one, jobs, chunksize=1)
     print(f"{sum(made)} of {len(made)} variants launched, {time.time() - asked.begin:.0f} s", flush=True)

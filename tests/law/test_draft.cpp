@@ -83,8 +83,8 @@ TEST_CASE("Triton's kernels: instructions by unit and section are those that scr
       {"triton_attention_sm90", "attention/mappings/triton.compiled.csv", "64,64,4,3,64,none", 2},
       {"triton_attention_sm90_causal", "attention/mappings/triton.compiled.csv", "128,64,8,3,64,causal", 2},
       {"triton_attention_sm80", "attention/mappings/triton_sm80.compiled.csv", "64,64,4,3,64,none", 2},
-      {"triton_matmul_sm90", "matmul/mappings/triton_matmul.compiled.csv", "128,128,8,3", 1},
-      {"triton_matmul_sm80", "matmul/mappings/triton_matmul_sm80.compiled.csv", "64,64,4,3", 1},
+      {"triton_matmul_sm90", "matmul/mappings/triton_matmul.compiled.csv", "128,128,64,8,3", 1},
+      {"triton_matmul_sm80", "matmul/mappings/triton_matmul_sm80.compiled.csv", "64,64,64,4,3", 1},
   };
   for (const Peer& peer : peers) {
     CAPTURE(peer.recording);

@@ -37,20 +37,35 @@ class Question:
     """A kernel at a shape, with the configurations that an autotuner would try."""
 
     def __init__(self, kind, shape, causal, configs):
-        self.kind, self.shape, self.causal, self.configs = kind, shape, causal, configs
+        self.kind, self.shape, self.causal, self.configs, self.dtype = kind, shape, causal, configs, "bf16"
         self.kernel = "triton" if kind == "attention" else "triton_matmul"
 
     def head(self):
-        return {"kernel": self.kernel, "algorithm": self.kind, "dtype": "bf16", "mask": "causal" if self.causal else "none", "shape": self.shape}
+        return {"kernel": self.kernel, "algorithm": self.kind, "dtype": self.dtype, "mask": "causal" if self.causal else "none", "shape": self.shape}
 
     def ask(self):
-        return {"gpu": GPU, "kernel": self.kernel, "causal": self.causal, **self.shape}
+        return {"gpu": GPU, "kernel": self.kernel, "dtype": self.dtype, "causal": self.causal, **self.shape}
+
+    def small(self):
+        """The same kernel at sizes that take no time: a launch of it compiles a configuration."""
+        size = {"h": 1, "q": 256, "x": 256} if self.kind == "attention" else {"a": 128, "b": 128, "c": 256}
+        return Question(self.kind, {**self.shape, **size}, self.causal, [])
+
+    def call(self, config):
+        """A launch, the error of its result, and the result."""
+        sys.path.insert(0, str(PEERS))
+        import measure
+
+        tile, shape = tile_of(self, config), self.shape
+        if self.kind == "attention":
+            return measure.attention_call(tile, shape["d"], self.causal, shape["h"], shape["q"])
+        return measure.matmul_call(tile, shape["a"], shape["c"], shape["b"])
 
 
 def configs_of(tiles):
     """As a user lists them: Triton's names, in an order that says nothing."""
     attention = [{"BLOCK_M": t["q"], "BLOCK_N": t["x"], "num_warps": t["warps"], "num_stages": t["stages"]} for t in tiles["attention"]]
-    matmul = [{"BLOCK_M": t["a"], "BLOCK_N": t["c"], "BLOCK_K": 64, "num_warps": t["warps"], "num_stages": t["stages"]} for t in tiles["matmul"]]
+    matmul = [{"BLOCK_M": t["a"], "BLOCK_N": t["c"], "BLOCK_K": t["b"], "num_warps": t["warps"], "num_stages": t["stages"]} for t in tiles["matmul"]]
     return attention, matmul
 
 
@@ -96,29 +111,18 @@ def regret_of(rows, spent):
 
 def tile_of(question, config):
     names = ("q", "x") if question.kind == "attention" else ("a", "c")
-    return {names[0]: config["BLOCK_M"], names[1]: config["BLOCK_N"], "warps": config["num_warps"], "stages": config["num_stages"]}
-
-
-def call_of(question, config):
-    sys.path.insert(0, str(PEERS))
-    import measure
-
-    shape = question.shape
-    if question.kind == "attention":
-        return measure.attention_call(tile_of(question, config), shape["d"], question.causal, shape["h"], shape["q"])
-    return measure.matmul_call(tile_of(question, config), shape["a"], shape["c"], shape["b"])
+    depth = {} if question.kind == "attention" else {"b": config["BLOCK_K"]}
+    return {names[0]: config["BLOCK_M"], names[1]: config["BLOCK_N"], **depth, "warps": config["num_warps"], "stages": config["num_stages"]}
 
 
 def compile_one(job):
     """Seconds to compile one variant into the cache, by a launch; None where the compiler or the card refuses."""
     question, config = job
-    small = Question(question.kind, {**question.shape, **({"h": 1, "q": 256, "x": 256} if question.kind == "attention" else
-                                                          {"a": 128, "b": 128, "c": 256})}, question.causal, [])
     try:
         import torch
 
         torch.empty(1, device="cuda")
-        call = call_of(small, config)[0]
+        call = question.small().call(config)[0]
         start = time.perf_counter()
         call()
         spent = time.perf_counter() - start
@@ -134,7 +138,7 @@ def measured(question, config, seconds):
 
     start = time.perf_counter()
     try:
-        call, error, out = call_of(question, config)
+        call, error, out = question.call(config)
         out.fill_(float("nan"))
         call()
         torch.cuda.synchronize()
@@ -216,7 +220,7 @@ def main():
     sys.path.insert(0, str(PEERS))
     import compile as peers
 
-    tiles = {"attention": list(peers.tiles(peers.ATTENTION)), "matmul": list(peers.tiles(peers.MATMUL))}
+    tiles = {"attention": list(peers.tiles(peers.ATTENTION)), "matmul": list(peers.tiles({**peers.MATMUL, "b": [64]}))}
     questions = questions_of(*configs_of(tiles))
     with open(asked.out, "w", encoding="utf-8") as file:
         def say(row, **more):
