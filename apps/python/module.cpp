@@ -88,13 +88,30 @@ nb::list select_many(const Session& session, nb::handle algorithm, nb::handle sh
   return out;
 }
 
+/// Builds the question of each kernel that `kernel` lists, or one where it is a single kernel.
+std::vector<Ask> asks_of(nb::handle algorithm, const nb::kwargs& named) {
+  const nb::tuple positional = nb::make_tuple(nb::borrow(algorithm));
+  const bool several = named.contains("kernel") &&
+                       (nb::isinstance<nb::list>(named["kernel"]) || nb::isinstance<nb::tuple>(named["kernel"]));
+  if (!several) return {asking_of(positional, named, {}).ask};
+  std::vector<Ask> asks;
+  for (const nb::handle kernel : named["kernel"]) {
+    nb::kwargs one;
+    one.update(named);
+    one["kernel"] = kernel;
+    asks.push_back(asking_of(positional, one, {}).ask);
+  }
+  if (asks.empty()) throw Error("kernel", "is an empty list", "a kernel, or a list of them");
+  return asks;
+}
+
 nb::list rank_configs(const Session& session, nb::handle algorithm, nb::handle configs, const nb::kwargs& named) {
-  const Asking asking = asking_of(nb::make_tuple(nb::borrow(algorithm)), named, {});
+  const std::vector<Ask> asks = asks_of(algorithm, named);
   const std::vector<TileText> tiles = tiles_of(configs);
   std::vector<RankedConfig> ranked;
   {
     const nb::gil_scoped_release free;
-    ranked = rank(session, asking.ask, tiles);
+    ranked = rank(session, asks, tiles);
   }
   nb::list out;
   for (const RankedConfig& one : ranked) out.append(nb::cast(one));
@@ -185,10 +202,13 @@ void bind_session(nb::module_& m) {
           "The configurations of a kernel, best first; behind them those outside of what the mapping was made for, and "
           "those that cannot run last. Knobs have the mapping's names, "
           "or "
-          "Triton's (BLOCK_M, num_warps); names that are neither are not looked at.",
+          "Triton's (BLOCK_M, num_warps); names that are neither are not looked at. Of a list of kernels each "
+          "configuration is judged by the one that it suits best.",
           nb::sig("def rank_configs(self, algorithm: Algorithm, configs: collections.abc.Iterable[Tile], *, gpu: "
-                  "Machine, kernel: Kernel, shape: Shape | None = None, dtype: typing.Any = 'bf16', causal: bool = "
-                  "False, window: Window | None = None, prefix: int | None = None, tile: Tile | None = None, **axes: "
+                  "Machine, kernel: Kernel | collections.abc.Sequence[Kernel], shape: Shape | None = None, dtype: "
+                  "typing.Any = "
+                  "'bf16', causal: bool = False, window: Window | None = None, prefix: int | None = None, tile: Tile | "
+                  "None = None, **axes: "
                   "int) -> "
                   "list[RankedConfig]"));
 }

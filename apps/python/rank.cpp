@@ -41,28 +41,41 @@ RankedConfig judged(const Question& question) {
   return out;
 }
 
+/// Orders configurations: those that can run by predicted time, then those outside of the mapping, then the others.
+std::tuple<bool, bool, double> place_of(const RankedConfig& one) {
+  return {!one.legal, one.outside, one.time.value_or(0)};
+}
+
+/// Judges one configuration as one kernel's; an error of the configuration is its reason.
+RankedConfig judged(const Session& session, Ask ask, const Question& whole, const TileText& config) {
+  try {
+    ask.tile = knobs_of(whole, config);
+    const Question question = session.question(ask);
+    return at_shape([&] { return judged(question); });
+  } catch (const Error& error) {
+    RankedConfig out;
+    const std::string why = error.what();
+    out.why = why.substr(why.starts_with("--") ? 2 : 0);  // an option of the command line is an argument here
+    return out;
+  }
+}
+
 }  // namespace
 
-std::vector<RankedConfig> rank(const Session& session, const Ask& ask, const std::vector<TileText>& configs) {
-  const Question whole = session.question(ask);  // what is wrong with the question itself is an error
+std::vector<RankedConfig> rank(const Session& session, const std::vector<Ask>& kernels,
+                               const std::vector<TileText>& configs) {
+  std::vector<Question> whole;  // what is wrong with a question itself is an error
+  for (const Ask& ask : kernels) whole.push_back(session.question(ask));
   std::vector<RankedConfig> ranked(configs.size());
   on_all_cores(configs.size(), [&](std::size_t i) {
-    try {
-      Ask one = ask;
-      one.tile = knobs_of(whole, configs[i]);
-      const Question question = session.question(one);
-      ranked[i] = at_shape([&] { return judged(question); });
-    } catch (const Error& error) {
-      const std::string why = error.what();
-      ranked[i].why = why.substr(why.starts_with("--") ? 2 : 0);  // an option of the command line is an argument here
+    for (std::size_t k = 0; k < kernels.size(); ++k) {
+      RankedConfig one = judged(session, kernels[k], whole[k], configs[i]);
+      if (k == 0 || place_of(one) < place_of(ranked[i])) ranked[i] = std::move(one);
     }
     ranked[i].index = i;
   });
-  const auto place_of = [](const RankedConfig& one) {
-    return std::tuple(!one.legal, one.outside, one.time.value_or(0));
-  };
   std::stable_sort(ranked.begin(), ranked.end(),
-                   [&](const RankedConfig& a, const RankedConfig& b) { return place_of(a) < place_of(b); });
+                   [](const RankedConfig& a, const RankedConfig& b) { return place_of(a) < place_of(b); });
   return ranked;
 }
 

@@ -19,8 +19,9 @@ struct RankedConfig {
 };
 
 /// Ranks configurations, best first, then those outside the mapping's domains, then illegal ones. Knobs have the
-/// mapping's names or Triton's; other names are ignored.
-[[nodiscard]] std::vector<RankedConfig> rank(const Session& session, const Ask& ask,
+/// mapping's names or Triton's; other names are ignored. `kernels` asks the same question of one or more mappings, such
+/// as those that one Triton source is compiled to; each configuration is judged by the one it suits best.
+[[nodiscard]] std::vector<RankedConfig> rank(const Session& session, const std::vector<Ask>& kernels,
                                              const std::vector<TileText>& configs);
 
 }  // namespace napkin::python

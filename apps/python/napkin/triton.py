@@ -51,7 +51,8 @@ def prune(kernel_mapping: Any = "triton", top_k: int = 8, *, shape: Shape, gpu: 
 
     shape: which argument of the kernel is the size of an axis, {"q": "N_CTX", "d": "HEAD_DIM"} (or the size itself), or
     a function from all arguments to keywords of napkin.select (sizes, causal, window, dtype). gpu: a profile; "here": the
-    GPU in this machine. All configurations are judged in one call. Those that cannot run (shared memory, registers) are
+    GPU in this machine. A list of mappings serves a source that the compiler turns into different loops, such as
+    ["triton_matmul", "triton_matmul_few_rows"] on Hopper. All configurations are judged in one call. Those that cannot run (shared memory, registers) are
     left out; where nothing that is listed can, all are kept and Triton decides.
     """
     if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
