@@ -4,7 +4,8 @@
   run_fp8.py --program build/tests/run_fp8 [--out FILE.jsonl] [--d 128] [--tiles 2] [--no-check]
 
 PyTorch has no attention of its own in FP8: its backends of scaled_dot_product_attention are timed in bf16. Where FlashAttention-3
-(flash_attn_interface) is installed, it is timed in e4m3. Each call runs by itself behind others for half a second.
+(flash_attn_interface) or cuDNN's front end (nvidia-cudnn-frontend) is installed, it is timed in e4m3, all scales 1. Each call runs by
+itself behind others for half a second. --program build/tests/run_napkin: the paper's kernel beside the same peers.
 """
 import statistics, sys, time
 import torch
@@ -29,6 +30,38 @@ def warm_time(call, seconds=0.5):
     return statistics.median(times)
 
 
+def cudnn_e4m3(q, k, v, causal):
+    """A call of cuDNN's attention in e4m3 by its front end."""
+    import cudnn
+
+    handle = cudnn.create_handle()
+    cudnn.set_stream(handle=handle, stream=torch.cuda.current_stream().cuda_stream)
+    kind = cudnn.data_type
+    graph = cudnn.pygraph(handle=handle, io_data_type=kind.FP8_E4M3, intermediate_data_type=kind.FLOAT, compute_data_type=kind.FLOAT)
+    arrays, one = [x.to(torch.float8_e4m3fn) for x in (q, k, v)], torch.ones(1, 1, 1, 1, device="cuda")
+    out, largest = torch.empty_like(arrays[0]), [torch.zeros_like(one) for _ in range(2)]
+    inputs = [graph.tensor(dim=list(x.shape), stride=list(x.stride()), data_type=kind.FP8_E4M3) for x in arrays]
+    scales = {name: graph.tensor(dim=[1] * 4, stride=[1] * 4, data_type=kind.FLOAT)
+              for name in ("descale_q", "descale_k", "descale_v", "descale_s", "scale_s", "scale_o")}
+    o, _, *most = graph.sdpa_fp8(**dict(zip("qkv", inputs)), **scales, generate_stats=False, attn_scale=q.shape[-1] ** -0.5, use_causal_mask=causal)
+    o.set_output(True).set_dim(list(out.shape)).set_stride(list(out.stride())).set_data_type(kind.FP8_E4M3)
+    for x in most:
+        x.set_output(True).set_dim([1] * 4).set_stride([1] * 4).set_data_type(kind.FLOAT)
+    graph.validate()
+    graph.build_operation_graph()
+    graph.create_execution_plans([cudnn.heur_mode.A, cudnn.heur_mode.FALLBACK])
+    graph.check_support()
+    graph.build_plans()
+    space = torch.empty(max(graph.get_workspace_size(), 1), device="cuda", dtype=torch.uint8)
+    pack = {**dict(zip(inputs, arrays)), **{x: one for x in scales.values()}, o: out, **dict(zip(most, largest))}
+    call = lambda: graph.execute(pack, space, handle=handle)
+    call()
+    want = torch.nn.functional.scaled_dot_product_attention(*(x[:1, :1].float() for x in arrays), is_causal=causal)
+    off = ((out[:1, :1].float() - want).norm() / want.norm()).item()
+    print(f"cuDNN {cudnn.backend_version()} in e4m3: {off:.3f} off", file=sys.stderr)
+    return call
+
+
 def peers(b, h, s, d, causal):
     q, k, v = (torch.randn(b, s, h, d, device="cuda", dtype=torch.bfloat16).transpose(1, 2) for _ in range(3))
     out = {}
@@ -44,6 +77,11 @@ def peers(b, h, s, d, causal):
         out["flash3_fp8"] = warm_time(lambda: flash_attn_func(q8, k8, v8, causal=causal))
     except (ImportError, RuntimeError):
         out["flash3_fp8"] = None
+    try:
+        out["cudnn_fp8"] = warm_time(cudnn_e4m3(q, k, v, causal))
+    except Exception as refused:  # not installed, or cuDNN has no kernel
+        print("cuDNN in e4m3:", str(refused).splitlines()[0][:200], file=sys.stderr)
+        out["cudnn_fp8"] = None
     return out
 
 
