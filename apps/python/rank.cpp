@@ -46,6 +46,11 @@ std::tuple<bool, bool, double> place_of(const RankedConfig& one) {
   return {!one.legal, one.outside, one.time.value_or(0)};
 }
 
+/// Orders one configuration's judgements by several kernels: first the one whose values the mapping was made for.
+std::tuple<bool, bool, double> suits(const RankedConfig& one) {
+  return {one.outside, !one.legal, one.time.value_or(0)};
+}
+
 /// Judges one configuration as one kernel's; an error of the configuration is its reason.
 RankedConfig judged(const Session& session, Ask ask, const Question& whole, const TileText& config) {
   try {
@@ -54,6 +59,7 @@ RankedConfig judged(const Session& session, Ask ask, const Question& whole, cons
     return at_shape([&] { return judged(question); });
   } catch (const Error& error) {
     RankedConfig out;
+    out.outside = true;
     const std::string why = error.what();
     out.why = why.substr(why.starts_with("--") ? 2 : 0);  // an option of the command line is an argument here
     return out;
@@ -70,7 +76,7 @@ std::vector<RankedConfig> rank(const Session& session, const std::vector<Ask>& k
   on_all_cores(configs.size(), [&](std::size_t i) {
     for (std::size_t k = 0; k < kernels.size(); ++k) {
       RankedConfig one = judged(session, kernels[k], whole[k], configs[i]);
-      if (k == 0 || place_of(one) < place_of(ranked[i])) ranked[i] = std::move(one);
+      if (k == 0 || suits(one) < suits(ranked[i])) ranked[i] = std::move(one);
     }
     ranked[i].index = i;
   });

@@ -2,6 +2,8 @@
 // predicted where no launch is cold.
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "tests/kernel/decode_arrays.hpp"
@@ -183,6 +185,27 @@ TEST_CASE("decode: beside PyTorch's fastest, L2 cold") {
       CHECK(ratio > 1.05);
       CHECK(ratio < 1.13);
     }
+  }
+}
+
+TEST_CASE("decode: of one query attention_sm90 and attention_decode_sm90 take the same time in one run") {
+  std::map<std::string, std::vector<double>> plain, split;
+  for (const Json& row : measured::rows_of("decode_kernels/both.jsonl")) {
+    CHECK(row["good"] == true);
+    const bool decode = row["kernel"] == "attention_decode_sm90";
+    if (!decode && row["l2"] != "warm") continue;
+    const double time = number(row, decode ? "warm" : "time");
+    (decode ? split : plain)[row["shape"].dump()].push_back(time);
+    if (!decode) CHECK(number(measured::predicted(row), "time") / time == doctest::Approx(0.99).epsilon(0.012));
+  }
+  CHECK(plain.size() == 3);
+  for (const auto& [shape, times] : plain) {
+    CAPTURE(shape);
+    const double best = *std::min_element(split.at(shape).begin(), split.at(shape).end());
+    CHECK(times.size() == 2);
+    CHECK(times[0] / times[1] == doctest::Approx(1).epsilon(0.005));
+    CHECK(times[0] / best > 0.99);
+    CHECK(times[0] / best < 1.025);
   }
 }
 

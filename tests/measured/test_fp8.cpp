@@ -363,4 +363,22 @@ TEST_CASE("fp8: the versions' cycles are what the notebook says") {
   CHECK(least.at("kept, a quarter ahead (wrong)") == doctest::Approx(3.87).epsilon(0.002));
 }
 
+TEST_CASE("fp8: beside cuDNN in e4m3 on an H200: ahead under a mask and to 4,096 keys, 7 % behind at 16,384") {
+  std::map<std::string, double> ahead;
+  double off = 0;
+  for (const Json& row : measured::rows_of("fp8/cudnn.jsonl")) {
+    if (row["kernel"] != "attention_fp8_sm90") continue;
+    CHECK(row["good"] == true);
+    ahead[question_of(row)] = number(row["peers"], "cudnn_fp8") / number(row, "time");
+    off += std::fabs(number(row, "predicted") / number(row, "time") - 1) / 12;
+  }
+  CHECK(ahead.size() == 12);
+  for (const auto& [question, ratio] : ahead) {
+    CAPTURE(question);
+    CHECK(ratio > (question == "s=16384" ? 0.92 : question == "s=8192" ? 0.95 : 0.99));
+  }
+  CHECK(ahead.at("s=512 causal") > 1.6);
+  CHECK(off < 0.02);
+}
+
 }  // namespace test_fp8

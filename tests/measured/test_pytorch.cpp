@@ -72,4 +72,22 @@ TEST_CASE("pytorch: its own tests of attention over ours pass, but those that dr
   CHECK(others == std::map<std::string, int>{{"failed", 1}, {"passed", 98}, {"refused", 125}});
 }
 
+TEST_CASE(
+    "pytorch: attention to caches in pages, of counted keys and of new ones is right, and new keys lie in their "
+    "place") {
+  int paged = 0, new_keys = 0, rows = 0;
+  for (const Json& row : measured::rows_of("pytorch/kvcache.jsonl")) {
+    CAPTURE(row["seed"].dump());
+    CHECK(row["good"] == true);
+    CHECK(row["stored"] == true);
+    CHECK(number(row, "error") < number(row, "reference_error"));
+    ++rows;
+    paged += number(row, "page") > 0;
+    new_keys += number(row, "new") > 0;
+  }
+  CHECK(rows == 60);
+  CHECK(paged == 48);
+  CHECK(new_keys == 34);
+}
+
 }  // namespace test_pytorch

@@ -198,8 +198,11 @@ def main():
     parser.add_argument("--seconds", type=float, default=0.08, help="of launches before a configuration is timed")
     parser.add_argument("--processes", type=int, default=14, help="that compile")
     parser.add_argument("--predict", action="store_true", help="write the predictions alone; needs no GPU")
+    parser.add_argument("--questions", help="only these of the list, from 0: 8,9")
     asked = parser.parse_args()
     begin, questions = time.time(), questions_of(asked)
+    if asked.questions:
+        questions = [questions[int(at)] for at in asked.questions.split(",")]
     with open(asked.out, "w", encoding="utf-8") as file:
         def say(row, **more):
             file.write(json.dumps({**row, **more}) + "\n")
