@@ -3,7 +3,8 @@
 
 Judged: one colour a stage, and no two stages of colours that look alike; text on a bar stands out from it (WCAG
 contrast of 4.5); what is outlined is the critical cycle, copies too, and no bar lies over an outline; no wire of a
-diagram runs through a box that it does not belong to; LaTeX compiles the same diagram; text of at least 8 points at a
+diagram runs through a box that it does not belong to, no line between arrays through a name; every colour is there without
+a page around the picture; LaTeX compiles the same diagram; text of at least 8 points at a
 width of 1,600 pixels. Rendered by rsvg-convert, where it is installed: the picture is neither empty nor cut off.
 """
 import itertools
@@ -160,6 +161,24 @@ def judge_derive(name, root):
         fail(name, "the table's wires lead nowhere and nothing says what for")
 
 
+def judge_separators(name, root):
+    """A line between two arrays stands clear of the name below it."""
+    names = [t for t in root.iter(space + "text") if t.get("class") == "name"]
+    for (x1, y), (x2, _) in ways(root, ("tuple",)):
+        for text in names:
+            x, base = number(text, "x"), number(text, "y")
+            if x1 < x + number(text, "font-size") and x < x2 and base - 0.75 * number(text, "font-size") - 3 < y < base:
+                fail(name, f"a line between arrays strikes '{''.join(text.itertext())}' at y = {base}")
+
+
+def judge_colours(name, root):
+    """A colour of the page's variables is an attribute too: many programs do not know variables, and draw black."""
+    for element in root.iter():
+        for role in re.findall(r"(\w+):var\(--", element.get("style") or ""):
+            if not re.match(r"#[0-9a-f]{3,6}$", element.get(role) or ""):
+                fail(name, f"<{element.tag.removeprefix(space)}> has a {role} for pages alone")
+
+
 def judge_size(name, root):
     """Text of 8 points or more when the picture is 1,600 pixels wide."""
     width = number(root, "width")
@@ -213,11 +232,13 @@ def main():
                 continue
             root = ET.parse(path).getroot()
             judge_size(name, root)
+            judge_colours(name, root)
             if name.startswith("timeline"):
                 answer = subprocess.run([program, *words, "--json"], capture_output=True, text=True, check=True)
                 judge_timeline(name, root, json.loads(answer.stdout))
             elif name.startswith("derive"):
                 judge_derive(name, root)
+                judge_separators(name, root)
                 compiled = compile_tikz(name, tikz) or compiled
             rendered = render(name, path) or rendered
     if not rendered:

@@ -5,7 +5,7 @@ usage: check_report.py PROGRAM               what a parser sees: every tag close
                                              nothing from elsewhere, words for what is drawn, headings of tables; names
                                              with their lines, equal hues, drawn names that leave each other alone
        check_report.py PROGRAM --browser     in Chromium without a window, at 400 and 1,600 pixels, light and dark: no
-                                             message on its console, nothing wider than the page, a picture of it
+                                             message on its console, nothing wider than the page or its cell, a picture of it
        check_report.py --selftest            planted mistakes are found
 
   --keep DIR   leaves pages and pictures there
@@ -79,7 +79,7 @@ class Page(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.wrong, self.open, self.ids, self.targets = [], [], [], []
         self.headings, self.seen, self.tables, self.style, self.words = [], set(), [], "", []
-        self.titles, self.defined, self.bare = [], set(), set()
+        self.titles, self.defined, self.bare, self.code = [], set(), set(), ""
         self.feed(text)
         self.close()
         self.wrong += crossed(text)
@@ -131,6 +131,12 @@ class Page(HTMLParser):
         if not self.open or self.open[-1] != tag:
             self.wrong.append(f"</{tag}> at line {self.getpos()[0]} closes {self.open[-1] if self.open else 'nothing'}")
             return
+        if tag == "code":
+            if "dt" in self.open:
+                self.defined.add(self.code)
+            elif not any(self.titles):
+                self.bare.add(self.code)
+            self.code = ""
         self.open.pop()
         self.titles.pop()
 
@@ -146,10 +152,7 @@ class Page(HTMLParser):
         else:
             self.words.append(data)
         if self.open and self.open[-1] == "code":
-            if "dt" in self.open:
-                self.defined.add(data)
-            elif not any(self.titles):
-                self.bare.add(data)
+            self.code += data
 
     def judge(self):
         if self.open:
@@ -213,6 +216,8 @@ for (const width of [400, 1600]) {{
   page.onload = () => {{
     const inside = page.contentDocument;
     said.push({{width, wide: inside.documentElement.scrollWidth, sections: inside.querySelectorAll("section").length,
+               over: [...inside.querySelectorAll("td, th")].filter(cell => cell.scrollWidth > cell.clientWidth + 1)
+                       .map(cell => cell.textContent.slice(0, 60)),
                paper: page.contentWindow.getComputedStyle(inside.body).backgroundColor}});
     document.getElementById("found").textContent = "FOUND " + JSON.stringify(said);
   }};
@@ -247,6 +252,7 @@ def look(browser, name, path, folder, dark):
     for frame in frames:
         if frame["wide"] > frame["width"]:
             wrong.append(f"{label}: {frame['wide']} pixels wide on a screen of {frame['width']}")
+        wrong += [f"{label}: '{words}' runs out of its cell on a screen of {frame['width']}" for words in frame["over"]]
         if frame["sections"] < 2:
             wrong.append(f"{label}: {frame['sections']} sections")
     return wrong, frames[0]["paper"]

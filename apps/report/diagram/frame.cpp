@@ -11,7 +11,7 @@
 namespace napkin::report {
 namespace {
 
-constexpr double margin = 20, title_room = 64, first_wire = 30, below_last = 15, lane_gap = 6;
+constexpr double margin = 20, title_room = 64, first_wire = 30, below_last = 15, lane_gap = 10;
 constexpr double reach_in = 44, reach_out = 18, reach_beside = 44;
 
 /// The rows of a bundle between which its functions' boxes stand, and their number.
@@ -196,8 +196,8 @@ double Frame::label_stretch(const Stretch& stretch, const Stretch* before, Place
                  stretch.level == 0;
   double width = 0;
   if (placed.named)
-    width =
-        width_of(plain(name + (stretch.cached ? "*" : "")), name_size, true) + 6 + width_of(plain(tagged), small_size);
+    width = width_of(plain(name + (stretch.cached ? "*" : "")), name_size, true) + 4 + tag_gap +
+            width_of(plain(tagged), small_size);
   for (std::size_t axis = 0; axis < stretch.axes.size(); ++axis) {
     const AxisTag& tag = stretch.axes[axis];
     const bool same = before != nullptr && before->axes[axis].label == tag.label &&

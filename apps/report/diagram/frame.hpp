@@ -10,6 +10,8 @@
 namespace napkin::report {
 
 constexpr double wire_gap = 22, name_size = 12, axis_size = 11, small_size = 10;
+constexpr double tag_gap = 8;  ///< room between an array's name and its type, for letters wider than most
+constexpr double between = 3;  ///< height of the line between two arrays above the lower one
 constexpr const char *grey = "#666666", *pale = "#bbbbbb", *dark = "#222222";
 
 /// An event of a bundle with its place, from the left end of its column, and the labels that are written there.

@@ -26,8 +26,8 @@ void Painter::functions(std::size_t column) {
   }
   std::sort(middles.begin(), middles.end());
   for (std::size_t i = 1; i < middles.size(); ++i) {  // between functions beside each other
-    Path path =
-        line({f_.left[column] + 2, middles[i] + 1}, {f_.left[column + 1] - 2, middles[i] + 1}, "tuple", grey, 1);
+    const double y = middles[i] - between;
+    Path path = line({f_.left[column] + 2, y}, {f_.left[column + 1] - 2, y}, "tuple", grey, 1);
     path.dash = Dash::dashed;
     back_.push_back(path);
   }

@@ -87,7 +87,7 @@ void Painter::separators(std::size_t column) {
   }
   std::sort(there.begin(), there.end(), [&](int a, int b) { return f_.bundles[at(a)].top < f_.bundles[at(b)].top; });
   for (std::size_t i = 1; i < there.size(); ++i) {
-    const double y = f_.bundles[at(there[i])].top + 1;
+    const double y = f_.bundles[at(there[i])].top - between;
     Path path = line({f_.left[column] + 1, y}, {f_.left[column + 1] - 1, y}, "tuple", pale, 0.8);
     path.dash = Dash::dashed;
     back_.push_back(path);
@@ -149,7 +149,8 @@ void Painter::write(const Stretch& stretch, const PlacedEvent& placed, double x)
           own + " in " + d_.levels[at(stretch.level)].name);
     const std::string tag = tag_of(stretch);
     if (!tag.empty())
-      label({x + 4 + width_of(name, name_size, true) + 4, b.top + 12}, plain(tag), "tag", small_size, false, grey);
+      label({x + 4 + width_of(name, name_size, true) + tag_gap, b.top + 12}, plain(tag), "tag", small_size, false,
+            grey);
   }
   for (std::size_t i = 0; i < stretch.axes.size(); ++i) {
     if (!placed.labelled[i]) continue;

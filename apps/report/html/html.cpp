@@ -34,6 +34,13 @@ std::string base64(std::string_view bytes) {
   return out;
 }
 
+/// Returns the width that a picture gives itself.
+std::string_view width_of(std::string_view svg) {
+  constexpr std::string_view before = "width=\"";
+  const std::size_t from = svg.find(before) + before.size();
+  return svg.substr(from, svg.find_first_not_of("0123456789.", from) - from);
+}
+
 std::string figure_around(std::string_view inside, std::string_view said, std::string_view caption,
                           std::string_view kind) {
   return fmt::format(
@@ -104,7 +111,7 @@ std::string breakable(std::string_view path) {
   std::string out;
   for (const char c : path) {
     out += text(std::string_view(&c, 1));
-    if (c == '/' || c == '_') out += "<wbr>";
+    if (c == '/' || c == '_' || c == '.') out += "<wbr>";
   }
   return out;
 }
@@ -170,7 +177,8 @@ std::string figure(std::string_view svg, std::string_view said, std::string_view
 
 std::string picture(std::string_view svg, std::string_view said, std::string_view caption) {
   const std::string inside =
-      fmt::format("<img class=\"drawn\" alt=\"{}\" src=\"data:image/svg+xml;base64,{}\">\n", text(said), base64(svg));
+      fmt::format("<img class=\"drawn\" style=\"--drawn: {}px\" alt=\"{}\" src=\"data:image/svg+xml;base64,{}\">\n",
+                  width_of(svg), text(said), base64(svg));
   return figure_around(inside, said, caption, "");
 }
 

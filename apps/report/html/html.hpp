@@ -25,7 +25,7 @@ namespace napkin::report::html {
 [[nodiscard]] std::string code(std::string_view words);
 /// Writes HTML with its meaning for readers who point at it; without `about` the HTML alone.
 [[nodiscard]] std::string explained(std::string_view html, std::string_view about);
-/// Writes a path or a name that may be broken after its slashes and underscores.
+/// Writes a path or a name that may be broken after its slashes, underscores and dots.
 [[nodiscard]] std::string breakable(std::string_view path);
 /// Writes text for screen readers alone.
 [[nodiscard]] std::string spoken(std::string_view words);

@@ -57,14 +57,14 @@ pre { overflow-x: auto; background: var(--panel); padding: .8rem 1rem; border-ra
 .scroll { position: relative; overflow-x: auto; margin: .4rem 0 1.2rem;
   background: linear-gradient(270deg, var(--paper) 40%, transparent) right / 3rem 100% no-repeat local,
     linear-gradient(270deg, var(--line), transparent) right / .9rem 100% no-repeat scroll; }
-table { border-collapse: collapse; font-size: .9rem; line-height: 1.35; overflow-wrap: normal; }
+table { border-collapse: separate; border-spacing: 0; font-size: .9rem; line-height: 1.35; overflow-wrap: normal; }
 caption { text-align: left; color: var(--soft); padding: 0 0 .35rem; font-size: .875rem; }
 caption span { display: block; position: sticky; left: 0; width: max-content; max-width: min(70rem, calc(100vw - 2.6rem)); }
 th, td { padding: .32rem .7rem; text-align: left; vertical-align: baseline; border-bottom: 1px solid var(--line); }
 th:first-child, td:first-child { padding-left: .3rem; }
 thead th { color: var(--soft); font-weight: 500; border-bottom: 2px solid var(--line); vertical-align: bottom; }
 tbody th { font-weight: 500; }
-td, tbody th { max-width: 24rem; } tbody th { min-width: 8.5rem; } td code, th code { white-space: nowrap; }
+td, tbody th { max-width: 24rem; } tbody th { min-width: 8.5rem; } td code { white-space: nowrap; } tbody th code { overflow-wrap: break-word; }
 td:last-child { min-width: 9.5rem; } td.w { min-width: 18rem; } thead th.n { white-space: normal; min-width: 4.6rem; } .map :is(td, th) { min-width: 0; }
 .reasons { margin: 0 0 1rem; padding-left: 1.2rem; max-width: 46rem; } .reasons li { margin: .15rem 0; overflow-wrap: anywhere; }
 .n { text-align: right; white-space: nowrap; }
@@ -90,12 +90,12 @@ figure.wide svg { max-width: none; width: 100%; min-width: 42rem; }
 .pipes td:last-child { width: 100%; min-width: 5rem; } .pipes .bar { width: 100%; }
 .term { text-decoration: underline dotted var(--soft) 1px; text-underline-offset: .2em; cursor: help; }
 .glossary { columns: 24rem; column-gap: 2.5rem; margin: 0 0 1rem; font-size: .9rem; } .glossary dt { break-after: avoid; } .glossary dd { margin: 0 0 .4rem 1rem; color: var(--soft); break-inside: avoid; }
-.drawn { display: block; max-width: none; height: auto; }
+.drawn { display: block; width: 100%; max-width: var(--drawn); min-width: calc(.68 * var(--drawn)); height: auto; mix-blend-mode: multiply; }
 @media screen and (prefers-color-scheme: dark) { .drawn { filter: invert(1) hue-rotate(180deg) brightness(.93); mix-blend-mode: screen; } }
 details { margin: .5rem 0; border: 1px solid var(--line); border-radius: 6px; padding: 0 .8rem; }
 summary { cursor: pointer; padding: .45rem 0; font-weight: 500; }
 details[open] > summary { border-bottom: 1px solid var(--line); margin-bottom: .6rem; }
-.map td, .map th { text-align: center; padding: .25rem .35rem; border: 2px solid var(--paper); white-space: nowrap; font-size: .825rem; }
+.map { border-spacing: 2px; } .map td, .map th { text-align: center; padding: .25rem .35rem; border: 0; white-space: nowrap; font-size: .825rem; }
 .map thead th, .map tbody th { border: 0; color: var(--ink); }
 .map thead th:first-child { white-space: normal; max-width: 7rem; text-align: right; } .map caption { white-space: normal; } .map caption span { width: auto; min-width: 15rem; max-width: 26rem; } details caption span { max-width: min(68rem, calc(100vw - 4.6rem)); }
 .map tbody th { text-align: right; padding-right: .5rem; }
@@ -103,10 +103,9 @@ details[open] > summary { border-bottom: 1px solid var(--line); margin-bottom: .
 .map .none { background: repeating-linear-gradient(45deg, var(--hatch) 0 3px, transparent 3px 8px); color: var(--soft); }
 .map .none small { display: block; max-width: 6rem; margin: auto; white-space: normal; line-height: 1.15; }
 .map .pick { outline: 3px solid var(--ink); outline-offset: -3px; font-weight: 700; }
-.maps { display: grid; grid-template-columns: minmax(0, 1fr); gap: 0 2.5rem; align-items: start; }
-.maps .small { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); gap: 0 1.5rem; align-items: start; }
+.maps, .maps .small { display: flex; flex-wrap: wrap; gap: 0 2.5rem; align-items: flex-start; } .maps > div { max-width: 100%; }
+.maps .small { flex: 1 1 30rem; } .small .scroll { max-width: 100%; }
 .small .map :is(td, th) { font-size: .75rem; padding: .1rem .25rem; line-height: 1.25; } .small .map td { min-width: 3.4rem; }
-@media (min-width: 68.75rem) { .maps { grid-template-columns: auto minmax(0, 1fr); } }
 .h0 { background: var(--h0); color: var(--paper); } .h1 { background: var(--h1); color: #08130d; } .h2 { background: var(--h2); }
 .h3 { background: var(--h3); } .h4 { background: var(--h4); } .h5 { background: var(--h5); } .h6 { background: var(--h6); }
 @media (prefers-color-scheme: light) { .h6 { color: #1d0c03; } }
@@ -120,21 +119,21 @@ svg .roof { stroke: var(--ink); stroke-width: 2.5; fill: none; } svg .band { fil
 .p0 { fill: var(--a); } .p1 { fill: var(--b); } .p2 { fill: var(--c); } .p3 { fill: var(--d); } .p4 { fill: var(--e); }
 .chart text.p0 { fill: var(--a); } .chart text.p1 { fill: var(--b); } .chart text.p2 { fill: var(--c); } .chart text.p3 { fill: var(--d); } .chart text.p4 { fill: var(--e); }
 svg .slope { stroke-width: 2; fill: none; } svg .lead { stroke-width: 1; } svg .room { stroke-width: 1.2; stroke-dasharray: 3 4; fill: none; }
-svg .other { fill: none; stroke-width: 1.4; } svg .dot { stroke: var(--paper); stroke-width: 1.2; } svg .dots { fill-opacity: .55; }
+svg .guide { stroke-width: 1; stroke-opacity: .45; fill: none; } svg .other { fill: none; stroke-width: 1.4; } svg .dot { stroke: var(--paper); stroke-width: 1.2; } svg .dots { fill-opacity: .55; }
 .chart text.halo { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; }
 .spoken { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 footer { border-top: 1px solid var(--line); padding-top: 1rem; color: var(--soft); font-size: .875rem; }
 @media screen { .scroll :is(thead, tbody) th:first-child { position: sticky; left: 0; background: var(--paper); z-index: 1; } .scroll tr.marked > th:first-child { background: var(--panel); } }
-@media (max-width: 40rem) { tbody th { min-width: 6.5rem; max-width: 9.5rem; overflow-wrap: break-word; } tbody th code { white-space: normal; } body { padding: 0 .9rem 2rem; } header { padding-top: 1.2rem; } .lead { font-size: 1.05rem; }
+@media (max-width: 40rem) { tbody th { min-width: 6.5rem; max-width: 9.5rem; overflow-wrap: break-word; } .pipes tbody th { white-space: normal; } body { padding: 0 .9rem 2rem; } header { padding-top: 1.2rem; } .lead { font-size: 1.05rem; }
   th, td { padding: .3rem .5rem; } .bar, .both { width: 5.5rem; } .facts { grid-template-columns: 1fr 1fr; } .facts div { padding: .55rem .7rem; }
   .facts dd b { font-size: 1.1rem; } }
 @media print { :root { --paper: #fff; --panel: #fff; --ink: #000; --soft: #444; --line: #bbb; color-scheme: light; }
   html { font-size: 8.5pt; } body { max-width: none; padding: 0; } nav, .skip { display: none; } section { break-inside: auto; padding: 1rem 0 0; }
   figure, table, .facts { break-inside: avoid; } .scroll { overflow: visible; background: none; } h2, h3 { break-after: avoid; }
   details::details-content { content-visibility: visible; }
-  section > h2, section > p, caption, summary, .key, thead { break-after: avoid; } .maps, .maps .small { display: block; } figure { break-inside: avoid; } h2 + p { break-before: avoid; } .term { text-decoration: none; } .glossary { columns: 3; column-gap: 1.2rem; font-size: .8rem; line-height: 1.3; overflow-wrap: anywhere; }
+  section > h2, section > p, caption, summary, .key, thead { break-after: avoid; } p, li, .key, .map, figcaption { break-inside: avoid; } .facts { grid-template-columns: repeat(3, 1fr); } figure { break-inside: avoid; } h2 + p { break-before: avoid; } .term { text-decoration: none; } .glossary { columns: 3; column-gap: 1.2rem; font-size: .8rem; line-height: 1.3; overflow-wrap: anywhere; }
   figure.wide svg, figure.chart svg, .drawn { min-width: 0; width: 100%; filter: none; } figure.chart svg { max-width: 34rem; }
-  td.w, td:last-child, tbody th, thead th.n { min-width: 0; } .bar, .both { width: 4.5rem; } td code, th code { white-space: normal; } * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
+  td.w, td:last-child, tbody th, thead th.n { min-width: 0; } .bar, .both { width: 4.5rem; } td code { white-space: normal; } * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
 )";
 }  // namespace
 

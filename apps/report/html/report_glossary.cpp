@@ -15,7 +15,7 @@ std::string_view about(const ReportAnswer& answer, const std::string& name) {
 }
 
 std::string term(const ReportAnswer& answer, const std::string& name) {
-  return html::explained(html::code(name), about(answer, name));
+  return html::explained("<code>" + html::breakable(name) + "</code>", about(answer, name));
 }
 
 std::string with_terms(const ReportAnswer& answer, std::string_view sentence) {

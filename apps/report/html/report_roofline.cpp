@@ -96,6 +96,7 @@ class Roofline {
     const std::vector<std::size_t> order = by_end();
     for (std::size_t row = 0; row < order.size(); ++row) out += slope(order[row], row);
     if (a_.peak) out += roof();
+    out += names();
     for (std::size_t t = a_.tiles.size(); t-- > 1;) out += runner(a_.tiles[t]);
     for (std::size_t i = 0; i < points_.size(); ++i) out += point(i);
     return out + "</svg>\n";
@@ -197,21 +198,50 @@ class Roofline {
   /// Draws the tile's point at a level, with the room up to that level's roof.
   [[nodiscard]] std::string point(std::size_t i) const {
     const double rate = a_.tiles.front().rate, at = points_[i].value;
-    const auto slope = std::find_if(slopes_.begin(), slopes_.end(), [&](const Named& s) {
-      return s.name.starts_with(points_[i].name.substr(0, points_[i].name.find(',')));
-    });
-    const std::size_t colour = static_cast<std::size_t>(slope - slopes_.begin()) % slope_colours;
+    const auto slope = slope_of(i);
+    const std::size_t colour = colour_of(i);
     std::string out;
     if (slope != slopes_.end())
       out += fmt::format("<line class=\"room s{0}\" x1=\"{1:.1f}\" x2=\"{1:.1f}\" y1=\"{2:.1f}\" y2=\"{3:.1f}\"/>\n",
                          colour, x(at), y(rate), y(ceiling(at, slope->value)));
-    return out +
-           fmt::format(
-               "<circle class=\"dot p{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"6.5\"><title>{}: {:.4g} FLOP a "
-               "byte</title></circle>\n",
-               colour, x(at), y(rate), html::text(points_[i].name), at) +
-           fmt::format("<text class=\"halo p{}\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n", colour,
-                       x(at), y(rate) + 22 + (i % 2 == 0 ? 0 : 15), html::text(points_[i].targets));
+    return out + fmt::format(
+                     "<circle class=\"dot p{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"6.5\"><title>{}: {:.4g} FLOP a "
+                     "byte</title></circle>\n",
+                     colour, x(at), y(rate), html::text(points_[i].name), at);
+  }
+
+  /// Draws the points' names at the foot, each at the end of a thin line: right below a point stand runners-up.
+  [[nodiscard]] std::string names() const {
+    constexpr double character = 7.4, row = 16;
+    std::vector<std::size_t> order(points_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return points_[a].value < points_[b].value; });
+    std::vector<double> ends;  // of the last name of each row
+    std::string out;
+    for (const std::size_t i : order) {
+      const double at = x(points_[i].value), half = character * static_cast<double>(points_[i].targets.size()) / 2;
+      std::size_t r = 0;
+      while (r < ends.size() && ends[r] + character > at - half) ++r;
+      if (r == ends.size()) ends.push_back(0);
+      ends[r] = at + half;
+      const double name_y = chart_height - bottom - 10 - row * static_cast<double>(r);
+      out += fmt::format("<line class=\"guide s{0}\" x1=\"{1:.1f}\" x2=\"{1:.1f}\" y1=\"{2:.1f}\" y2=\"{3:.1f}\"/>\n",
+                         colour_of(i), at, y(a_.tiles.front().rate), name_y - 12);
+      out += fmt::format("<text class=\"halo p{}\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n",
+                         colour_of(i), at, name_y, html::text(points_[i].targets));
+    }
+    return out;
+  }
+
+  /// Returns the slope under which a point stands; the end if none is known.
+  [[nodiscard]] std::vector<Named>::const_iterator slope_of(std::size_t i) const {
+    return std::find_if(slopes_.begin(), slopes_.end(), [&](const Named& s) {
+      return s.name.starts_with(points_[i].name.substr(0, points_[i].name.find(',')));
+    });
+  }
+  [[nodiscard]] std::size_t colour_of(std::size_t i) const {
+    return static_cast<std::size_t>(slope_of(i) - slopes_.begin()) % slope_colours;
   }
 
   RooflineAnswer a_;

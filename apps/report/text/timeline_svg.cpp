@@ -23,6 +23,7 @@ constexpr int lane_label = 104, lane_height = 30, bar_height = 22, right_edge = 
               ruler_height = 5;
 constexpr double narrowest = 7;    // of a ruler's block
 constexpr double character = 6.4;  // width of one in a bar's label, at most
+constexpr double label_inset = 4;  // of a label, behind a barrier at the bar's left edge
 
 /// Red, green and blue from 0 to 1.
 struct Colour {
@@ -72,18 +73,28 @@ Colours colours_of(const EventGraph& graph) {
   return out;
 }
 
+/// Returns the lanes on which anything takes time: the paper's machine has copies that take none.
+std::vector<Lane> drawn_lanes(const TimelineAnswer& report) {
+  std::vector<Lane> lanes = lanes_of(report);
+  std::erase_if(lanes, [&](const Lane& lane) {
+    return std::none_of(report.run.spans.begin(), report.run.spans.end(),
+                        [&](const TimelineSpan& s) { return s.end > s.start && lane.has(report, s); });
+  });
+  return lanes;
+}
+
 class Chart {
  public:
   Chart(const TimelineAnswer& report, const TimelinePicture& picture)
       : r_(report),
         picture_(picture),
-        lanes_(lanes_of(report)),
+        lanes_(drawn_lanes(report)),
         waits_(waits_of(report)),
         colours_(colours_of(report.graph)),
         critical_(report.period.cycle.nodes.begin(), report.period.cycle.nodes.end()),
+        scale_((picture.width - lane_label - right_edge) / std::max(report.run.clocks, 1.0)),
         key_(key_of()),
-        lanes_top_(key_top() + key_row * key_.rows + 4),
-        scale_((picture.width - lane_label - right_edge) / std::max(report.run.clocks, 1.0)) {}
+        lanes_top_(key_top() + key_row * key_.rows + 4) {}
 
   [[nodiscard]] std::string svg() const {
     const int bottom = lanes_top_ + static_cast<int>(lanes_.size()) * lane_height;
@@ -98,7 +109,10 @@ class Chart {
     out += hatching() + key_.svg + ruler(bottom) + grid(bottom + (ruled() ? ruler_height + 4 : 0));
     for (std::size_t l = 0; l < lanes_.size(); ++l)
       out += lane(lanes_[l], lanes_top_ + static_cast<int>(l) * lane_height);
-    return out + barriers() + "</svg>\n";
+    out += barriers();
+    for (std::size_t l = 0; l < lanes_.size(); ++l)
+      out += labels(lanes_[l], lanes_top_ + static_cast<int>(l) * lane_height);
+    return out + "</svg>\n";
   }
 
  private:
@@ -126,15 +140,16 @@ class Chart {
   /// Draws barriers as thick dotted lines between the work that was waited for and the threads that waited.
   [[nodiscard]] std::string barriers() const {
     std::string out;
-    const auto row = [&](const TimelineSpan& s) {
+    const auto row = [&](const TimelineSpan& s, int other) {
       for (std::size_t l = 0; l < lanes_.size(); ++l) {
         if (lanes_[l].has(r_, s)) return lanes_top_ + static_cast<int>(l) * lane_height;
       }
-      return lanes_top_;
+      return other;
     };
     for (const Wait& wait : waits_) {
       const TimelineSpan &s = r_.run.spans[wait.span], &on = r_.run.spans[wait.on];
-      const int from = std::min(row(s), row(on)), to = std::max(row(s), row(on)) + bar_height;
+      const int own = row(s, lanes_top_), other = row(on, own);
+      const int from = std::min(own, other), to = std::max(own, other) + bar_height;
       out += fmt::format(
           "<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\" class=\"barrier\" stroke-dasharray=\"2 4\" "
           "stroke-linecap=\"round\" {3}><title>{4} waits for {5}</title></line>\n",
@@ -144,9 +159,10 @@ class Chart {
     return out;
   }
 
-  /// Returns a colour of the page, or by itself the given one.
+  /// Returns a colour of the page, or by itself the given one: as an attribute too, for programs without variables.
   static std::string ink(std::string_view name, std::string_view alone, std::string_view property = "fill") {
-    return fmt::format("style=\"{}:var(--{},{})\"", property, name, alone);
+    return fmt::format("{}=\"{}\" style=\"{}:var(--{},{})\"", property.substr(property.find_last_of(';') + 1), alone,
+                       property, name, alone);
   }
 
   [[nodiscard]] std::string title() const {
@@ -185,14 +201,31 @@ class Chart {
           x, y - 11, fill, edge, x + 18, y, escaped(name));
       x += wide;
     };
-    for (const auto& [stage, colour] : colours_) item(colour, "", stage);
+    for (const auto& [stage, colour] : colours_) {
+      if (is_drawn(stage)) item(colour, "", stage);
+    }
     if (!critical_.empty())
       item("none", ink("ink", "#000", "stroke-width:1.8;stroke"), "on the longest chain of waits");
     if (!waits_.empty())
       item("none", ink("ink", "#000", "stroke-width:2.4;stroke-dasharray:2 4;stroke-linecap:round;stroke"),
            "threads wait for other work");
-    if (!r_.budgets.empty()) item("url(#room)", "", "room before the tensor unit waits");
+    if (has_room()) item("url(#room)", "", "room before the tensor unit waits");
     return key;
+  }
+
+  /// Returns true if a bar has the stage's colour.
+  [[nodiscard]] bool is_drawn(const std::string& stage) const {
+    return std::any_of(r_.run.spans.begin(), r_.run.spans.end(), [&](const TimelineSpan& s) {
+      return s.end > s.start && stage_of(r_.graph.node(s.node)) == stage;
+    });
+  }
+
+  /// Returns true if a room is hatched.
+  [[nodiscard]] bool has_room() const {
+    return std::any_of(lanes_.begin(), lanes_.end(), [&](const Lane& lane) {
+      return std::any_of(r_.run.spans.begin(), r_.run.spans.end(),
+                         [&](const TimelineSpan& s) { return lane.has(r_, s) && !room(s, lane, 0).empty(); });
+    });
   }
 
   /// Draws a line for each steady iteration's length; under it its clocks, and its microseconds at the predicted clock.
@@ -230,21 +263,29 @@ class Chart {
   [[nodiscard]] std::string shown(const TimelineSpan& s, double width) const {
     const std::string& name = r_.graph.node(s.node).name;
     for (const std::string& text : {label_of(r_, s), name, step_of(name), name.substr(0, name.find('.'))}) {
-      if (static_cast<double>(text.size()) * character + 4 <= width) return text;
+      if (static_cast<double>(text.size()) * character + label_inset + 1.5 <= width) return text;
     }
     return "";
   }
 
   [[nodiscard]] std::string lane(const Lane& lane, int y) const {
     std::string out = fmt::format("<text x=\"12\" y=\"{}\">{}</text>\n", y + 16, escaped(lane.name));
-    std::string outlined, labels;  // over their neighbours, which would hide a half of an outline or of a name
+    std::string outlined;  // over their neighbours, which would hide a half of an outline
     for (const TimelineSpan& s : r_.run.spans) {
       if (!lane.has(r_, s)) continue;
       out += room(s, lane, y);
       (critical(s) ? outlined : out) += bar(s, y);
-      labels += label(s, y);
     }
-    return out + outlined + labels;
+    return out + outlined;
+  }
+
+  /// Writes the names of a lane's bars, over the barriers that pass there.
+  [[nodiscard]] std::string labels(const Lane& lane, int y) const {
+    std::string out;
+    for (const TimelineSpan& s : r_.run.spans) {
+      if (lane.has(r_, s)) out += label(s, y);
+    }
+    return out;
   }
 
   [[nodiscard]] const std::string& colour(const std::string& stage) const {
@@ -283,7 +324,7 @@ class Chart {
   }
   /// Defines the hatching, if a room is drawn.
   [[nodiscard]] std::string hatching() const {
-    if (r_.budgets.empty()) return "";
+    if (!has_room()) return "";
     return "<pattern id=\"room\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" "
            "patternTransform=\"rotate(45)\"><line x1=\"0\" x2=\"0\" y1=\"0\" y2=\"5\" stroke-width=\"1.2\" " +
            ink("soft", "#777", "stroke") + "/></pattern>\n";
@@ -292,8 +333,10 @@ class Chart {
   [[nodiscard]] std::string label(const TimelineSpan& s, int y) const {
     const std::string text = shown(s, width(s));
     if (text.empty()) return "";
-    return fmt::format("<text x=\"{:.1f}\" y=\"{}\" fill=\"#111\" font-size=\"11\" pointer-events=\"none\">{}</text>\n",
-                       left(s) + 2.5, y + 15, escaped(text));
+    return fmt::format(
+        "<text x=\"{:.1f}\" y=\"{}\" fill=\"#111\" stroke=\"{}\" stroke-width=\"3\" paint-order=\"stroke\" "
+        "font-size=\"11\" pointer-events=\"none\">{}</text>\n",
+        left(s) + label_inset, y + 15, colour(stage_of(r_.graph.node(s.node))), escaped(text));
   }
 
   const TimelineAnswer& r_;
@@ -302,9 +345,9 @@ class Chart {
   std::vector<Wait> waits_;
   Colours colours_;
   std::set<std::string> critical_;
+  double scale_;
   Key key_;
   int lanes_top_;
-  double scale_;
 };
 
 }  // namespace
