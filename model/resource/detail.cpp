@@ -26,6 +26,8 @@ class Details {
       add_pieces(v, out);
     }
     for (const PlacedOperation& op : p_.operations) add_product(op, out);
+    out.meetings = meetings_of(p_);
+    out.staged = staged_of(p_);
     add_resident(out);
     add_shares(out);
     return out;
@@ -165,7 +167,8 @@ class Details {
     const Count deep = Count(copy_bytes * 8 / bits(i.type));  // values of a piece's row
     out.products.push_back({output_of(op), i.name, i.m, wide, i.k, ceil_div(m, i.m), ceil_div(n, wide),
                             ceil_div(op.k, i.k), ceil_div(i.m, Count(piece_rows)), ceil_div(wide, Count(piece_rows)),
-                            ceil_div(i.k, deep), !i.asynchronous && p_.machine->core_of(i.level) == nullptr});
+                            ceil_div(i.k, deep), !i.asynchronous && p_.machine->core_of(i.level) == nullptr,
+                            operands_of(p_, op)});
   }
 
   /// Returns the matrix instruction of another core that reads the array.

@@ -33,6 +33,14 @@ struct CopyCount {
   Count down, across;             ///< instructions of a warp
 };
 
+/// An operand of a product: how it lies, and how it comes to the unit.
+struct OperandLayout {
+  std::string array, along;  ///< name, and axis of unit stride: "V", "dv"
+  bool as_stored = false;    ///< true if that axis is summed over, as instructions want it; else it is transposed
+  Count loads;               ///< loads of 16 bytes a thread by a warp, out of memory that the block's threads share
+  bool once = false;         ///< true if they are done once a block, not in every iteration
+};
+
 /// The matrix instructions of an operation, for one instance of its agent and one iteration.
 struct ProductLoop {
   std::string operation, instruction;
@@ -40,6 +48,23 @@ struct ProductLoop {
   Count times_m, times_n, times_k;     ///< instructions along each
   Count pieces_m, pieces_n, pieces_k;  ///< pieces of 8 rows of 16 bytes that one instruction takes, by dimension
   bool loops = false;                  ///< true if threads loop over k, then m, then n; false if the unit itself does
+  std::vector<OperandLayout> operands;
+};
+
+/// A variable that threads themselves bring into memory of their block, and who meets before it is read.
+struct Meeting {
+  std::string variable;
+  std::string
+      agent;      ///< agent whose instance meets by itself, since it reads the rows that it brought; empty: the block
+  Count threads;  ///< number of threads that meet
+  bool again = false;  ///< true if they meet once more before the next chunk takes its place
+};
+
+/// A result on its way out through memory of the block, for a warp.
+struct StagedResult {
+  std::string variable;
+  Bytes width;          ///< bytes that a thread writes at a time: two neighbours of its accumulators
+  Count writes, reads;  ///< instructions of a warp: into that memory, and out of it by 16 bytes a thread
 };
 
 /// An operand that a core's matrix unit reads in pieces of its own size: rows are cut into pieces, pieces of all rows
@@ -78,11 +103,20 @@ struct Detail {
   std::vector<CopyCount> copies;
   std::vector<ProductLoop> products;
   std::vector<PieceLayout> pieces;
+  std::vector<Meeting> meetings;
+  std::vector<StagedResult> staged;
   std::vector<Resident> resident;
   std::vector<RegisterCap> caps;
   std::vector<NodeShare> shares;  ///< shares of the nodes, under order `even`
 };
 
 [[nodiscard]] Detail detail_of(const PlacedDiagram& placed);
+
+/// Returns the operands of a product, in the text's order.
+[[nodiscard]] std::vector<OperandLayout> operands_of(const PlacedDiagram& placed, const PlacedOperation& op);
+/// Returns who meets for the variables that threads bring.
+[[nodiscard]] std::vector<Meeting> meetings_of(const PlacedDiagram& placed);
+/// Returns the results that threads write into memory of the block, then out of it, behind products of their own.
+[[nodiscard]] std::vector<StagedResult> staged_of(const PlacedDiagram& placed);
 
 }  // namespace napkin

@@ -33,6 +33,34 @@ std::string product_text(const ProductLoop& one) {
                             whole(one.pieces_m), whole(one.pieces_n));
 }
 
+/// Writes how a product's operands lie, a line for each: "V of O: along dv, transposed; 32 loads of 16 B a thread, a
+/// warp".
+std::string operands_text(const std::vector<ProductLoop>& products) {
+  std::string out;
+  for (const ProductLoop& product : products) {
+    for (const OperandLayout& one : product.operands) {
+      out += fmt::format("    {} of {}: along {}, {}", one.array, product.operation, one.along,
+                         one.as_stored ? "which is summed over, as it lies" : "transposed");
+      if (one.loads > Count(0))
+        out += fmt::format("; {} loads of 16 B a thread{}", whole(one.loads), one.once ? ", once" : "");
+      out += "\n";
+    }
+  }
+  return out.empty() ? "" : "\n  operands of matrix instructions, by their axis of unit stride\n" + out;
+}
+
+std::string meeting_text(const Meeting& one) {
+  const std::string who = one.agent.empty() ? fmt::format("all {} threads", whole(one.threads))
+                                            : fmt::format("the {} threads of one {}", whole(one.threads), one.agent);
+  return fmt::format("{}: {} before it is read{}", one.variable, who,
+                     one.again ? ", and before the next one takes its place" : "");
+}
+
+std::string staged_text(const StagedResult& one) {
+  return fmt::format("{}: a warp writes {} B a thread {}, then takes out 16 B a thread {}", one.variable,
+                     one.width.value.get(), times(one.writes), times(one.reads));
+}
+
 std::string piece_text(const PieceLayout& one) {
   return fmt::format("{}: {} x {} by rows -> {} x {} x {} x {}: a row leaves in {} pieces of {} B, {} B apart",
                      one.variable, whole(one.rows), whole(one.columns), whole(ceil_div(one.columns, one.piece_columns)),
@@ -88,7 +116,10 @@ std::string text_of(const Detail& detail) {
   return lines("an instance's part of a buffer that all share", detail.offsets, offset_text) +
          lines("copies by threads (cp.async)", detail.copies, copy_text) +
          lines("matrix instructions of an instance, an iteration", detail.products, product_text) +
-         lines("operands that the matrix unit reads in pieces", detail.pieces, piece_text) + resident_text(detail) +
+         operands_text(detail.products) +
+         lines("operands that the matrix unit reads in pieces", detail.pieces, piece_text) +
+         lines("results on their way out", detail.staged, staged_text) +
+         lines("threads that meet at a barrier", detail.meetings, meeting_text) + resident_text(detail) +
          shares_text(detail.shares);
 }
 
@@ -108,6 +139,41 @@ std::string rounds_of(const Detail& detail) {
   return text;
 }
 
+namespace {
+
+Json operands_json(const std::vector<OperandLayout>& operands) {
+  Json out = Json::array();
+  for (const OperandLayout& one : operands)
+    out.push_back({{"array", one.array},
+                   {"along", one.along},
+                   {"as_stored", one.as_stored},
+                   {"loads", whole(one.loads)},
+                   {"once", one.once}});
+  return out;
+}
+
+Json meetings_json(const std::vector<Meeting>& meetings) {
+  Json out = Json::array();
+  for (const Meeting& one : meetings)
+    out.push_back({{"variable", one.variable},
+                   {"agent", one.agent.empty() ? Json() : Json(one.agent)},
+                   {"threads", whole(one.threads)},
+                   {"again", one.again}});
+  return out;
+}
+
+Json staged_json(const std::vector<StagedResult>& staged) {
+  Json out = Json::array();
+  for (const StagedResult& one : staged)
+    out.push_back({{"variable", one.variable},
+                   {"width", one.width.value.get()},
+                   {"writes", whole(one.writes)},
+                   {"reads", whole(one.reads)}});
+  return out;
+}
+
+}  // namespace
+
 Json json_of(const Detail& detail) {
   Json rounds = Json::array(), offsets = Json::array(), copies = Json::array(), products = Json::array(),
        pieces = Json::array(), caps = Json::array(), shares = Json::array(), resident = Json::object();
@@ -125,6 +191,7 @@ Json json_of(const Detail& detail) {
                       {"count", {whole(one.down), whole(one.across)}}});
   for (const ProductLoop& one : detail.products)
     products.push_back({{"operation", one.operation},
+                        {"operands", operands_json(one.operands)},
                         {"instruction", one.instruction},
                         {"size", {whole(one.m), whole(one.n), whole(one.k)}},
                         {"times", {whole(one.times_m), whole(one.times_n), whole(one.times_k)}},
@@ -147,11 +214,18 @@ Json json_of(const Detail& detail) {
                       {"block", whole(one.block)},
                       {"iteration", whole(one.iteration)},
                       {"blocks", whole(one.blocks)}});
-  return {{"ahead", detail.ahead}, {"unrolled", whole(detail.unrolled)},
-          {"rounds", rounds},      {"offsets", offsets},
-          {"copies", copies},      {"products", products},
-          {"pieces", pieces},      {"resident", resident},
-          {"register_caps", caps}, {"shares", shares}};
+  return {{"ahead", detail.ahead},
+          {"unrolled", whole(detail.unrolled)},
+          {"rounds", rounds},
+          {"offsets", offsets},
+          {"copies", copies},
+          {"products", products},
+          {"pieces", pieces},
+          {"resident", resident},
+          {"register_caps", caps},
+          {"shares", shares},
+          {"meetings", meetings_json(detail.meetings)},
+          {"staged", staged_json(detail.staged)}};
 }
 
 }  // namespace napkin::report

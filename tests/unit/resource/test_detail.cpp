@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "model/resource/detail.hpp"
@@ -118,6 +119,27 @@ TEST_CASE(
   CHECK(scores.times_k == Count(8));
   CHECK(scores.times_m == Count(1));
   CHECK(scores.times_n == Count(8));
+  const auto& operands = scores.operands;  // Q and K lie along d, which is summed over; V along dv
+  REQUIRE(operands.size() == 2);
+  CHECK((operands[0].along == "d" && operands[0].as_stored && operands[0].loads == Count(8) && operands[0].once));
+  CHECK((operands[1].along == "d" && operands[1].as_stored && operands[1].loads == Count(32) && !operands[1].once));
+  const OperandLayout& values = detail.products[1].operands[1];
+  CHECK((values.array == "V" && values.along == "dv" && !values.as_stored && values.loads == Count(32)));
+  CHECK(detail.products[1].operands[0].loads == Count(0));  // P is made in registers
+  // __syncwarp for Q and O, whose rows a warp has by itself; __syncthreads for K and V, twice an iteration each.
+  for (const auto& [name, threads, again] :
+       {std::tuple{"Q", 32, false}, {"K", 128, true}, {"V", 128, true}, {"O_over_Q", 32, false}}) {
+    const Meeting& one = named(detail.meetings, name);
+    CAPTURE(name);
+    CHECK(one.threads == Count(threads));
+    CHECK(one.again == again);
+    CHECK(one.agent == (threads == 32 ? "consumer" : ""));
+  }
+  CHECK(detail.meetings.size() == 4);
+  REQUIRE(detail.staged.size() == 1);  // 16 x 128 values of two bytes: 4 bytes a thread in, 16 out
+  CHECK(detail.staged[0].width == Bytes(4));
+  CHECK(detail.staged[0].writes == Count(32));
+  CHECK(detail.staged[0].reads == Count(8));
   REQUIRE(detail.resident.size() == 3);
   CHECK(detail.resident[0].blocks == Count(12));
   CHECK(detail.resident[1].blocks == Count(2));
