@@ -21,19 +21,21 @@ const OrderWord& order_word(const PlacedDiagram& placed) {
   return value < orders.size() ? orders[value] : none;
 }
 
-/// Returns the block's grouped axes, slowest first, as the order or else the mapping lists them; unlisted axes come
-/// first. A streamed axis that `parts` leave whole is not grouped.
-std::vector<AxisId> listed_axes(const PlacedDiagram& placed) {
+/// Returns the axes that the mapping groups at the block's level, as it lists them.
+std::vector<std::string> mapped_axes(const PlacedDiagram& placed) {
+  for (const LevelMapping& level : placed.mapping->levels) {
+    if (placed.machine->find_level(level.level) == placed.block().level && !level.group.empty()) return level.group;
+  }
+  return {};
+}
+
+/// Returns the block's grouped axes, slowest first, in the order of `names`; unlisted axes come first. A streamed axis
+/// that `parts` leave whole is not grouped.
+std::vector<AxisId> listed_axes(const PlacedDiagram& placed, const std::vector<std::string>& names) {
   const Diagram& diagram = placed.streamed->diagram;
   std::vector<AxisId> listed, out;
-  const auto list = [&](const std::vector<std::string>& names) {
-    for (const std::string& name : names) {
-      if (const auto axis = diagram.find_axis(name)) listed.push_back(*axis);
-    }
-  };
-  list(order_word(placed).axes);
-  for (const LevelMapping& level : placed.mapping->levels) {
-    if (listed.empty() && placed.machine->find_level(level.level) == placed.block().level) list(level.group);
+  for (const std::string& name : names) {
+    if (const auto axis = diagram.find_axis(name)) listed.push_back(*axis);
   }
   for (std::size_t a = 0; a < placed.block().groups_of.size(); ++a) {
     const auto axis = static_cast<AxisId>(a);
@@ -44,6 +46,12 @@ std::vector<AxisId> listed_axes(const PlacedDiagram& placed) {
     if (!placed.whole() || axis != *placed.streamed->stream) out.push_back(axis);
   }
   return out;
+}
+
+/// Returns them in the order of the tile's word, or else of the mapping.
+std::vector<AxisId> listed_axes(const PlacedDiagram& placed) {
+  const std::vector<std::string>& own = order_word(placed).axes;
+  return listed_axes(placed, own.empty() ? mapped_axes(placed) : own);
 }
 
 /// Returns the bytes that the blocks of a plane stream.
@@ -118,7 +126,14 @@ Count cut_tiles(const PlacedDiagram& placed) {
   return cuts;
 }
 
-bool permutes_axes(const PlacedDiagram& placed) { return !order_word(placed).axes.empty(); }
+bool permutes_axes(const PlacedDiagram& placed) {
+  const std::vector<std::string>& own = order_word(placed).axes;
+  if (own.empty()) return false;
+  std::vector<AxisId> as_word = listed_axes(placed, own), as_mapped = listed_axes(placed, mapped_axes(placed));
+  const auto one_group = [&](AxisId axis) { return placed.block().groups_of[at_axis(axis)] <= Count(1); };
+  for (std::vector<AxisId>* axes : {&as_word, &as_mapped}) std::erase_if(*axes, one_group);
+  return as_word != as_mapped;
+}
 
 bool blocks_persist(const PlacedDiagram& placed) { return order_word(placed).tiles != OrderWord::Tiles::launched; }
 

@@ -24,7 +24,8 @@ enum class BlockOrder {
 /// Returns the meaning of the tile's word of the order knob; grid without such a knob.
 [[nodiscard]] BlockOrder block_order(const PlacedDiagram& placed);
 
-/// Returns true if the tile's word of the order knob chooses the fastest of the grid's axes.
+/// Returns true if the tile's word of the order knob takes the grid's axes in another order than the mapping lists
+/// them. Axes of one group have no order.
 [[nodiscard]] bool permutes_axes(const PlacedDiagram& placed);
 
 /// Returns the number of node shares that end within a tile, under order `even`; else 0. As many parts of results

@@ -275,6 +275,19 @@ TEST_CASE("launches asked for in turn read again what each reads by itself, whic
   CHECK(again > 12);
 }
 
+TEST_CASE("an order that lists the grid as the mapping does permutes nothing, nor do axes of one group") {
+  const auto permuted = [](std::int64_t heads, const char* order) {
+    const test::LaidOut laid("flash_from_scratch", "rtx-3090", {{"h", heads}, {"q", 4096}, {"x", 4096}, {"d", 128}},
+                             DType::bf16);
+    return permutes_axes(laid.place({{"order", order}}));
+  };
+  CHECK_FALSE(permuted(16, "queries_fastest"));
+  CHECK(permuted(16, "heads_fastest"));
+  CHECK(permuted(16, "queries_slowest"));
+  CHECK_FALSE(permuted(1, "heads_fastest"));
+  CHECK_FALSE(permuted(1, "queries_slowest"));
+}
+
 TEST_CASE("a word of the order knob permutes the grid's axes, the last the fastest") {
   const test::LaidOut laid("flash_from_scratch", "rtx-3090", {{"b", 2}, {"h", 3}, {"q", 256}, {"x", 64}, {"d", 128}},
                            DType::bf16);
