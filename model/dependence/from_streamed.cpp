@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 
 #include "model/dependence/build.hpp"
+#include "model/dependence/nest_writer.hpp"
 #include "model/diagram/normalised.hpp"
 #include "model/fusion/derive.hpp"
 #include "model/fusion/partition.hpp"
@@ -15,21 +15,11 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// The loops that stand for the axes of one pass over some values.
-using Pass = std::map<AxisId, LoopId>;
-using Axes = std::vector<AxisId>;
-
-class Builder {
+class Builder : NestWriter {
  public:
-  Builder(const Streamed& s, const std::vector<std::int64_t>& sizes) : s_(s), d_(s.diagram), sizes_(sizes) {
-    result_.nest.name = d_.name;
-    result_.nest.about = "The streamed program of " + d_.name + ", groups and chunks of one element";
-    result_.grouped.resize(d_.axes.size());
-  }
+  using NestWriter::NestWriter;
 
   StreamedNest run() {
-    name_arrays();
-    outer_loops();
     for (const auto& [phase, program] :
          {std::pair{Phase::head, &s_.head}, {Phase::loop, &s_.loop}, {Phase::tail, &s_.tail}}) {
       phase_ = phase;
@@ -41,130 +31,6 @@ class Builder {
   }
 
  private:
-  void name_arrays() {
-    for (const Array& a : d_.arrays) names_of_arrays_.push_back(names_.fresh(a.name));
-    for (std::size_t i = 0; i < d_.arrays.size(); ++i) {
-      const auto id = static_cast<ArrayId>(i);
-      const bool in_memory = d_.is_input(id) || d_.is_output(id);
-      low_.push_back(in_memory ? names_.fresh(names_of_arrays_[i] + "_low") : names_of_arrays_[i]);
-      parts_.push_back(s_.combine_of(id) != nullptr ? names_.fresh(names_of_arrays_[i] + "_parts") : "");
-    }
-    for (const Auxiliary& a : s_.auxiliaries) {
-      std::string name = a.name;
-      std::replace(name.begin(), name.end(), '.', '_');
-      auxiliaries_.push_back(names_.fresh(name));
-    }
-  }
-
-  LoopId new_loop(AxisId axis, const std::string& name) {
-    result_.nest.loops.push_back({names_.fresh(name), 0, sizes_[at(axis)], {}});
-    result_.axes.push_back(axis);
-    return static_cast<LoopId>(result_.nest.loops.size()) - 1;
-  }
-  const std::string& axis_name(AxisId axis) const { return d_.axes[at(axis)].name; }
-
-  void outer_loops() {
-    for (std::size_t i = 0; i < d_.axes.size(); ++i) {
-      const auto axis = static_cast<AxisId>(i);
-      if (!s_.grouped(axis)) continue;
-      result_.grouped[i] = new_loop(axis, axis_name(axis));
-      groups_.push_back(*result_.grouped[i]);
-    }
-    if (s_.stream) result_.stream = new_loop(*s_.stream, axis_name(*s_.stream) + (s_.grouped(*s_.stream) ? "_s" : ""));
-    result_.outer = result_.nest.loops.size();
-  }
-
-  bool is_whole(AxisId axis) const { return !s_.grouped(axis) && s_.stream != axis; }
-
-  // New inner loops for the whole ones of these axes, beside those of `pass`.
-  Pass inner(const Axes& axes, Pass pass = {}) {
-    for (AxisId axis : axes) {
-      if (is_whole(axis) && pass.count(axis) == 0)
-        pass[axis] = new_loop(axis, axis_name(axis) + "_" + std::to_string(++inner_));
-    }
-    return pass;
-  }
-
-  const Array& array(ArrayId id) const { return d_.arrays[at(id)]; }
-  bool streams(const Axes& axes) const { return s_.stream && std::count(axes.begin(), axes.end(), *s_.stream) > 0; }
-
-  // Something in the group's own memory. `anew`: made in each iteration of the loop.
-  Reference low(const std::string& name, const Axes& axes, const Pass& pass, bool anew) const {
-    Reference r{name, {}};
-    for (LoopId g : groups_) r.subscripts.push_back({g, 0});
-    if (anew || streams(axes)) r.subscripts.push_back({*result_.stream, 0});
-    for (AxisId axis : axes) {
-      if (is_whole(axis)) r.subscripts.push_back({pass.at(axis), 0});
-    }
-    return r;
-  }
-  Reference low(ArrayId id, const Pass& pass) const { return low(low_[at(id)], array(id).axes, pass, false); }
-  // A value of a softmax's state; delta and the new maximum are made anew in each iteration.
-  Reference state(OpId softmax, std::size_t which, const Pass& pass) const {
-    std::size_t i = 0;
-    while (s_.auxiliaries[i].owner != softmax) ++i;
-    return low(auxiliaries_[i + which], s_.auxiliaries[i].axes, pass, which == 1);
-  }
-
-  // Whether any value that goes into the array carries the axis.
-  bool depends(ArrayId id, AxisId axis) const {
-    if (array(id).has(axis)) return true;
-    const auto maker = d_.producer(id);
-    if (!maker) return false;
-    const std::vector<ArrayId>& inputs = op(*maker).inputs;
-    return std::any_of(inputs.begin(), inputs.end(), [&](ArrayId in) { return depends(in, axis); });
-  }
-  // Grouped axes on which an output does not depend at all: each of their groups computes and stores the same.
-  Axes copied_axes(ArrayId id) const {
-    Axes axes;
-    for (std::size_t i = 0; i < d_.axes.size() && d_.is_output(id); ++i) {
-      const auto axis = static_cast<AxisId>(i);
-      if (result_.grouped[i] && !depends(id, axis)) axes.push_back(axis);
-    }
-    return axes;
-  }
-
-  // A value in the slow memory; a partial result has a place for each group of its split axes.
-  Reference global(ArrayId id, const Pass& pass) {
-    const std::string& parts = parts_[at(id)];
-    Reference r{parts.empty() ? names_of_arrays_[at(id)] : parts, {}};
-    for (AxisId axis : copied_axes(id)) r.subscripts.push_back({*result_.grouped[at(axis)], 0});
-    for (AxisId axis : split_axes(id)) r.subscripts.push_back({*result_.grouped[at(axis)], 0});
-    for (AxisId axis : array(id).axes) {
-      const auto& group = result_.grouped[at(axis)];
-      if (group) r.subscripts.push_back({*group, 0});
-      if (s_.stream == axis) r.subscripts.push_back({*result_.stream, 0});
-      if (is_whole(axis)) r.subscripts.push_back({pass.at(axis), 0});
-    }
-    return r;
-  }
-
-  Axes split_axes(ArrayId id) const {
-    Axes axes;
-    for (const Combine& c : s_.combines) {
-      if (c.array == id) axes.push_back(c.axis);
-    }
-    return axes;
-  }
-
-  void declare(const std::string& name, std::optional<double> initial) {
-    if (result_.nest.find_array(name) == nullptr) result_.nest.arrays.push_back({name, initial, {}});
-  }
-
-  void emit(const Reference& target, Expression value, const Pass& pass) {
-    std::vector<LoopId> loops = groups_;
-    if (phase_ == Phase::loop && result_.stream) loops.push_back(*result_.stream);
-    emit_in(std::move(loops), target, std::move(value), pass);
-  }
-
-  void emit_in(std::vector<LoopId> loops, const Reference& target, Expression value, const Pass& pass) {
-    for (const auto& [axis, loop] : pass) loops.push_back(loop);
-    std::sort(loops.begin(), loops.end());
-    Statement s{
-        "S" + std::to_string(result_.nest.statements.size() + 1), std::move(loops), target, std::move(value), {}};
-    result_.nest.statements.push_back(std::move(s));
-  }
-
   void translate(const napkin::Statement& s) {
     switch (s.kind) {
       case napkin::Statement::Kind::initialise: return initialise(s);
@@ -186,7 +52,8 @@ class Builder {
     }
   }
 
-  // What a load reads. Rows that a table names wait for its entries: row_at(K[b,n,h,r,d], page_low[b,n]).
+  /// Returns the value that a load reads. Rows that a table names wait for its entries: row_at(K[b,n,h,r,d],
+  /// page_low[b,n]).
   Expression chosen(ArrayId id, const Pass& pass) {
     Expression value = use(global(id, pass));
     for (const ArrayId table : tables_of(array(id))) value = row_at(std::move(value), use(low(table, pass)));
@@ -209,14 +76,6 @@ class Builder {
     declare(target.array, 0.0);
     emit(target, use(low(id, pass)), pass);
     if (parts_[at(id)].empty()) result_.nest.outputs.push_back(target.array);
-  }
-
-  const Operation& op(OpId id) const { return d_.operations[at(id)]; }
-  Axes state_axes(OpId softmax) const {
-    for (const Auxiliary& a : s_.auxiliaries) {
-      if (a.owner == softmax) return a.axes;
-    }
-    return {};
   }
 
   Expression scaled(const Operation& o, Expression e) const {
@@ -283,7 +142,7 @@ class Builder {
     emit(low(out, pass), maximum ? larger(std::move(old), std::move(value)) : std::move(old) + std::move(value), pass);
   }
 
-  // eq. 4.2 and eq. 4.3, with the new maximum in a value of its own.
+  /// Writes eq. 4.2 and eq. 4.3, with the new maximum in a value of its own.
   void online_softmax(OpId id) {
     const Operation& o = op(id);
     const Pass row = inner(state_axes(id));
@@ -306,7 +165,7 @@ class Builder {
     emit(low(o.outputs[0], third), use(low(o.outputs[0], third)) / use(state(id, 2, third)), third);
   }
 
-  // A softmax that holds its rows: maximum, sum, quotient.
+  /// Writes a softmax that holds its rows: maximum, sum, quotient.
   void whole_softmax(const Operation& o) {
     Axes rows;
     for (AxisId axis : array(o.outputs[0]).axes) {
@@ -331,8 +190,7 @@ class Builder {
     emit(low(o.outputs[0], third), call("exp", argument(third) - use(at(top, third))) / use(at(sum, third)), third);
   }
 
-  // The second launch: partial results become whole (eq. 19.1).
-
+  /// Writes the second launch, in which partial results become whole (eq. 19.1).
   void combine_all() {
     std::vector<ArrayId> done;
     for (const bool weighted : {false, true}) {  // the log-sum-exp comes first: the weights need it
@@ -345,26 +203,6 @@ class Builder {
     }
   }
 
-  Reference parts(ArrayId id, const Pass& pass) const {
-    Reference r{parts_[at(id)], std::vector<Subscript>(copied_axes(id).size())};  // of copies, the first
-    for (AxisId axis : split_axes(id)) r.subscripts.push_back({pass.at(axis), 0});
-    const Reference own = combined(id, pass);
-    r.subscripts.insert(r.subscripts.end(), own.subscripts.begin(), own.subscripts.end());
-    return r;
-  }
-  Reference combined(ArrayId id, const Pass& pass) const {
-    Reference r{names_of_arrays_[at(id)], {}};
-    for (AxisId axis : array(id).axes) r.subscripts.push_back({pass.at(axis), 0});
-    return r;
-  }
-
-  Pass all_loops(const Axes& axes, Pass pass = {}) {
-    for (AxisId axis : axes) {
-      if (pass.count(axis) == 0) pass[axis] = new_loop(axis, axis_name(axis) + "_c" + std::to_string(++inner_));
-    }
-    return pass;
-  }
-
   void combine(const Combine& c) {
     const std::string& name = names_of_arrays_[at(c.array)];
     const bool maximum = c.kind == Combine::Kind::max;
@@ -374,32 +212,22 @@ class Builder {
     const Axes split = split_axes(c.array);
     const Pass each = all_loops(split, whole);
     const auto own = [&](const Pass& pass) { return use(combined(c.array, pass)); };
-    const Expression part = use(parts(c.array, each));
+    const Expression own_part = use(part(c.array, each));
     if (c.kind == Combine::Kind::log_sum_exp) {
       Reference top{names_.fresh("top"), combined(c.array, whole).subscripts};
       emit_in({}, top, number(-infinity), whole);
-      emit_in({}, top, larger(use(top), part), each);
+      emit_in({}, top, larger(use(top), own_part), each);
       const Pass again = all_loops(split, whole);
-      emit_in({}, combined(c.array, again), own(again) + call("exp", use(parts(c.array, again)) - use(top)), again);
+      emit_in({}, combined(c.array, again), own(again) + call("exp", use(part(c.array, again)) - use(top)), again);
       emit_in({}, combined(c.array, whole), use(top) + call("log", own(whole)), whole);
     } else if (c.kind == Combine::Kind::weighted) {
       const ArrayId lse = *c.log_sum_exp;
       emit_in({}, combined(c.array, each),
-              own(each) + call("exp", use(parts(lse, each)) - use(combined(lse, each))) * part, each);
+              own(each) + call("exp", use(part(lse, each)) - use(combined(lse, each))) * own_part, each);
     } else {
-      emit_in({}, combined(c.array, each), maximum ? larger(own(each), part) : own(each) + part, each);
+      emit_in({}, combined(c.array, each), maximum ? larger(own(each), own_part) : own(each) + own_part, each);
     }
   }
-
-  const Streamed& s_;
-  const Diagram& d_;
-  const std::vector<std::int64_t>& sizes_;
-  StreamedNest result_;
-  dependence::Names names_;
-  std::vector<std::string> names_of_arrays_, low_, parts_, auxiliaries_;
-  std::vector<LoopId> groups_;
-  Phase phase_ = Phase::head;
-  int inner_ = 0;
 };
 
 }  // namespace
