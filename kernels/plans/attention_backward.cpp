@@ -161,8 +161,7 @@ std::vector<TensorBox> boxes_of(const PlacedDiagram& placed, const AttentionBack
                                 const AttentionBackwardConfig& c, const PlacementReader& read) {
   const AttentionBoxes boxes(lengths_of(placed), call);
   const HeadColumns d{read.size("d"), c.d}, dv{read.size("dv"), c.dv};
-  const int parts = parts_of(c);
-  const HeadColumns part{read.size("d"), c.q == 64 * parts ? c.d : c.d / parts};  // a part of dQ reads whole spans of K
+  const HeadColumns part{read.size("d"), c.d / read.column_parts("K")};  // a part of dQ reads whole spans of K
   return {boxes.queries(offsetof(AttentionBackwardArguments, q_map), "Q", call.q, d, 1, c.q),
           boxes.keys(offsetof(AttentionBackwardArguments, k_map), "K", call.k, part, c.x),
           boxes.keys(offsetof(AttentionBackwardArguments, v_map), "V", call.v, dv, c.x),

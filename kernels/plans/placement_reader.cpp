@@ -51,6 +51,14 @@ int PlacementReader::offset(std::string_view variable) const {
   return to_int(slot->offset.value, std::string(variable));
 }
 
+int PlacementReader::column_parts(std::string_view variable) const {
+  for (const Variable& v : placed_.variables) {
+    if (placed_.mapping->variables[static_cast<std::size_t>(v.mapping)].name == variable)
+      return to_int(v.column_parts, std::string(variable));
+  }
+  return 1;
+}
+
 int PlacementReader::end() const {
   Count last;
   for (const Slot& slot : plan_.shared) last = std::max(last, (slot.offset + slot.size).value);

@@ -29,6 +29,8 @@ class PlacementReader {
   [[nodiscard]] std::string_view word(std::string_view name) const;
   /// Returns a variable's offset in shared memory. Throws Error if it is not there.
   [[nodiscard]] int offset(std::string_view variable) const;
+  /// Returns the number of parts of a variable's row, each filled by boxes of its own.
+  [[nodiscard]] int column_parts(std::string_view variable) const;
   /// Returns the end of the last variable, at which barriers begin.
   [[nodiscard]] int end() const;
   /// Returns the registers of a thread of that agent, as the mapping sets them. Throws Error if it does not.

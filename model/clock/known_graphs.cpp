@@ -42,8 +42,10 @@ const EventGraph& KnownGraphs::of(const PlacedDiagram& placed) {
 void KnownGraphs::add_alternatives(const PlacedDiagram& placed) {
   key_.insert(key_.end(),
               {std::bit_cast<std::intptr_t>(placed.variant.get()), placed.cluster.get(), placed.threads.get()});
-  for (const Variable& v : placed.variables)
+  for (const Variable& v : placed.variables) {
     key_.push_back((v.multicast ? 1 : 0) + (v.divided ? 2 : 0) + (v.unpermuted ? 4 : 0));
+    key_.push_back(v.column_parts.get());
+  }
 }
 
 /// Adds all sizes of the placed tile but its numbers of copies and of registers.

@@ -171,9 +171,10 @@ struct VariableMapping {
   std::vector<std::string> of;  ///< the diagram's array(s) or auxiliaries ("mu", "delta", "z"); default: the name
   std::string level;
   Scope scope = Scope::block;
-  std::string type;       ///< a dtype name, or "T" for the question's
-  Guarded<Value> copies;  ///< number of copies; empty: 1
-  std::string alias;      ///< variable whose storage it shares (with disjoint lifetimes)
+  std::string type;             ///< a dtype name, or "T" for the question's
+  Guarded<Value> copies;        ///< number of copies; empty: 1
+  Guarded<Value> column_parts;  ///< number of parts of a row, each filled by boxes of its own; empty: 1
+  std::string alias;            ///< variable whose storage it shares (with disjoint lifetimes)
   CopyEngine engine = CopyEngine::none;
   std::optional<Guard> multicast;   ///< guard under which the cluster's blocks share one copy
   std::optional<Guard> divided;     ///< guard under which each block of a cluster holds an equal part of it, and the

@@ -51,7 +51,8 @@ struct Variable {
   DType type = DType::f32;
   Count elements;  ///< elements of one copy and instance
   Count copies = 1;
-  int alias = -1;  ///< index into PlacedDiagram::variables, or -1
+  Count column_parts = 1;  ///< number of parts of a row, each filled by boxes of its own
+  int alias = -1;          ///< index into PlacedDiagram::variables, or -1
   CopyEngine engine = CopyEngine::none;
   bool multicast = false;
   bool divided = false;     ///< true if each block of the cluster holds an equal part: `elements` counts one part
@@ -188,6 +189,10 @@ struct PlacedDiagram {
   }
   /// Returns true if one copy, whole or divided, serves all blocks of a cluster.
   [[nodiscard]] bool shared_by_cluster(const Crossing& c) const { return multicast(c) || divided(c); }
+  /// Returns the number of parts of a row, each filled by boxes of its own.
+  [[nodiscard]] Count column_parts(const Crossing& c) const {
+    return c.fills && c.variable >= 0 ? variables[static_cast<std::size_t>(c.variable)].column_parts : Count(1);
+  }
   /// Returns true if one copy serves, or comes from, all blocks of a cluster.
   [[nodiscard]] bool multicast(const Crossing& c) const {
     return c.combined_in_cluster || (c.fills && variables[static_cast<std::size_t>(c.variable)].multicast);

@@ -75,6 +75,7 @@ void visit_structure(const Mapping& mapping, const Visit& visit) {
   for (const VariableMapping& variable : mapping.variables) {
     visit(variable.when);
     visit_all(variable.copies);
+    visit_all(variable.column_parts);
   }
   for (const EdgeMapping& edge : mapping.edges) visit(edge.when);
   for (const OperationMapping& op : mapping.operations) {

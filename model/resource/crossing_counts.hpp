@@ -96,9 +96,10 @@ class CrossingCounts {
     const Count inside = tile_rows(Ragged::clipped), all = tile_rows(Ragged::whole);
     Count array_rows = 1;
     for (const AxisId axis : axes_) array_rows *= axis == last ? Count(1) : size_of(axis);
-    const BoxedRows boxed(bytes_of(size_of(last), c_.type).value, bytes_of(tile, c_.type).value, tiles,
+    const Count parts = p_.column_parts(c_);
+    const BoxedRows boxed(bytes_of(size_of(last), c_.type).value, bytes_of(tile, c_.type).value / parts, tiles * parts,
                           p_.multicast(c_));
-    return Bytes(boxed.inside(inside, array_rows) + (all - inside) * boxed.outside());
+    return Bytes(boxed.inside(inside * parts, array_rows) + (all - inside) * parts * boxed.outside());
   }
 
   /// Returns the count of a full group that sees every chunk.

@@ -25,6 +25,11 @@ Count row_bytes(const PlacedDiagram& placed, const Crossing& crossing) {
   return bytes_of(columns, crossing.type).value;
 }
 
+/// Returns the bytes of a box's row.
+Count box_bytes(const PlacedDiagram& placed, const Crossing& crossing) {
+  return box_width(row_bytes(placed, crossing) / placed.column_parts(crossing));
+}
+
 /// Returns the level that device memory fills.
 LevelId top_cache(const PlacedDiagram& placed) {
   LevelId at = placed.block().level;
@@ -108,14 +113,14 @@ bool read_by_others(const PlacedDiagram& placed, const Crossing& crossing) {
 
 double granules_of(const PlacedDiagram& placed, const Crossing& crossing) {
   if (crossing.engine != CopyEngine::tma || placed.axes_of(crossing).empty()) return 1;
-  return std::max(static_cast<double>(l2_granule) / real(box_width(row_bytes(placed, crossing))), 1.0);
+  return std::max(static_cast<double>(l2_granule) / real(box_bytes(placed, crossing)), 1.0);
 }
 
 double passing_bytes(const PlacedDiagram& placed, const Crossing& crossing) {
   const double bytes = bytes_read(placed, crossing) * granules_of(placed, crossing),
                narrow = placed.machine->constant_or("tma_row_64", 0);
   const bool of_64 = crossing.engine == CopyEngine::tma && !placed.axes_of(crossing).empty() &&
-                     box_width(row_bytes(placed, crossing)) == Count(64);
+                     box_bytes(placed, crossing) == Count(64);
   return of_64 && narrow > 0 ? bytes * narrow / 64 : bytes;
 }
 
@@ -174,8 +179,7 @@ EdgeCopies edge_copies(const PlacedDiagram& placed) {
   EdgeCopies out;
   for (const Crossing& c : placed.crossings) {
     if (!is_boxes_of_loop(placed, c)) continue;
-    const double inside = asked_copy(placed, c).clocks,
-                 rows = bytes_read(placed, c) / real(box_width(row_bytes(placed, c)));
+    const double inside = asked_copy(placed, c).clocks, rows = bytes_read(placed, c) / real(box_bytes(placed, c));
     const Outside edge = rows_outside(placed, c);
     out.clocks += inside + edge.share * std::max(rows * zeros - inside, 0.0);
     if (edge.axis < 0) continue;
@@ -277,9 +281,8 @@ double slowed(const PlacedDiagram& placed) {
 }  // namespace
 
 double boxes_clocks(const PlacedDiagram& placed, const Crossing& crossing) {
-  const Count row = row_bytes(placed, crossing);
   return placed.machine->constant(placed.multicast(crossing) ? "tma_box_multicast" : "tma_box") *
-         real(row / box_width(row)) * slowed(placed);
+         real(row_bytes(placed, crossing) / box_bytes(placed, crossing)) * slowed(placed);
 }
 
 double asking_clocks(const PlacedDiagram& placed) { return placed.machine->constant_or("tma_ask", 0) * slowed(placed); }

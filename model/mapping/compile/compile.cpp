@@ -176,6 +176,7 @@ void Placer::Compiled::compile_variables() {
     out.position = *position_of(v.level);
     out.type = type_of(v.type);
     out.copies = numbers(v.copies);
+    out.column_parts = numbers(v.column_parts);
     if (v.multicast) out.multicast = &*v.multicast;
     if (v.divided) out.divided = &*v.divided;
     if (v.unpermuted) out.unpermuted = &*v.unpermuted;

@@ -86,7 +86,7 @@ struct CompiledVariable {
   int auxiliaries = 0;
   int position = 0;  ///< index into the levels
   DType type = DType::f32;
-  GuardedNumber copies;
+  GuardedNumber copies, column_parts;
   const Guard *multicast = nullptr, *divided = nullptr, *unpermuted = nullptr;
   std::vector<std::pair<AxisId, Number64>> sizes;
   int alias = -1;  ///< index into Mapping::variables

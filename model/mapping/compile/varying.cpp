@@ -70,6 +70,7 @@ void Placer::Compiled::each_number(const Visit& visit) {
   }
   for (CompiledVariable& v : variables_) {
     each(v.copies);
+    each(v.column_parts);
     each(v.sizes);
   }
   for (CompiledOperation& op : operations_) {
@@ -134,7 +135,7 @@ void Placer::Compiled::find_dependences() {
   }
   for (const CompiledVariable& v : variables_) {
     depends_.parts |= of_all(v.sizes);
-    depends_.copies |= of_guarded(v.copies);
+    depends_.copies |= of_guarded(v.copies) | of_guarded(v.column_parts);
     for (const Guard* guard : {v.multicast, v.unpermuted}) depends_.copies |= guard != nullptr ? knobs_of(*guard) : 0;
     if (v.divided != nullptr) depends_.parts |= knobs_of(*v.divided);
   }

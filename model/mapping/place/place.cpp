@@ -217,6 +217,7 @@ void Placer::Compiled::place_copies(const Tile& tile, PlacedDiagram& into) const
   for (Variable& v : into.variables) {
     const CompiledVariable& c = variables_[at(v.mapping)];
     v.copies = number_of(c.copies, tile, 1);
+    v.column_parts = number_of(c.column_parts, tile, 1);
     v.multicast = c.multicast != nullptr && holds(*c.multicast, tile);
     v.unpermuted = c.unpermuted != nullptr && holds(*c.unpermuted, tile);
   }

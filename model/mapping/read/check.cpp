@@ -281,6 +281,7 @@ void check_within(const Mapping& m) {
   check_movers(m);
   for (const VariableMapping& v : m.variables) {
     if (!v.copies.empty()) need_alternative(m, v.copies, v.location, "arrays." + v.name + ".copies");
+    if (!v.column_parts.empty()) need_alternative(m, v.column_parts, v.location, "arrays." + v.name + ".column_parts");
   }
   for (const Agent& a : m.agents) {
     need_alternative(m, a.count, a.location, "agents." + a.name + ".count");

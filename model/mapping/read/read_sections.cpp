@@ -186,8 +186,8 @@ void Reader::levels(const yaml::Node& node) {
 }
 
 VariableMapping Reader::variable(const std::string& name, const yaml::Node& node) {
-  node.allow({"of", "level", "scope", "type", "copies", "alias", "engine", "multicast", "divided", "unpermuted",
-              "sizes", "axes", "part", "staging", "by", "moved_by", "when"});
+  node.allow({"of", "level", "scope", "type", "copies", "column_parts", "alias", "engine", "multicast", "divided",
+              "unpermuted", "sizes", "axes", "part", "staging", "by", "moved_by", "when"});
   VariableMapping out;
   out.name = name;
   out.location = node.key_location();
@@ -206,6 +206,7 @@ VariableMapping Reader::variable(const std::string& name, const yaml::Node& node
     out.scope = n->choice({"block", "agent"}) == "agent" ? Scope::agent : Scope::block;
   out.type = type(node.at("type"));
   if (const auto* n = node.find("copies")) out.copies = values(*n, 1);
+  if (const auto* n = node.find("column_parts")) out.column_parts = values(*n, 1);
   if (const auto* n = node.find("alias")) out.alias = n->text();
   if (const auto* n = node.find("engine")) out.engine = engine_of(*n);
   if (const auto* n = node.find("multicast")) out.multicast = guard(n);
