@@ -73,7 +73,7 @@ struct BackwardConsumer : BackwardGradients<C> {
     at.q.advance();
     wgmma_wait<1>();
     pin(dq);
-    Gradients::add_dq(dq, tile, at.in_group, at.q_tile);
+    Gradients::add_dq(dq, tile, Block::scratch(tile, at.in_group, at.q_tile), at.q_tile);
     wgmma_wait<0>();
     pin(sums.dk);
     pin(ds);
@@ -102,8 +102,9 @@ struct BackwardConsumer : BackwardGradients<C> {
   // It is there: added to the tile before the one that `at` says.
   __device__ __forceinline__ void add_late_dq(float (&dq)[Dq::numbers], const KeyTile& tile, const Walk& at) const {
     pin(dq);
-    Gradients::add_dq(dq, tile, at.q_tile == tile.start ? at.in_group - 1 : at.in_group,
-                      at.q_tile == tile.first ? tile.last - 1 : at.q_tile - 1);
+    const int in_group = at.q_tile == tile.start ? at.in_group - 1 : at.in_group,
+              q_tile = at.q_tile == tile.first ? tile.last - 1 : at.q_tile - 1;
+    Gradients::add_dq(dq, tile, Block::scratch(tile, in_group, q_tile), q_tile);
   }
 
   // One tile, with dQ of the one before: the other warpgroup's dS has had an exponential's time to come, so that the

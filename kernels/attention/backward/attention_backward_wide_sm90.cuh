@@ -12,6 +12,12 @@
 
 namespace napkin {
 
+// Position of the n-th tile in a ring: one number costs a thread fewer registers than a position in each ring.
+template <int Stages>
+__device__ __forceinline__ Ring<Stages> ring_at(u32 n) {
+  return {n % Stages, n / Stages & 1};
+}
+
 // P of a tile as the accumulators have it, from the threads of one warpgroup to those of another.
 template <AttentionBackwardConfig C>
 struct HandedP {
@@ -53,57 +59,53 @@ struct BackwardValues : BackwardGradients<C> {
   using Block::arguments, Block::barrier, Block::release;
   using typename Block::Scores, typename Block::Halves;
 
-  struct Walk : TileWalk {
-    Ring<C.stages> q;
-    Ring<C.o_stages> d_o;
-    Ring<1> p;
-    bool accumulate = false;
-  };
-
-  __device__ __forceinline__ void scores(Scores& s, const Walk& at) const {
-    barrier_wait(barrier(Block::q_full + at.q.stage), at.q.parity);
-    Products::issue_scores(s, at.q.stage);
+  __device__ __forceinline__ void scores(Scores& s, u32 n) const {
+    const auto q = ring_at<C.stages>(n);
+    barrier_wait(barrier(Block::q_full + q.stage), q.parity);
+    Products::issue_scores(s, q.stage);
   }
 
-  // Multiplies a tile whose scores are there into dV; the next tile's scores run behind it.
+  // Multiplies the n-th tile, whose scores are there, into dV; the next tile's scores run behind it.
   template <bool Last>
-  __device__ __forceinline__ void step(const KeyTile& tile, Walk& at, Scores& s, float (&dv)[C.dv / 2]) const {
+  __device__ __forceinline__ void step(const KeyTile& tile, int q_tile, u32 n, Scores& s, float (&dv)[C.dv / 2]) const {
+    const auto q = ring_at<C.stages>(n);
+    const auto d_o = ring_at<C.o_stages>(n);
     Halves p;
-    if (at.q_tile < tile.whole_first || at.q_tile >= tile.whole_last) Gradients::hide(s, tile, at.q_tile);
-    Gradients::exponentials(s, p, at.q.stage);
-    HandedP<C>::give(*this, p, at.p.parity);
-    release(Block::q_empty + at.q.stage);
-    barrier_wait(barrier(Block::do_full + at.d_o.stage), at.d_o.parity);
-    Products::issue_dv(dv, p, at.d_o.stage, at.accumulate);
-    at.q.advance();
-    if constexpr (!Last) scores(s, at);
+    if (q_tile < tile.whole_first || q_tile >= tile.whole_last) Gradients::hide(s, tile, q_tile);
+    Gradients::exponentials(s, p, q.stage);
+    HandedP<C>::give(*this, p, ring_at<1>(n).parity);
+    release(Block::q_empty + q.stage);
+    barrier_wait(barrier(Block::do_full + d_o.stage), d_o.parity);
+    Products::issue_dv(dv, p, d_o.stage, n != 0);
+    if constexpr (!Last) scores(s, n + 1);
     wgmma_wait<Last ? 0 : 1>();
     pin(dv);
     pin(p);
-    release(Block::do_empty + at.d_o.stage);
+    release(Block::do_empty + d_o.stage);
     if constexpr (!Last) {
       wgmma_wait<0>();
       pin(s);
     }
-    at.d_o.advance();
-    at.p.advance();
-    at.accumulate = true;
-    at.next_tile(tile);
   }
 
   __device__ __forceinline__ void work() const {
     const KeyTile tile = Block::key_tile();
     float dv[C.dv / 2];
     if (tile.first < tile.last) {
-      Walk at;
+      TileWalk at;
       Scores s;
       at.q_tile = tile.start;
       barrier_wait(barrier(Block::k_full), 0);
-      scores(s, at);
+      scores(s, 0);
       wgmma_wait<0>();
       pin(s);
-      for (int left = arguments.shape.g * (tile.last - tile.first); left > 1; --left) step<false>(tile, at, s, dv);
-      step<true>(tile, at, s, dv);
+      const u32 tiles = arguments.shape.g * (tile.last - tile.first);
+      u32 n = 0;
+      for (; n + 1 < tiles; ++n) {
+        step<false>(tile, at.q_tile, n, s, dv);
+        at.next_tile(tile);
+      }
+      step<true>(tile, at.q_tile, n, s, dv);
     } else {
 #pragma unroll
       for (float& value : dv) value = 0;
@@ -121,60 +123,52 @@ struct BackwardKeys : BackwardGradients<C> {
   using Block::arguments, Block::barrier, Block::release;
   using typename Block::Scores, typename Block::Halves;
 
-  struct Walk {
-    Ring<C.stages> q;
-    Ring<C.o_stages> d_o;
-    Ring<C.s_stages> ds;
-    Ring<1> p;
-    bool accumulate = false;
-  };
-
-  __device__ __forceinline__ void pairs(Scores& dp, const Walk& at) const {
-    barrier_wait(barrier(Block::do_full + at.d_o.stage), at.d_o.parity);
-    Products::issue_dp(dp, at.d_o.stage);
+  __device__ __forceinline__ void pairs(Scores& dp, u32 n) const {
+    const auto d_o = ring_at<C.o_stages>(n);
+    barrier_wait(barrier(Block::do_full + d_o.stage), d_o.parity);
+    Products::issue_dp(dp, d_o.stage);
   }
 
-  // Multiplies a tile whose dP is there into dK; the next tile's dP runs behind it.
+  // Multiplies the n-th tile, whose dP is there, into dK; the next tile's dP runs behind it.
   template <bool Last>
-  __device__ __forceinline__ void step(Walk& at, Scores& dp, float (&dk)[C.d / 2]) const {
+  __device__ __forceinline__ void step(u32 n, Scores& dp, float (&dk)[C.d / 2]) const {
+    const auto q = ring_at<C.stages>(n);
+    const auto d_o = ring_at<C.o_stages>(n);
+    const auto to = ring_at<C.s_stages>(n);
     Halves p, ds;
-    HandedP<C>::take(*this, p, at.p.parity);
-    Gradients::differences(p, dp, ds, at.d_o.stage);
-    barrier_wait(barrier(Block::ds_empty + at.ds.stage), at.ds.parity ^ 1);
-    Products::place_ds(ds, at.ds.stage);
+    HandedP<C>::take(*this, p, ring_at<1>(n).parity);
+    Gradients::differences(p, dp, ds, d_o.stage);
+    barrier_wait(barrier(Block::ds_empty + to.stage), to.parity ^ 1);
+    Products::place_ds(ds, to.stage);
     __syncwarp();
-    release(Block::ds_full + at.ds.stage);
-    release(Block::do_empty + at.d_o.stage);
-    barrier_wait(barrier(Block::q_full + at.q.stage), at.q.parity);
-    Products::issue_dk(dk, ds, at.q.stage, at.accumulate);
-    at.d_o.advance();
-    if constexpr (!Last) pairs(dp, at);
+    release(Block::ds_full + to.stage);
+    release(Block::do_empty + d_o.stage);
+    barrier_wait(barrier(Block::q_full + q.stage), q.parity);
+    Products::issue_dk(dk, ds, q.stage, n != 0);
+    if constexpr (!Last) pairs(dp, n + 1);
     wgmma_wait<Last ? 0 : 1>();
     pin(dk);
     pin(ds);
-    release(Block::q_empty + at.q.stage);
+    release(Block::q_empty + q.stage);
     if constexpr (!Last) {
       wgmma_wait<0>();
       pin(dp);
     }
-    at.q.advance();
-    at.ds.advance();
-    at.p.advance();
-    at.accumulate = true;
   }
 
   __device__ __forceinline__ void work() const {
     const KeyTile tile = Block::key_tile();
     float dk[C.d / 2];
     if (tile.first < tile.last) {
-      Walk at;
       Scores dp;
       barrier_wait(barrier(Block::v_full), 0);
-      pairs(dp, at);
+      pairs(dp, 0);
       wgmma_wait<0>();
       pin(dp);
-      for (int left = arguments.shape.g * (tile.last - tile.first); left > 1; --left) step<false>(at, dp, dk);
-      step<true>(at, dp, dk);
+      const u32 tiles = arguments.shape.g * (tile.last - tile.first);
+      u32 n = 0;
+      for (; n + 1 < tiles; ++n) step<false>(n, dp, dk);
+      step<true>(n, dp, dk);
     } else {
 #pragma unroll
       for (float& value : dk) value = 0;
@@ -191,8 +185,20 @@ struct BackwardQueries : BackwardGradients<C> {
   using Block::arguments, Block::barrier, Block::release;
   using typename Block::Dq;
 
+  // The place of the walk: tile of queries, and its number among all scratch, which costs fewer registers than what it
+  // follows from.
+  struct Walk {
+    int q_tile, number;
+
+    __device__ __forceinline__ void next_tile(const KeyTile& tile, int tiles) {
+      ++q_tile, ++number;
+      if (q_tile == tile.last) q_tile = tile.first, number -= tile.last - tile.first;
+      if (q_tile == tile.start) number += tiles;
+    }
+  };
+
   // Adds every part of a tile's dQ.
-  __device__ __forceinline__ void step(const KeyTile& tile, const TileWalk& at, u32 copy) const {
+  __device__ __forceinline__ void step(const KeyTile& tile, const Walk& at, u32 copy) const {
     Gradients part = *this;
 #pragma unroll 1
     for (part.wg = 0; part.wg < Dq::parts; ++part.wg) {
@@ -201,7 +207,7 @@ struct BackwardQueries : BackwardGradients<C> {
       wgmma_wait<0>();
       pin(dq);
       if (part.wg == Dq::parts - 1) release(Block::ds_empty + copy);
-      part.add_dq(dq, tile, at.in_group, at.q_tile);
+      part.add_dq(dq, tile, at.number, at.q_tile);
     }
   }
 
@@ -209,16 +215,15 @@ struct BackwardQueries : BackwardGradients<C> {
     const KeyTile tile = Block::key_tile();
     if (tile.first < tile.last) {
       Gradients::await_zeros();
-      TileWalk at;
-      Ring<C.s_stages> ds;
-      at.q_tile = tile.start;
+      Walk at{tile.start, static_cast<int>(Block::scratch(tile, 0, tile.start))};
       barrier_wait(barrier(Block::k_full), 0);
+      const u32 tiles = arguments.shape.g * (tile.last - tile.first);
 #pragma unroll 1
-      for (int left = arguments.shape.g * (tile.last - tile.first); left > 0; --left) {
+      for (u32 n = 0; n < tiles; ++n) {
+        const auto ds = ring_at<C.s_stages>(n);
         barrier_wait(barrier(Block::ds_full + ds.stage), ds.parity);
         step(tile, at, ds.stage);
-        ds.advance();
-        at.next_tile(tile);
+        at.next_tile(tile, arguments.shape.q_tiles);
       }
     }
     __syncwarp();

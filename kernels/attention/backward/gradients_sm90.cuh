@@ -86,11 +86,10 @@ struct BackwardGradients : BackwardProducts<C> {
     __syncwarp();
   }
 
-  // A warp's part of dQ's tile is added to the sum in device memory.
-  __device__ __forceinline__ void add_dq(const float (&dq)[Dq::numbers], const KeyTile& tile, int in_group,
+  // A warp's part of dQ's tile is added to the sum in device memory; `number` is the tile's among all scratch.
+  __device__ __forceinline__ void add_dq(const float (&dq)[Dq::numbers], const KeyTile& tile, long long number,
                                          int q_tile) const {
     const u32 lane = threadIdx.x % warp_threads, warp = threadIdx.x % warpgroup_threads / warp_threads;
-    const long long number = Block::scratch(tile, in_group, q_tile);
     float* to = arguments.dq_sum + number * Dq::tile_floats + Dq::part(wg, warp);
     const auto four = [&](int c) { return Floats{dq[4 * c], dq[4 * c + 1], dq[4 * c + 2], dq[4 * c + 3]}; };
     if constexpr (C.dq == SumOrder::bulk) {
@@ -112,7 +111,7 @@ struct BackwardGradients : BackwardProducts<C> {
         __syncwarp();
       }
 #pragma unroll
-      for (int c = 0; c < Dq::numbers / 4; ++c) add_four(to + Dq::place(c, lane), four(c));
+      for (int c = 0; c < Dq::numbers / 4; ++c) add_four(to + Dq::place(0, lane) + Dq::place(c, 0), four(c));
       if constexpr (C.dq == SumOrder::ordered) {
         __syncwarp();
         if (lane == 0) end_turn(counter);
