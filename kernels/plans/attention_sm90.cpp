@@ -8,9 +8,9 @@ namespace napkin {
 
 /// Writes the configuration. The names bound here are checked by number, the written names by the kernel's compiler.
 Initialiser written(const AttentionConfig& config) {
-  const auto& [q, x, warpgroups, stages, q_stages, overlap, pingpong, p_shared, rescale_rarely, g, cluster, order, d,
-               dv, bf16, mask, packed, padded, cycles, dump, q_offset, k_offset, v_offset, p_offset, barriers_offset,
-               producer_registers, consumer_registers] = config;
+  const auto& [q, x, warpgroups, stages, q_stages, overlap, pingpong, p_shared, rescale_rarely, g, cluster, order,
+               by_columns, d, dv, bf16, mask, packed, padded, cycles, dump, q_offset, k_offset, v_offset, p_offset,
+               barriers_offset, producer_registers, consumer_registers] = config;
   Initialiser out("napkin::AttentionConfig");
   out.set("q", q).set("x", x).set("warpgroups", warpgroups).set("stages", stages).set("q_stages", q_stages);
   out.set("overlap", overlap)
@@ -20,6 +20,7 @@ Initialiser written(const AttentionConfig& config) {
       .set("g", g)
       .set("cluster", cluster);
   out.set("order", enumerator(order))
+      .set("by_columns", by_columns)
       .set("d", d)
       .set("dv", dv)
       .set("bf16", bf16)
@@ -35,6 +36,8 @@ Initialiser written(const AttentionConfig& config) {
 
 namespace {
 
+constexpr std::string_view sm90_kernel = "attention_sm90", wide_kernel = "attention_wide_sm90";
+
 AttentionConfig sm90_config_of(const PlacedDiagram& placed, const AttentionCall& call, const PlacementReader& read) {
   AttentionConfig c{};
   c.q = read.knob("q");
@@ -49,6 +52,7 @@ AttentionConfig sm90_config_of(const PlacedDiagram& placed, const AttentionCall&
   c.g = read.knob("g");
   c.cluster = read.knob("cluster");
   c.order = tile_order_of(read.word("order"));
+  c.by_columns = placed.mapping->name == wide_kernel;
   c.dump = call.dump != 0;
   set_question(c, placed, call, read);
   set_copies(c, read);
@@ -65,14 +69,15 @@ std::vector<TensorBox> boxes_of(const AttentionLengths& lengths, const Attention
           boxes.queries(offsetof(AttentionArguments, o_map), "O", call.o, dv, c.g, 64 / c.g)};
 }
 
-constexpr std::string_view sm90_kernel = "attention_sm90";
-
 void check(const AttentionConfig& c, const PlacementReader& read) {
-  require(c.q * c.g == 64 * c.warpgroups && 64 % c.g == 0, sm90_kernel, "a tile's rows do not fill its warpgroups",
-          "q * g = 64 * warpgroups");
+  const int row_parts = c.by_columns ? 1 : c.warpgroups, column_parts = c.by_columns ? c.warpgroups : 1;
+  require(c.q * c.g == 64 * row_parts && 64 % c.g == 0, sm90_kernel, "a tile's rows do not fill its warpgroups",
+          "64 rows q * g for each warpgroup that has its own");
+  require(c.dv % column_parts == 0 && c.dv / column_parts <= 256, sm90_kernel, "a warpgroup's O has too many columns",
+          "at most 256");
   require(read.offset("O_out") == c.q_offset, sm90_kernel, "stages O on Q, and the plan does not", "alias: Q");
   // Two a copy of Q and warpgroup, four a stage of K and V, and the tile mailbox.
-  require(read.resources().barriers >= Count(2 * c.q_stages * c.warpgroups + 4 * c.stages + 3), sm90_kernel,
+  require(read.resources().barriers >= Count(2 * c.q_stages * row_parts + 4 * c.stages + 3), sm90_kernel,
           "needs more barriers than the plan has", "barriers: 11");
 }
 
@@ -100,7 +105,7 @@ void fill(LaunchPlan& out, const AttentionConfig& config, const AttentionLengths
 
 FormHalves attention_sm90_form(const PlacedDiagram& placed, const AttentionCall& call) {
   const PlacementReader read(placed);
-  read.check(sm90_kernel);
+  read.check(placed.mapping->name == wide_kernel ? wide_kernel : sm90_kernel);
   const AttentionConfig config = sm90_config_of(placed, call, read);
   check(config, read);
   LaunchPlan out;

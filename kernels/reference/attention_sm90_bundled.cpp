@@ -4,4 +4,6 @@ namespace napkin {
 
 BundledKernel attention_sm90_bundled() { return attention_bundled<attention_sm90_plan>("attention_sm90"); }
 
+BundledKernel attention_wide_sm90_bundled() { return attention_bundled<attention_sm90_plan>("attention_wide_sm90"); }
+
 }  // namespace napkin

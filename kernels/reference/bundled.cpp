@@ -5,6 +5,7 @@ namespace {
 
 const std::vector<BundledKernel>& all() {
   static const std::vector<BundledKernel> kernels{attention_sm90_bundled(),
+                                                  attention_wide_sm90_bundled(),
                                                   attention_sm80_bundled(),
                                                   attention_decode_sm90_bundled(),
                                                   attention_fp8_sm90_bundled(),

@@ -72,6 +72,7 @@ struct BundledKernel {
 
 // One function a kernel, each in its own file.
 [[nodiscard]] BundledKernel attention_sm90_bundled();
+[[nodiscard]] BundledKernel attention_wide_sm90_bundled();
 [[nodiscard]] BundledKernel attention_sm80_bundled();
 [[nodiscard]] BundledKernel attention_backward_sm90_bundled();
 [[nodiscard]] BundledKernel attention_backward_wide_sm90_bundled();

@@ -55,6 +55,9 @@ std::optional<std::int64_t> Mapping::size_for(std::string_view axis, std::int64_
   const auto rule = std::find_if(head_sizes.begin(), head_sizes.end(), [&](const auto& r) { return r.first == axis; });
   if (rule == head_sizes.end() || rule->second.empty()) return size;
   const bool pads = lists(padded, axis);
+  for (const auto& [of, most] : above) {
+    if (of == axis && size <= most) return std::nullopt;
+  }
   std::optional<std::int64_t> next;
   for (const std::int64_t one : rule->second) {
     if ((pads ? one >= size : one == size) && (!next || one < *next)) next = one;

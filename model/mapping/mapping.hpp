@@ -317,6 +317,7 @@ struct Mapping {
   std::vector<std::pair<std::string, std::vector<std::int64_t>>>
       head_sizes;                   ///< sizes that the kernel supports, by axis; empty: any
   std::vector<std::string> padded;  ///< axes of head_sizes that are padded with zeros to the next size
+  std::vector<std::pair<std::string, std::int64_t>> above;  ///< sizes, by padded axis, up to which it takes none
   std::vector<Packs> packs;
   std::string emit;                   ///< emitter of its own: "fa3", "triton", ""
   bool exact_groups = false;          ///< true if a group never exceeds its axis (the ideal mapping); kernels pad

@@ -95,13 +95,20 @@ class ForwardNodes : public Nodes {
     return event.offset >= k && (k > v || event.offset < v);
   }
 
+  /// Returns how many copies bring a tile's queries: one for each warpgroup that has rows of its own.
+  [[nodiscard]] std::size_t parts_of_queries() const {
+    for (const VariableMapping& variable : placed_.mapping->variables) {
+      if (variable.name == "Q" && variable.moved_by.empty()) return 1;
+    }
+    return static_cast<std::size_t>(read_.knob("warpgroups"));
+  }
+
   void add(const Event& event) override {
     switch (event.kind) {
       case Event::Kind::load: {
         const bool queries = event.array == "Q";
         const std::size_t asked = asked_[event.array]++;
-        const auto warpgroups = static_cast<std::size_t>(read_.knob("warpgroups"));
-        put("load " + event.array, queries ? asked % warpgroups : 0, event).by_tile = queries;
+        put("load " + event.array, queries ? asked % parts_of_queries() : 0, event).by_tile = queries;
         break;
       }
       case Event::Kind::store:

@@ -456,7 +456,7 @@ inline const std::vector<PlantedBug>& planted_bugs() {
        "C"},
       {"columns_beyond_the_end",
        "kernels/attention/sm90/epilogue_sm90.cuh",
-       "        if (Block::has_columns(i))\n",
+       "        if (Block::has_columns(Block::first_column() / 8 + i))\n",
        "",
        sm90,
        {},

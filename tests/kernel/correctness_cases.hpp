@@ -114,7 +114,29 @@ struct AttentionConfiguration {
       1;  ///< of the inputs: from 4 on maxima outgrow kept ones chunk by chunk, at 14 by more than exp2 can hold
 };
 
+/// Of the kernel whose warpgroups divide O's columns: heads beyond 256, whole and padded.
+inline std::vector<AttentionConfiguration> wide_configurations() {
+  const Mask none, causal{Mask::Kind::causal, 0, 0}, window{Mask::Kind::window, 30, 70};
+  std::vector<AttentionConfiguration> out{{512, 512, DType::bf16, none, false, true, 0, {{"order", "persistent"}}},
+                                          {512, 512, DType::bf16, causal, false, true, 0, {{"order", "longest_first"}}},
+                                          {512, 512, DType::f16, window, false, false, 0, {{"order", "grid"}}},
+                                          {512, 512, DType::bf16, none, true, true, 0, {{"overlap", "on"}}},
+                                          {512, 512, DType::f16, causal, true, true, 0, {{"overlap", "off"}}},
+                                          {512, 512, DType::bf16, causal, false, true, 8, {{"g", "8"}}},
+                                          {512, 512, DType::bf16, none, false, true, 3, {{"g", "2"}}},
+                                          {512, 512, DType::bf16, causal, false, true, 0, {{"rescale", "always"}}},
+                                          {512, 512, DType::bf16, none, false, true, 0, {{"rescale", "rarely"}}, 14},
+                                          {576, 512, DType::bf16, causal, false, true, 0, {{"x", "32"}}},
+                                          {384, 384, DType::f16, none, false, true, 0, {{"stages", "3"}}},
+                                          {512, 384, DType::bf16, none, false, true, 0, {{"stages", "1"}}},
+                                          {320, 264, DType::bf16, causal, false, true, 0, {{"pingpong", "off"}}},
+                                          {448, 400, DType::bf16, window, true, true, 0, {}},
+                                          {520, 504, DType::f16, none, false, true, 0, {}}};
+  return out;
+}
+
 inline std::vector<AttentionConfiguration> attention_configurations(const std::string& kernel) {
+  if (kernel == "attention_wide_sm90") return wide_configurations();
   const std::vector<std::pair<std::int64_t, std::int64_t>> heads{{64, 64},   {128, 128}, {96, 96},   {256, 256},
                                                                  {192, 128}, {64, 256},  {192, 192}, {128, 64}};
   const std::vector<Mask> masks{
@@ -370,13 +392,15 @@ inline void add_matmul(std::vector<CorrectnessCase>& out, int configurations, in
 /// At least 200 of each kernel; `kernel` empty: of all.
 inline std::vector<CorrectnessCase> correctness_cases(const std::string& kernel = "") {
   std::vector<CorrectnessCase> out;
-  for (const char* name : {"attention_sm90", "attention_sm80"}) {
+  for (const std::string name : {"attention_sm90", "attention_sm80", "attention_wide_sm90"}) {
     if (!kernel.empty() && kernel != name) continue;
     correctness::Draws draws(7);
     std::size_t next = 0;
-    for (const auto& c : correctness::attention_configurations(name)) correctness::add(name, c, 5, draws, next, out);
+    const bool wide = name == "attention_wide_sm90";
+    for (const auto& c : correctness::attention_configurations(name))
+      correctness::add(name, c, wide ? 15 : 5, draws, next, out);
     correctness::add_undivided(name, draws, next, out);
-    correctness::add_padded(name, out);
+    if (!wide) correctness::add_padded(name, out);
   }
   correctness::Draws draws(7);
   if (kernel.empty() || kernel == "matmul_sm90") correctness::add_matmul(out, 40, 6, draws);

@@ -19,7 +19,7 @@ using namespace napkin;
 TEST_CASE("the list is the same on every run, alone and among the others, with 200 cases of each kernel") {
   std::map<std::string, std::vector<std::string>> together;
   for (const auto& one : test::correctness_cases()) together[one.kernel].push_back(test::describe_case(one).dump());
-  for (const char* kernel : {"attention_sm90", "attention_sm80", "matmul_sm90"}) {
+  for (const char* kernel : {"attention_sm90", "attention_sm80", "attention_wide_sm90", "matmul_sm90"}) {
     CAPTURE(kernel);
     std::vector<std::string> alone;
     for (const auto& one : test::correctness_cases(kernel)) alone.push_back(test::describe_case(one).dump());
@@ -76,13 +76,11 @@ const std::map<std::string, Held>& all_held() {
 }  // namespace
 
 TEST_CASE("each kernel has cases of every knob that does not divide its axis") {
-  const std::map<std::string, std::vector<std::string>> knobs = {{"attention_sm90", {"g", "q", "x"}},
-                                                                 {"attention_sm80", {"q", "x"}},
-                                                                 {"attention_decode_sm90", {"g", "q", "x", "shared.x"}},
-                                                                 {"attention_fp8_sm90", {"g", "q", "x"}},
-                                                                 {"attention_backward_sm90", {"q", "x"}},
-                                                                 {"matmul_sm90", {"a", "b", "c"}},
-                                                                 {"matmul_fp8_sm90", {"a", "b", "c"}}};
+  const std::map<std::string, std::vector<std::string>> knobs = {
+      {"attention_sm90", {"g", "q", "x"}},     {"attention_wide_sm90", {"g", "q", "x"}},
+      {"attention_sm80", {"q", "x"}},          {"attention_decode_sm90", {"g", "q", "x", "shared.x"}},
+      {"attention_fp8_sm90", {"g", "q", "x"}}, {"attention_backward_sm90", {"q", "x"}},
+      {"matmul_sm90", {"a", "b", "c"}},        {"matmul_fp8_sm90", {"a", "b", "c"}}};
   const std::map<std::string, Held>& held = all_held();
   for (const auto& [kernel, names] : knobs) {
     for (const std::string& knob : names) {

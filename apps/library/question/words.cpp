@@ -31,6 +31,10 @@ struct Broken {
 
 std::string sizes_text(const Broken& broken) {
   std::vector<std::string> sizes;
+  for (const auto& [axis, most] : broken.mapping.above) {
+    if (axis == broken.subject() && broken.violation.needed <= static_cast<double>(most))
+      return "takes " + axis + " above " + std::to_string(most) + " only, not " + broken.needed();
+  }
   if (lists(broken.mapping.padded, broken.subject()))
     return "takes " + broken.subject() + " up to " + broken.available() + " only, not " + broken.needed();
   for (const auto& [axis, values] : broken.mapping.head_sizes) {

@@ -11,7 +11,7 @@ log-sum-exp -infinity. Fewer key heads than query heads (grouped queries) are gi
 call of a shape selects a tile and compiles it (seconds); plan and machine code stay on disk. Calls run on the current
 stream, and can be captured into CUDA graphs after one call outside. Gradients are computed on Hopper by attention_backward_sm90
 and attention_backward_wide_sm90, elsewhere by PyTorch's flash backward from our output and log-sum-exp. Heads of any width
-up to 256 are taken, as if zeros lay behind them. What no kernel computes raises napkin.InputError with the reason.
+up to 256 are taken (on Hopper up to 576, of values 512, without gradients), as if zeros lay behind them. What no kernel computes raises napkin.InputError with the reason.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ struct AttentionConfig {
   bool overlap, pingpong, p_shared, rescale_rarely;
   int g, cluster;
   TileOrder order;
+  bool by_columns;  // warpgroups have the same rows and divide O's columns (attention_wide_sm90)
   int d, dv;
   bool bf16;
   MaskKind mask;

@@ -191,7 +191,7 @@ struct AttentionConsumer : AttentionDumper<C> {
         store_nothing(tile, o, state);
         continue;
       }
-      barrier_wait(Block::barrier(Block::q_full + Block::q_slot(q.stage, Block::wg)), q.parity);
+      barrier_wait(Block::barrier(Block::q_full + Block::q_slot(q.stage, Block::row_part())), q.parity);
       attend(tile, o, state, at, q.stage, pending);
       // Found again rather than kept: the loop needs the registers.
       asm volatile("" : "+r"(index));

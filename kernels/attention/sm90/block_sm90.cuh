@@ -12,21 +12,24 @@ namespace napkin {
 
 template <AttentionConfig C>
 struct AttentionBlock {
-  static constexpr int rows = 64;  // of a consumer warpgroup
+  static constexpr int rows = 64;                                    // of a consumer warpgroup
+  static constexpr int parts = C.by_columns ? C.warpgroups : 1;      // of O's columns
+  static constexpr int row_parts = C.by_columns ? 1 : C.warpgroups;  // of the tile's rows
+  static constexpr int columns = C.dv / parts;                       // of a warpgroup's O
   static constexpr int d_span = swizzle_columns(C.d), dv_span = swizzle_columns(C.dv), x_span = swizzle_columns(C.x);
   static constexpr u32 q_bytes = rows * C.d * 2, o_bytes = rows * C.dv * 2, p_bytes = rows * C.x * 2;
   static constexpr u32 place_bytes = q_bytes > o_bytes ? q_bytes : o_bytes;  // O is staged where its Q was
   static constexpr u32 k_bytes = C.x * C.d * 2, v_bytes = C.x * C.dv * 2;
 
   // A thread's fragments of its warpgroup's S and O, and of P in pairs.
-  static constexpr int scores = C.x / 2, outputs = C.dv / 2, probabilities = C.x / 4;
+  static constexpr int scores = C.x / 2, outputs = columns / 2, probabilities = C.x / 4;
   using Scores = float[scores];
   using Outputs = float[outputs];
   using Probabilities = u32[probabilities];
 
-  // Barriers, eight bytes each: full and empty of Q by copy and warpgroup, of K and of V by copy, then the tile
+  // Barriers, eight bytes each: full and empty of Q by copy and part of the rows, of K and of V by copy, then the tile
   // mailbox.
-  static constexpr int q_copies = C.q_stages * C.warpgroups;
+  static constexpr int q_copies = C.q_stages * row_parts;
   static constexpr int q_full = 0, q_empty = q_copies, k_full = 2 * q_copies;
   static constexpr int k_empty = k_full + C.stages, v_full = k_empty + C.stages, v_empty = v_full + C.stages,
                        mail_full = v_empty + C.stages, mail_empty = mail_full + 1;
@@ -41,7 +44,7 @@ struct AttentionBlock {
   __device__ __forceinline__ void initialise() const {
     for (int s = 0; s < q_copies; ++s) {
       barrier_init(barrier(q_full + s), 1);
-      barrier_init(barrier(q_empty + s), 1);
+      barrier_init(barrier(q_empty + s), parts);
     }
     for (int s = 0; s < C.stages; ++s) {
       barrier_init(barrier(k_full + s), 1);
@@ -71,19 +74,23 @@ struct AttentionBlock {
   // Whether O has these eight columns.
   __device__ __forceinline__ bool has_columns(int eighth) const { return !C.padded || 8 * eighth < arguments.shape.dv; }
 
+  // The part of the tile's rows that this warpgroup has, and its first column of O.
+  __device__ __forceinline__ u32 row_part() const { return C.by_columns ? 0 : wg; }
+  __device__ __forceinline__ u32 first_column() const { return C.by_columns ? wg * columns : 0; }
+
   // The tile's row that this lane's first accumulator belongs to.
   __device__ __forceinline__ u32 thread_row(u32 lane) const {
-    return wg * rows + threadIdx.x % warpgroup_threads / warp_threads * 16 + fragment_row(lane, 0);
+    return row_part() * rows + threadIdx.x % warpgroup_threads / warp_threads * 16 + fragment_row(lane, 0);
   }
 
-  __device__ __forceinline__ u32 q_place(u32 copy, u32 warpgroup) const {
-    return shared + C.q_offset + (copy * C.warpgroups + warpgroup) * place_bytes;
+  __device__ __forceinline__ u32 q_place(u32 copy, u32 part) const {
+    return shared + C.q_offset + (copy * row_parts + part) * place_bytes;
   }
   __device__ __forceinline__ u32 k_place(u32 stage) const { return shared + C.k_offset + stage * k_bytes; }
   __device__ __forceinline__ u32 v_place(u32 stage) const { return shared + C.v_offset + stage * v_bytes; }
   __device__ __forceinline__ u32 p_place() const { return shared + C.p_offset + wg * p_bytes; }
 
-  static __device__ __forceinline__ u32 q_slot(u32 copy, u32 warpgroup) { return copy * C.warpgroups + warpgroup; }
+  static __device__ __forceinline__ u32 q_slot(u32 copy, u32 part) { return copy * row_parts + part; }
 
   // The block's next tile, for the producer of Q (Threads = 1) or a consumer warpgroup; `parity`: the mailbox's.
   template <int Threads>

@@ -11,7 +11,7 @@ namespace napkin {
 template <AttentionConfig C>
 struct AttentionDumper : AttentionEpilogue<C> {
   using Block = AttentionBlock<C>;
-  using Block::arguments, Block::rows, Block::wg;
+  using Block::arguments, Block::rows;
   using RowState = typename AttentionSoftmax<C>::RowState;
 
   static __device__ constexpr AttentionDump at() { return attention_dump(C.x, C.dv); }
@@ -21,8 +21,8 @@ struct AttentionDumper : AttentionEpilogue<C> {
 
   // Where this warp's 16 rows of that chunk begin.
   __device__ __forceinline__ float* dump_place(const Tile& tile, int n) const {
-    const DumpLayout layout{rows * C.warpgroups, at().pitch, chunks()};
-    const int row = static_cast<int>(wg) * rows + threadIdx.x % warpgroup_threads / warp_threads * 16;
+    const DumpLayout layout{rows * Block::row_parts, at().pitch, chunks()};
+    const int row = static_cast<int>(Block::row_part()) * rows + threadIdx.x % warpgroup_threads / warp_threads * 16;
     return arguments.dump + tile_number<C.q, C.g>(arguments.shape, tile) * layout.tile_size() +
            n * layout.chunk_size() + row * at().pitch;
   }
@@ -55,7 +55,8 @@ struct AttentionDumper : AttentionEpilogue<C> {
   // Chunk chunks(): the finished O.
   __device__ __forceinline__ void dump_outputs(const Tile& tile, int n, const typename Block::Outputs& o) const {
     if constexpr (C.dump) {
-      write_fragment<Block::outputs>(dump_place(tile, n) + at().o, at().pitch, [&](int i) { return o[i]; });
+      write_fragment<Block::outputs>(dump_place(tile, n) + at().o + Block::first_column(), at().pitch,
+                                     [&](int i) { return o[i]; });
     }
   }
 };

@@ -27,19 +27,20 @@ struct AttentionEpilogue : AttentionProducts<C> {
         o[fragment_index(i, r, 1)] *= inverse;
       }
       const TileRow own = Block::row_of(tile, row + 8 * r);
-      if (lane % 4 == 0 && own.exists && arguments.lse != nullptr) {
+      if (lane % 4 == 0 && own.exists && arguments.lse != nullptr && (!C.by_columns || wg == 0)) {
         const float value = z > 0 ? state.maximum[r] * arguments.scale + __logf(z) : -infinity;
         arguments.lse[lse_index<C.packed>(arguments.shape, tile, own)] = value;
       }
     }
   }
 
-  // Through shared memory (this warpgroup's rows of Q) and the copy engine, which clips the ragged last rows.
+  // Through shared memory (this warpgroup's part of Q) and the copy engine, which clips the ragged last rows.
   __device__ __forceinline__ void store_boxes(const Tile& tile, const Outputs& o, u32 copy) const {
-    const u32 base = Block::q_place(copy, wg);
+    const u32 base = Block::q_place(copy, Block::row_part()) + Block::first_column() * (rows * 2);
     const auto [row, column] = matrix_place();
+    if constexpr (C.by_columns) named_sync(NamedBarrier::columns, 0, C.warpgroups * warpgroup_threads);  // Q is read
 #pragma unroll
-    for (int c = 0; c < C.dv; c += 16) {
+    for (int c = 0; c < Block::columns; c += 16) {
       const float* v = o + c / 2;
       store_matrices(base + swizzled<rows, dv_span>(row, c + column), pack<C.bf16>(v[0], v[1]),
                      pack<C.bf16>(v[2], v[3]), pack<C.bf16>(v[4], v[5]), pack<C.bf16>(v[6], v[7]));
@@ -48,9 +49,9 @@ struct AttentionEpilogue : AttentionProducts<C> {
     warpgroup_sync(wg);
     if (warpgroup_thread() == 0) {
 #pragma unroll
-      for (int c = 0; c < C.dv; c += dv_span) {
-        store_box(base + c * rows * 2, arguments.o_map, c, tile.packed_head, tile.q_row + wg * (rows / C.g), tile.head,
-                  tile.map_batch);
+      for (int c = 0; c < Block::columns; c += dv_span) {
+        store_box(base + c * rows * 2, arguments.o_map, Block::first_column() + c, tile.packed_head,
+                  tile.q_row + Block::row_part() * (rows / C.g), tile.head, tile.map_batch);
       }
       store_commit();
     }
@@ -58,7 +59,7 @@ struct AttentionEpilogue : AttentionProducts<C> {
 
   // Gives that copy of Q back to the producer.
   __device__ __forceinline__ void release_q(u32 copy) const {
-    barrier_arrive(Block::barrier(Block::q_empty + Block::q_slot(copy, wg)));
+    barrier_arrive(Block::barrier(Block::q_empty + Block::q_slot(copy, Block::row_part())));
   }
 
   // Gives that copy of Q back once its O has been read; negative: nothing to give back. With a second copy of Q this
@@ -80,8 +81,9 @@ struct AttentionEpilogue : AttentionProducts<C> {
       u32* to = reinterpret_cast<u32*>(Block::output_row(tile, own));
 #pragma unroll
       for (int i = 0; i < outputs / 4; ++i) {
-        if (Block::has_columns(i))
-          to[4 * i + lane % 4] = pack<C.bf16>(o[fragment_index(i, r, 0)], o[fragment_index(i, r, 1)]);
+        if (Block::has_columns(Block::first_column() / 8 + i))
+          to[Block::first_column() / 2 + 4 * i + lane % 4] =
+              pack<C.bf16>(o[fragment_index(i, r, 0)], o[fragment_index(i, r, 1)]);
       }
     }
   }

@@ -14,7 +14,7 @@ struct AttentionProducer : AttentionBlock<C> {
   // Each warpgroup's rows by themselves: one that has stored its O begins its next tile while another still works.
   __device__ __forceinline__ void load_q(const Tile& tile, const Ring<C.q_stages>& at) const {
 #pragma unroll 1
-    for (int w = 0; w < C.warpgroups; ++w) {
+    for (int w = 0; w < Block::row_parts; ++w) {
       const u32 slot = Block::q_slot(at.stage, w), full = barrier(Block::q_full + slot);
       barrier_wait(barrier(Block::q_empty + slot), at.parity ^ 1);
       barrier_expect(full, Block::q_bytes);

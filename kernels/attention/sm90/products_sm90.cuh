@@ -49,7 +49,7 @@ struct AttentionProducts : AttentionSoftmax<C> {
   // make each product's descriptor in vector registers, and moving them over takes longer than a product of few columns
   // (docs/hardware/attention_sm90.md). Three warpgroups have no register for it.
   __device__ __forceinline__ u32 q_matrix(u32 copy) const {
-    const u32 matrix = matrix_address(Block::q_place(copy, wg));
+    const u32 matrix = matrix_address(Block::q_place(copy, Block::row_part()));
     return C.warpgroups < 3 && C.q_stages > 1 ? __shfl_sync(0xffffffffu, matrix, 0) : matrix;
   }
 
@@ -67,17 +67,19 @@ struct AttentionProducts : AttentionSoftmax<C> {
 
   // O += P V: issues and commits.
   __device__ __forceinline__ void issue_outputs(Outputs& o, const Probabilities& p, u32 stage, bool accumulate) const {
-    const u32 p_matrix = matrix_address(Block::p_place()), v_matrix = matrix_address(Block::v_place(stage));
     constexpr u32 next_span = descriptor_offset<C.x, dv_span>(0, dv_span);
+    static_assert(Block::columns % dv_span == 0);
+    const u32 p_matrix = matrix_address(Block::p_place()),
+              v_matrix = matrix_address(Block::v_place(stage) + Block::first_column() * (C.x * 2));
     wgmma_fence();
 #pragma unroll
     for (int k = 0; k < C.x; k += 16) {
       const u64 v = descriptor<dv_span>(v_matrix + descriptor_offset<C.x, dv_span>(k, 0), next_span);
       if constexpr (C.p_shared) {
-        wgmma<C.dv, C.bf16, 1>(o, descriptor<x_span>(p_matrix + descriptor_offset<rows, x_span>(0, k), 0), v,
-                               accumulate || k != 0);
+        wgmma<Block::columns, C.bf16, 1>(o, descriptor<x_span>(p_matrix + descriptor_offset<rows, x_span>(0, k), 0), v,
+                                         accumulate || k != 0);
       } else {
-        wgmma<C.dv, C.bf16, 1>(o, p + k / 4, v, accumulate || k != 0);
+        wgmma<Block::columns, C.bf16, 1>(o, p + k / 4, v, accumulate || k != 0);
       }
     }
     wgmma_commit();
@@ -113,7 +115,8 @@ struct AttentionProducts : AttentionSoftmax<C> {
 
   // The scores once more, by this warp alone.
   __device__ __forceinline__ void score_again(Scores& s, u32 copy, u32 stage) const {
-    const u32 q = Block::q_place(copy, wg), k_place = Block::k_place(stage), lane = threadIdx.x % warp_threads;
+    const u32 q = Block::q_place(copy, Block::row_part()), k_place = Block::k_place(stage),
+              lane = threadIdx.x % warp_threads;
     const u32 row = warp_row() + lane % 16, column = lane / 16 * 8;
 #pragma unroll
     for (int i = 0; i < Block::scores; ++i) s[i] = 0;

@@ -247,8 +247,9 @@ void Reader::sizes(const yaml::Node& node) {
     m_.references.push_back({Reference::Kind::axis, axis, entry.key_location(), node.path()});
     const yaml::Node* pads = entry.is_map() ? entry.find("pad_to") : nullptr;
     if (pads != nullptr) {
-      entry.allow({"pad_to"});
+      entry.allow({"pad_to", "above"});
       m_.padded.push_back(axis);
+      if (const auto* above = entry.find("above")) m_.above.emplace_back(axis, above->integer(1, most));
     }
     m_.head_sizes.emplace_back(axis, domain(pads != nullptr ? *pads : entry, 1));
   }
