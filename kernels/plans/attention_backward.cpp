@@ -93,17 +93,18 @@ Count scratch_tiles(const AttentionBackwardCall& call, int b, int q, int tile_q)
   return call.packed() ? Count(call.q_rows) / tile_q + Count(b) : ceil_div(q, tile_q);
 }
 
-/// Returns the number of heads whose first blocks start before any second block. Under a causal mask first blocks are
-/// longest, so that the last to start end soon. Half of the L2 must hold their Q, dO and dQ, and the number divides all
-/// heads; else one.
-Count heads_together(const PlacedDiagram& placed, const AttentionBackwardConfig& c, Count rows, Count heads) {
+/// Returns the number of heads whose first blocks start before any second block, a divisor of all heads. Under a causal
+/// mask first blocks are longest, so that the last to start end soon. Half of the L2 holds their Q, dO and dQ, or their
+/// blocks run at once in any order.
+Count heads_together(const PlacedDiagram& placed, const AttentionBackwardConfig& c, Count rows, Count heads,
+                     Count at_once) {
   const std::vector<Level>& levels = placed.machine->levels;
   const auto cache =
       std::find_if(levels.begin(), levels.end(), [](const Level& level) { return level.kind == LevelKind::cache; });
   if (placed.problem->mask.kind != Mask::Kind::causal || cache == levels.end() || !cache->capacity.known()) return 1;
   const Count bytes = rows * ((c.d + c.dv) * element_bytes + c.d * float_bytes);
   const Count held = Count(static_cast<std::int64_t>(cache->capacity.best().value / 2)) / bytes;
-  Count out = std::max(std::min(held, heads), Count(1));
+  Count out = std::max(std::min(std::max(held, at_once), heads), Count(1));
   while (heads % out != 0) out = out - Count(1);
   return out;
 }
@@ -124,13 +125,13 @@ AttentionBackwardShape shape_of(const PlacedDiagram& placed, const AttentionBack
   s.x_tiles = divisor(x_tiles.get());
   s.q_grid = divisor(q_grid.get());
   s.h = divisor(h.get());
-  const Count together = heads_together(placed, c, Count(s.q) * s.g, Count(s.b) * h);
+  const Count at_once = call.at_once ? Count(*call.at_once) : Count(launch_device(*placed.machine).sms);
+  const Count together = heads_together(placed, c, Count(s.q) * s.g, Count(s.b) * h, at_once / x_tiles);
   s.together = divisor(together.get());
   const Count section = together * x_tiles, sections = Count(s.b) * h / together;
   s.section = divisor(section.get());
   s.sections = to_int(sections, "sections");
   // One further back than the blocks that run at once: what a section waits for has begun a block's time ago.
-  const Count at_once = call.at_once ? Count(*call.at_once) : Count(launch_device(*placed.machine).sms);
   s.ahead = to_int(std::min(sections, Count(1) + ceil_div(at_once, section)), "sections");
   // Under a causal mask the second half of a section's blocks is short, and would end later than its products.
   const bool causal = placed.problem->mask.kind == Mask::Kind::causal;
