@@ -328,6 +328,42 @@ TEST_CASE("serving stores keys and values first: a row that says so is asked wit
   CHECK(rows > 20);
 }
 
+TEST_CASE("every asked row is of one regime, by its sizes") {
+  const PublishedSummary summary = summarise(answers());
+  std::size_t counted = 0;
+  for (const PublishedRegime& regime : summary.regimes) {
+    CAPTURE(regime.name);
+    CHECK(regime.errors.rows > 0);
+    CHECK(regime.repeated <= regime.errors.rows);
+    std::size_t of_gpus = 0;
+    for (const PublishedGroup& one : regime.gpus) of_gpus += one.errors.rows;
+    CHECK(of_gpus == regime.errors.rows);
+    counted += regime.errors.rows;
+  }
+  CHECK(counted == summary.all.rows + summary.backward.rows);
+  CHECK(summary.regimes.back().errors.rows == summary.backward.rows);
+  CHECK(summary.regimes.back().errors.mean == summary.backward.mean);
+}
+
+TEST_CASE("rows of two frameworks that ask one question say how far such times lie apart") {
+  const auto asked = [](const std::string& second) {
+    std::string text = row_of(R"("b": 4)");
+    std::string other = text.substr(1, text.size() - 2);
+    other.replace(other.find("62"), 2, "31"), other.replace(other.find("mine"), 4, second);
+    text.insert(text.size() - 1, ", " + other);
+    const std::vector<PublishedRow> two = report::parse_published(text, "two.json");
+    const auto said = summarise(ask_published(two)).regimes;
+    CHECK(said[2].name == "attention");
+    CHECK(said[2].errors.rows == 2);
+    return std::pair(said[2].repeated, said[2].noise);
+  };
+  CHECK(asked("mine") == std::pair<std::size_t, double>(0, 0));  // one source's own two rows
+  const auto [rows, noise] = asked("another's");
+  CHECK(rows == 2);
+  const double apart = std::sqrt(2.0);  // of times whose ratio is two
+  CHECK(noise == doctest::Approx((apart - 1 + 1 - 1 / apart) / 2));
+}
+
 TEST_CASE("what has no legal tile is not asked, and counted with the constraint") {
   const PublishedSummary summary = summarise(answers());
   std::size_t rows = 0;
@@ -403,6 +439,11 @@ TEST_CASE("the errors are those of bounds.json, which script/accuracy writes: no
   hold(summary.all, bounds["all"]);
   hold(summary.aside, bounds["aside"]);
   hold(summary.backward, bounds["backward"]);
+  CHECK(summary.regimes.size() == bounds["regimes"].size());
+  for (const PublishedRegime& regime : summary.regimes) {
+    CAPTURE(regime.name);
+    hold(regime.errors, bounds["regimes"].at(regime.name));
+  }
   CHECK(summary.all.gpus >= bounds["all"]["gpus"].get<std::size_t>());
   std::map<std::string, PublishedErrors> gpus;
   for (const PublishedGroup& one : summary.gpus) gpus[one.gpu] = one.errors;

@@ -122,6 +122,17 @@ struct NotAsked {
   std::vector<Group> of;
 };
 
+/// Rows of one regime, by their sizes alone: products of up to 256 rows and of more, attention of up to 16 queries a
+/// sequence (decoding) and of more, backward passes.
+struct PublishedRegime {
+  std::string name;  ///< "products, m <= 256"
+  PublishedErrors errors;
+  std::vector<PublishedGroup> gpus;
+  /// Rows whose question another row of the regime asks too: another framework, or another source.
+  std::size_t repeated = 0;
+  double noise = 0;  ///< their mean distance from the mean of their question, the mean of the GPUs
+};
+
 struct PublishedSummary {
   std::size_t rows = 0;
   /// Forward passes and products; certain: without the doubtful rows. Backward passes are a set of their own.
@@ -129,9 +140,18 @@ struct PublishedSummary {
   std::vector<PublishedGroup> gpus;     ///< errors of forward passes and products, by GPU
   std::vector<PublishedGroup> kernels;  ///< errors of all rows, by kernel
   std::vector<PublishedClass> classes;
+  std::vector<PublishedRegime> regimes;  ///< regimes of all rows, those without a row too
   std::vector<NotAsked> not_asked;
   std::vector<NotAsked> doubts;
 };
 [[nodiscard]] PublishedSummary summarise(const std::vector<PublishedAnswer>& answers);
+
+using PublishedRows = std::vector<const PublishedAnswer*>;
+/// Computes the errors of a set in which each GPU counts once, whatever the number of its rows.
+[[nodiscard]] PublishedErrors errors_of_set(const PublishedRows& rows);
+/// Computes each GPU's errors.
+[[nodiscard]] std::vector<PublishedGroup> errors_by_gpu(const PublishedRows& rows);
+/// Divides asked rows into regimes.
+[[nodiscard]] std::vector<PublishedRegime> regimes_of(const PublishedRows& asked);
 
 }  // namespace napkin

@@ -9,7 +9,7 @@
 namespace napkin {
 namespace {
 
-using Rows = std::vector<const PublishedAnswer*>;
+using Rows = PublishedRows;
 
 double mean_of(const std::vector<double>& values) {
   double sum = 0;
@@ -55,21 +55,6 @@ std::map<Key, Rows> grouped(const Rows& rows, Key (*key)(const PublishedAnswer&)
 
 std::string gpu_of(const PublishedAnswer& row) { return row.gpu; }
 
-/// Summarises a set in which each GPU counts once, whatever the number of its rows.
-PublishedErrors errors_of_set(const Rows& rows) {
-  PublishedErrors out = errors_of(rows);
-  std::vector<double> means, biases, roofline;
-  out.worst = 0;
-  for (const auto& [gpu, of_gpu] : grouped<std::string>(rows, gpu_of)) {
-    const PublishedErrors errors = errors_of(of_gpu);
-    means.push_back(errors.mean), biases.push_back(errors.bias), roofline.push_back(errors.roofline);
-    if (errors.mean > out.worst) out.worst = errors.mean, out.worst_gpu = gpu;
-  }
-  out.gpus = means.size();
-  out.mean = mean_of(means), out.bias = mean_of(biases), out.roofline = mean_of(roofline);
-  return out;
-}
-
 Rows those(const Rows& rows, bool (*wanted)(const PublishedAnswer&)) {
   Rows out;
   std::copy_if(rows.begin(), rows.end(), std::back_inserter(out),
@@ -113,6 +98,26 @@ void count_not_asked(const std::vector<PublishedAnswer>& answers, PublishedSumma
 
 }  // namespace
 
+PublishedErrors errors_of_set(const PublishedRows& rows) {
+  PublishedErrors out = errors_of(rows);
+  std::vector<double> means, biases, roofline;
+  out.worst = 0;
+  for (const auto& [gpu, of_gpu] : grouped<std::string>(rows, gpu_of)) {
+    const PublishedErrors errors = errors_of(of_gpu);
+    means.push_back(errors.mean), biases.push_back(errors.bias), roofline.push_back(errors.roofline);
+    if (errors.mean > out.worst) out.worst = errors.mean, out.worst_gpu = gpu;
+  }
+  out.gpus = means.size();
+  out.mean = mean_of(means), out.bias = mean_of(biases), out.roofline = mean_of(roofline);
+  return out;
+}
+
+std::vector<PublishedGroup> errors_by_gpu(const PublishedRows& rows) {
+  std::vector<PublishedGroup> out;
+  for (const auto& [gpu, of_gpu] : grouped<std::string>(rows, gpu_of)) out.push_back({gpu, "", errors_of(of_gpu)});
+  return out;
+}
+
 PublishedSummary summarise(const std::vector<PublishedAnswer>& answers) {
   PublishedSummary out;
   out.rows = answers.size();
@@ -126,7 +131,8 @@ PublishedSummary summarise(const std::vector<PublishedAnswer>& answers) {
   out.seen = errors_of_set(those(rows, [](const PublishedAnswer& row) { return !kept_aside(row.row()); }));
   out.aside = errors_of_set(those(rows, [](const PublishedAnswer& row) { return kept_aside(row.row()); }));
   out.certain = errors_of_set(those(rows, [](const PublishedAnswer& row) { return row.question.doubt.empty(); }));
-  for (const auto& [gpu, of_gpu] : grouped<std::string>(rows, gpu_of)) out.gpus.push_back({gpu, "", errors_of(of_gpu)});
+  out.gpus = errors_by_gpu(rows);
+  out.regimes = regimes_of(asked);
   using Pair = std::pair<std::string, std::string>;
   const auto by_kernel = grouped<Pair>(asked, [](const PublishedAnswer& row) { return Pair(row.gpu, row.kernel); });
   for (const auto& [key, of_kernel] : by_kernel) out.kernels.push_back({key.first, key.second, errors_of(of_kernel)});

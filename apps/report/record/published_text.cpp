@@ -33,6 +33,19 @@ std::string set_text(const std::string& name, const PublishedErrors& e) {
   return wrapped(text, 110, "  ") + "\n";
 }
 
+std::string regimes_text(const std::vector<PublishedRegime>& regimes, const Style& style) {
+  Table table({"<regime", "rows", "GPUs", "mean of the GPUs", "median row", "bias", "rows asked twice", "their noise"});
+  for (const PublishedRegime& one : regimes) {
+    const PublishedErrors& e = one.errors;
+    if (e.rows == 0) continue;
+    table.add({one.name, count_text(static_cast<std::int64_t>(e.rows)), std::to_string(e.gpus), percent(e.mean),
+               percent(e.median), signed_percent(e.bias),
+               one.repeated == 0 ? "" : count_text(static_cast<std::int64_t>(one.repeated)),
+               one.repeated == 0 ? "" : percent(one.noise)});
+  }
+  return "\n" + table.text(style);
+}
+
 std::string list_text(const std::string& head, const std::vector<NotAsked>& list) {
   if (list.empty()) return "";
   std::string text = "\n" + head + "\n";
@@ -66,6 +79,15 @@ Json errors_json(const PublishedErrors& e, bool set) {
   if (set) {
     json["gpus"] = e.gpus;
     json["worst_gpu"] = e.worst_gpu.empty() ? Json(nullptr) : Json(e.worst_gpu);
+  }
+  return json;
+}
+
+Json gpus_json(const std::vector<PublishedGroup>& groups) {
+  Json json = Json::array();
+  for (const PublishedGroup& one : groups) {
+    json.push_back({{"gpu", one.gpu}});
+    json.back().update(errors_json(one.errors, false));
   }
   return json;
 }
@@ -110,15 +132,19 @@ std::string text_of(const PublishedSummary& summary, const Style& style) {
           set_text("sources kept aside", summary.aside);
   if (summary.all.doubtful > 0) text += set_text("without doubtful sources", summary.certain);
   text += set_text("backward passes, not in these", summary.backward);
+  if (summary.all.rows + summary.backward.rows > 0) text += regimes_text(summary.regimes, style);
   text += list_text("Doubtful, and counted above:", summary.doubts);
   return text + list_text("Not asked:", summary.not_asked);
 }
 
 Json json_of(const PublishedSummary& summary) {
-  Json gpus = Json::array(), kernels = Json::array(), classes = Json::array();
-  for (const PublishedGroup& one : summary.gpus) {
-    gpus.push_back({{"gpu", one.gpu}});
-    gpus.back().update(errors_json(one.errors, false));
+  Json kernels = Json::array(), classes = Json::array(), regimes = Json::array();
+  for (const PublishedRegime& one : summary.regimes) {
+    regimes.push_back({{"regime", one.name}});
+    regimes.back().update(errors_json(one.errors, true));
+    regimes.back().update({{"repeated", one.repeated},
+                           {"noise", one.repeated == 0 ? Json(nullptr) : json_of(one.noise)},
+                           {"of", gpus_json(one.gpus)}});
   }
   for (const PublishedGroup& one : summary.kernels) {
     kernels.push_back({{"gpu", one.gpu}, {"kernel", one.kernel}});
@@ -135,7 +161,8 @@ Json json_of(const PublishedSummary& summary) {
           {"aside", errors_json(summary.aside, true)},
           {"without_doubtful", errors_json(summary.certain, true)},
           {"backward", errors_json(summary.backward, true)},
-          {"gpus", gpus},
+          {"regimes", regimes},
+          {"gpus", gpus_json(summary.gpus)},
           {"kernels", kernels},
           {"classes", classes},
           {"not_asked", list_json(summary.not_asked)},
