@@ -403,6 +403,42 @@ TEST_CASE("the kernel of an architecture stands for a library's there, and anoth
   CHECK(asked("gb200", 512)["not_asked"] == "its mapping does not take a size");  // FlashAttention-2's runs there too
 }
 
+TEST_CASE("a library that decodes one query by a kernel of its own is not asked about several by that kernel") {
+  int one = 0, several = 0;
+  for (const PublishedAnswer& answer : answers()) {
+    const PublishedRow& row = answer.row();
+    if (!matches("cuDNN*decode*", row.kernel) || row.d != 128) continue;
+    CAPTURE(row.where);
+    CHECK(answer.asked() == (row.q == 1));
+    ++(row.q == 1 ? one : several);
+    if (!answer.asked()) CHECK(answer.question.reason == "no mapping of the kernel");
+  }
+  CHECK(one > 10);
+  CHECK(several == 2);
+}
+
+TEST_CASE("FlashAttention-4 is asked as it was on the row's day, and cold where each launch has operands of its own") {
+  int before = 0, cold = 0;
+  for (const PublishedAnswer& answer : answers()) {
+    if (!answer.asked()) continue;
+    CAPTURE(answer.row().where);
+    if (matches("*PR #2280*", answer.row().source) && answer.row().direction == "fwd") {
+      ++before;  // two SMs came a day later
+      for (const KnobValue& knob : answer.tile) {
+        if (knob.name == "sms") CHECK(knob.number == 1);
+      }
+    }
+    if (!matches("ROCm/aiter@*", answer.row().source) || !answer.row().product()) continue;
+    ++cold;
+    CHECK(answer.question.ask.conditions.cold);
+    for (const KnobValue& knob : answer.tile) {
+      if (knob.name == "split" && answer.row().kernel == "AITER asm bf16gemm") CHECK(knob.number == 1);
+    }
+  }
+  CHECK(before == 1);
+  CHECK(cold == 23);
+}
+
 TEST_CASE("two threads ask at once, and get what one gets") {
   const std::vector<PublishedRow> some(rows().begin(), rows().begin() + 40);
   std::vector<std::vector<PublishedAnswer>> asked(2);

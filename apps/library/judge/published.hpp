@@ -130,7 +130,7 @@ struct PublishedRegime {
   std::vector<PublishedGroup> gpus;
   /// Rows whose question another row of the regime asks too: another framework, or another source.
   std::size_t repeated = 0;
-  double noise = 0;  ///< their mean distance from the mean of their question, the mean of the GPUs
+  double noise = 0;  ///< mean distance of these rows from the mean of their question, the mean of the GPUs
 };
 
 struct PublishedSummary {

@@ -47,7 +47,7 @@ PublishedMatch read_match(const yaml::Node& node) {
 }
 
 PublishedKernel read_kernel(const yaml::Node& node) {
-  node.allow({"names", "algorithm", "dtypes", "mappings", "pick", "tile", "tiles", "knobs"});
+  node.allow({"names", "algorithm", "dtypes", "mappings", "pick", "most_queries", "tile", "tiles", "knobs"});
   PublishedKernel kernel;
   kernel.names = node.at("names").words();
   kernel.dtypes = node.at("dtypes").words();
@@ -57,6 +57,7 @@ PublishedKernel read_kernel(const yaml::Node& node) {
     const std::string how(pick->choice({"first", "fastest", "divided"}));
     kernel.fastest = how == "fastest", kernel.divided = how == "divided";
   }
+  if (const yaml::Node* most = node.find("most_queries")) kernel.most_queries = most->integer(1, 1 << 20);
   kernel.tile = node.at("tile").words();
   if (const yaml::Node* tiles = node.find("tiles")) {
     for (const auto& [text, knobs] : tiles->entries()) {
@@ -167,6 +168,7 @@ const PublishedNames::NoJudge* PublishedNames::no_judge(const std::string& kerne
 const PublishedKernel* PublishedNames::kernel(const PublishedRow& row, std::string_view algorithm, bool divided) const {
   for (const PublishedKernel& one : kernels) {
     if (one.divided && !divided) continue;
+    if (one.most_queries && (!row.q || *row.q > *one.most_queries)) continue;
     if (one.algorithm == algorithm && any_matches(one.names, row.kernel) && any_matches(one.dtypes, row.dtype))
       return &one;
   }

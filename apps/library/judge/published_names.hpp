@@ -28,6 +28,7 @@ struct PublishedKernel {
   std::string algorithm;
   bool fastest = false;  ///< all mappings are asked, and the fastest prediction counts; else the first that fits
   bool divided = false;  ///< counts where the mapping's own rule divides the keys; else the next entry that fits does
+  std::optional<std::int64_t> most_queries;             ///< queries of a sequence up to which the entry fits
   std::vector<std::string> tile;                        ///< the knobs of "128x64"
   std::vector<std::pair<std::string, TileText>> tiles;  ///< whole texts of a row's tile that say more than sizes
   struct Knobs {

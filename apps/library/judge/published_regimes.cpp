@@ -27,7 +27,7 @@ constexpr RegimeOf regimes[] = {
     {"backward passes", [](const PublishedRow& row) { return row.backward(); }},
 };
 
-/// The facts by which the model tells two rows apart, in text.
+/// Writes the facts by which the model tells two rows apart.
 std::string question_of(const PublishedAnswer& answer) {
   const PublishedQuestion& question = answer.question;
   std::string text = answer.kernel + " " + answer.row().direction + " " + question.ask.dtype;
