@@ -4,6 +4,8 @@
     python3 -m venv /somewhere && /somewhere/bin/pip install triton==3.6.0
     /somewhere/bin/python script/peers/compile.py attention 90 > kernels/attention/mappings/triton.compiled.csv
     /somewhere/bin/python script/peers/compile.py attention 80 > kernels/attention/mappings/triton_sm80.compiled.csv
+    /somewhere/bin/python script/peers/compile.py attention 100 > kernels/attention/mappings/triton_sm100.compiled.csv
+    /somewhere/bin/python script/peers/compile.py attention 120 > kernels/attention/mappings/triton_sm120.compiled.csv
     /somewhere/bin/python script/peers/compile.py matmul 90 > kernels/matmul/mappings/triton_matmul.compiled.csv
     /somewhere/bin/python script/peers/compile.py matmul 80 > kernels/matmul/mappings/triton_matmul_sm80.compiled.csv
     /somewhere/bin/python script/peers/compile.py few_rows 90 > kernels/matmul/mappings/triton_matmul_few_rows.compiled.csv
@@ -28,7 +30,8 @@ to the first operation's last product; p_: until the second operation's first on
 loop of one product has s_ alone. m_: what a masked iteration has more; head, tail: what stands before the first loop and
 behind the last. s_waits, o_waits: how often a warp waits for products that run asynchronously, once where the compiler
 has registers enough. Of local memory bytes of a thread stand in place of instructions. Of mma.sync, whose loads of fragments the model
-counts itself, `ldmatrix` and `products` are there for the tests.
+counts itself, `ldmatrix` and `products` are there for the tests. Of tcgen05 there are two parts: p_ up to the first product, which is the
+second operation's, and o_ from there on; words: of 32 bits that a thread moves from or to tensor memory.
 """
 
 import argparse
@@ -53,7 +56,7 @@ TOOLS = os.path.join(os.path.dirname(nvidia.__file__), "bin")
 CUOBJDUMP = os.path.join(TOOLS, "cuobjdump")
 UNITS = ["special", "fp32", "alu", "conversion", "shuffle", "copy", "local", "other"]
 ATTENTION = {"q": [128, 64], "x": [128, 64, 32], "warps": [8, 4], "stages": [3, 2, 4]}
-HEADS = {90: [64, 128, 256], 80: [64, 128], 86: [64, 128], 89: [64, 128]}
+HEADS = {90: [64, 128, 256], 80: [64, 128], 86: [64, 128], 89: [64, 128], 100: [64, 128], 120: [64, 128]}
 # Fewer rows than wgmma has go by mma.sync on Hopper: a table of their own (few_rows).
 FEW_ROWS = [32, 16]
 MATMUL = {"a": [128, 64], "c": [256, 128, 64], "b": [64, 32, 128], "warps": [8, 4], "stages": [3, 2, 4, 5, 6]}
@@ -105,6 +108,36 @@ def by_unit(counts):
     return out
 
 
+def row_of_tcgen05(compiled, code, row):
+    """A row of a kernel whose scores and sums lie in tensor memory: a loop that ends behind the code's end is a wait's second try."""
+    loops = [loop for loop in sass.main_loops(code) if not any(i.opcode == "EXIT" for i in loop)]
+    parts = [split_at_products(loop) for loop in loops[:2]]
+    for name, part in zip("po", parts[0]):
+        row.update({f"{name}_{unit}": n for unit, n in by_unit(sass.count(part)).items()})
+        row[f"{name}_words"] = sass.count(part)["words"]
+    row["products"] = sass.count(loops[0])["tensor"]
+    if len(parts) > 1:
+        masked, plain = (by_unit(sass.count(part[0])) for part in (parts[1], parts[0]))
+        row["m_alu"] = max(masked["alu"] - plain["alu"], 0)
+        row["m_other"] = max(sum(masked.values()) - sum(plain.values()) - row["m_alu"], 0)
+    row["columns"] = compiled.metadata.tmem_size
+    return ends(row, code, loops)
+
+
+def split_at_products(loop):
+    first = next(n for n, i in enumerate(loop) if i.unit == "tensor")
+    return loop[:first], loop[first:]
+
+
+def ends(row, code, loops):
+    """What stands before the first loop and behind the last."""
+    row["head"] = sum(i.address < loops[0][0].address for i in code)
+    last = next(i.address for i in code if i.opcode == "EXIT" and i.address > loops[-1][-1].address)
+    row["tail"] = sum(loops[-1][-1].address < i.address <= last for i in code)
+    row["loops"] = len(loops)
+    return row
+
+
 def row_of(compiled, first_share):
     """`first_share`: of the loop's products those of the first operation; 0 where there is one operation, None where the
     operands tell."""
@@ -113,9 +146,11 @@ def row_of(compiled, first_share):
         file.flush()
         registers, stack = sass.resources(CUOBJDUMP, file.name)
         code = sass.disassemble(CUOBJDUMP, file.name)
+    row = {"registers": registers, "stack": stack, "shared": compiled.metadata.shared}
+    if any(i.opcode == "UTCHMMA" for i in code):
+        return row_of_tcgen05(compiled, code, row)
     loops = sass.main_loops(code)
     main = sass.count(loops[0])
-    row = {"registers": registers, "stack": stack, "shared": compiled.metadata.shared}
     first = sass.from_shared(loops[0]) if first_share is None else round(main["tensor"] * first_share)
     parts = sass.cut(loops[0], first)
     lead = sass.lead(loops[0])
@@ -130,12 +165,8 @@ def row_of(compiled, first_share):
         masked, plain = by_unit(sass.count(loops[1])), by_unit(main)
         row["m_alu"] = max(masked["alu"] - plain["alu"], 0)
         row["m_other"] = max(sum(masked.values()) - sum(plain.values()) - row["m_alu"], 0)
-    row["head"] = sum(i.address < loops[0][0].address for i in code)
-    last = next(i.address for i in code if i.opcode == "EXIT" and i.address > loops[-1][-1].address)
-    row["tail"] = sum(loops[-1][-1].address < i.address <= last for i in code)
-    row["loops"] = len(loops)
     row["sections"] = len(parts)
-    return row
+    return ends(row, code, loops)
 
 
 def tiles(domain):
@@ -155,7 +186,7 @@ def rows(kernel, arch, dtype, limit):
         keys = tiles(products_of(kernel, arch))[:limit]
         jobs = [(matmul_row, arch, tile, dtype) for tile in keys]
     else:
-        share = None if arch == 90 else 0.5  # of mma.sync S takes q x d products and O as many: d = dv
+        share = None if arch in (90, 100) else 0.5  # of mma.sync S takes q x d products and O as many: d = dv
         release = {"release": RELEASE} if (kernel, arch) in RELEASES else {}
         asked = [(tile, d, mask) for d in HEADS[arch] for mask in ("none", "causal") for tile in tiles(ATTENTION)][:limit]
         keys = [{**tile, "d": d, "mask": mask, **release} for tile, d, mask in asked]
@@ -199,7 +230,7 @@ def outside(kernel, arch, dtype):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("kernel", choices=["attention", "matmul", "few_rows"])
-    parser.add_argument("arch", type=int, choices=[80, 86, 89, 90])
+    parser.add_argument("arch", type=int, choices=[80, 86, 89, 90, 100, 120])
     parser.add_argument("--dtype", default="bf16", choices=["bf16", "fp16"])
     parser.add_argument("--limit", type=int, help="so many tiles, to try")
     parser.add_argument("--below", help="the table of another release, which gets these rows too")

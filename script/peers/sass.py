@@ -9,7 +9,7 @@ import collections
 import re
 import subprocess
 
-TENSOR = {"HGMMA", "QGMMA", "IGMMA", "HMMA", "QMMA", "IMMA"}
+TENSOR = {"HGMMA", "QGMMA", "IGMMA", "HMMA", "QMMA", "IMMA", "UTCHMMA"}
 UNITS = {
     "special": {"MUFU"},
     "fp32": {"FADD", "FMUL", "FFMA"},
@@ -22,6 +22,7 @@ UNITS = {
     "ldmatrix": {"LDSM"},
     "shared": {"LDS", "STS", "STSM", "ATOMS"},
     "local": {"LDL", "STL"},
+    "words": {"LDTM", "STTM"},
 }
 UNIT_OF = {opcode: unit for unit, opcodes in UNITS.items() for opcode in opcodes}
 NAMES = [*UNITS, "other", "tensor"]
@@ -71,11 +72,17 @@ def width(instruction):
     return 16 if ".128" in instruction.suffix else 8 if ".64" in instruction.suffix else 4
 
 
+def words(instruction):
+    """Words of 32 bits of a thread, of an instruction of tensor memory; one of 16 of a warp's rows moves half of them."""
+    found = re.search(r"\.x(\d+)", instruction.suffix)
+    return (int(found[1]) if found else 1) // (2 if "16dp" in instruction.suffix else 1)
+
+
 def count(body):
-    """Instructions by unit; of local memory, which is what does not fit into registers, bytes of a thread."""
+    """Instructions by unit; of local memory, which is what does not fit into registers, bytes of a thread, of tensor memory words."""
     counts = collections.Counter()
     for i in body:
-        counts[i.unit] += width(i) if i.unit == "local" else 1
+        counts[i.unit] += {"local": width, "words": words}.get(i.unit, lambda _: 1)(i)
     return {name: counts[name] for name in NAMES}
 
 

@@ -23,7 +23,7 @@ bool lists_sizes_of(const Mapping& mapping, const std::string& axis) {
 Mapping Reader::read(const yaml::Node& document, const std::string& file, const FindTable& find_table) {
   document.allow({"mapping", "extends", "about",    "algorithm",     "runs_on",    "source", "proposed",  "dtypes",
                   "masks",   "sizes",   "packs",    "emit",          "launches",   "knobs",  "relations", "agents",
-                  "levels",  "arrays",  "barriers", "section_bytes", "operations", "edges",  "combine"});
+                  "levels",  "arrays",  "barriers", "section_bytes", "operations", "edges",  "combine",   "tables"});
   Mapping mapping;
   mapping.file = file;
   mapping.name = document.at("mapping").text();
@@ -43,6 +43,7 @@ Mapping Reader::read(const yaml::Node& document, const std::string& file, const 
   }
   if (const auto* masks = document.find("masks")) mapping.masks = mask_kinds(*masks);
   if (const auto* node = document.find("knobs")) reader.knobs(*node);
+  if (const auto* node = document.find("tables")) reader.tables(*node);
   if (const auto* node = document.find("sizes")) reader.sizes(*node);
   if (const auto* node = document.find("packs")) reader.packs(*node);
   if (const auto* node = document.find("relations")) reader.relations(*node);
@@ -57,6 +58,7 @@ Mapping Reader::read(const yaml::Node& document, const std::string& file, const 
   if (const auto* node = document.find("edges")) reader.edges(*node);
   if (const auto* node = document.find("combine")) reader.combine(*node);
   if (const auto* node = document.find("launches")) reader.launches(*node);
+  if (const auto* node = document.find("tables")) reader.check_tables(*node);
   check_within(mapping);
   return mapping;
 }

@@ -41,6 +41,9 @@ class Reader {
   void combine(const yaml::Node& node);
   void launches(const yaml::Node& node);
   void sizes(const yaml::Node& node);
+  void tables(const yaml::Node& node);
+  /// Checks that every table that another one stands for is one that the mapping names.
+  void check_tables(const yaml::Node& node) const;
   void packs(const yaml::Node& node);
 
   [[nodiscard]] Knob knob(const std::string& name, const yaml::Node& node) const;
@@ -69,7 +72,8 @@ class Reader {
 
   Mapping& m_;
   const FindTable& find_table_;
-  std::vector<std::pair<std::string, std::shared_ptr<const RegisterTable>>> tables_;  ///< tables read so far
+  std::vector<std::pair<std::string, std::shared_ptr<const RegisterTable>>> tables_;  ///< tables read so far, as named
+  std::vector<std::pair<std::string, std::string>> in_place_;  ///< tables and those that are read in place of them
 };
 
 constexpr std::int64_t most = std::int64_t{1} << 40;  ///< upper limit of any literal: far above every size of a GPU

@@ -34,14 +34,30 @@ std::shared_ptr<const RegisterTable> Reader::table(const yaml::Node& name) {
   for (const auto& [known, read] : tables_) {
     if (known == name.text()) return read;
   }
-  if (!is_file_name(name.text())) name.fail("not the name of a table beside this file", "table: NAME, without folder");
-  TableFile file = find_table_(name.text() + ".csv");
-  if (file.path.empty()) name.fail("no file '" + name.text() + ".csv' beside this one", "a table, or a number");
+  const auto other =
+      std::find_if(in_place_.begin(), in_place_.end(), [&](const auto& o) { return o.first == name.text(); });
+  const std::string& text = other == in_place_.end() ? name.text() : other->second;
+  if (!is_file_name(text)) name.fail("not the name of a table beside this file", "table: NAME, without folder");
+  TableFile file = find_table_(text + ".csv");
+  if (file.path.empty()) name.fail("no file '" + text + ".csv' beside this one", "a table, or a number");
   const TableKeys keys{m_.head_sizes, m_.masks};
   const auto rows = file.bundled ? RegisterTable::Rows::when_asked : RegisterTable::Rows::at_once;
   tables_.emplace_back(name.text(),
                        std::make_shared<const RegisterTable>(std::move(file.text), file.path, m_.knobs, keys, rows));
   return tables_.back().second;
+}
+
+void Reader::tables(const yaml::Node& node) {
+  for (const auto& [name, entry] : node.entries()) in_place_.emplace_back(name, entry.text());
+}
+
+void Reader::check_tables(const yaml::Node& node) const {
+  std::vector<std::string> names;
+  for (const auto& [name, read] : tables_) names.push_back(name);
+  for (const auto& [name, entry] : node.entries()) {
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      throw Error(entry.key_location(), node.path(), "no value is of a table '" + name + "'", one_of(name, names));
+  }
 }
 
 Value Reader::table_value(const yaml::Node& node) {

@@ -222,6 +222,36 @@ TEST_CASE("a mapping names the table beside it, else a built-in one; nothing but
         std::string::npos);
 }
 
+TEST_CASE("a mapping that extends another one may read other tables in place of its tables") {
+  const std::filesystem::path folder = std::filesystem::path(NAPKIN_BINARY_DIR) / "register_table";
+  std::filesystem::create_directories(folder);
+  const auto mapping = [&](const std::string& tables) {
+    std::ofstream(folder / "own.yaml") << "mapping: own\nextends: triton_sm80\nalgorithm: attention\ntables: " + tables;
+    return load_mapping((folder / "own.yaml").string(), "--kernel");
+  };
+  const auto refused = [&](const std::string& tables) -> std::string {
+    try {
+      (void)mapping(tables);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  const auto registers = [](const Mapping& of, const char* gpu) {
+    testing::Mapped mapped(load_diagram("attention"), of, load_machine(gpu, "--gpu"),
+                           {{"q", 4096}, {"x", 4096}, {"d", 64}, {"dv", 64}});
+    return mapped.place({{"q", "128"}, {"x", "128"}, {"warps", "8"}, {"stages", "3"}}).agents[0].registers->get();
+  };
+  CHECK(registers(load_mapping("triton_sm80", ""), "a100-sxm-80") == 190);
+  CHECK(registers(mapping("{triton_sm80.compiled: triton_sm120.compiled}"), "a100-sxm-80") == 212);
+  CHECK(registers(load_mapping("triton_sm120", ""), "rtx-5090") == 212);
+  CHECK(refused("{triton_sm80.compile: triton_sm120.compiled}")
+            .find("own.yaml:4:10: tables: no value is of a table 'triton_sm80.compile': did you mean "
+                  "'triton_sm80.compiled'?") != std::string::npos);
+  CHECK(refused("{triton_sm80.compiled: nowhere}").find("no file 'nowhere.csv' beside this one") != std::string::npos);
+  CHECK(refused("{triton_sm80.compiled: ../m}").find("not the name of a table") != std::string::npos);
+}
+
 TEST_CASE("the bundled kernels' tables") {
   for (const char* name : {"attention_sm90", "attention_sm80"}) {
     const Mapping mapping = load_mapping(name, "--kernel");
