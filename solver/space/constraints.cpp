@@ -91,15 +91,16 @@ void add_device_memory(std::vector<TileRule>& rules, const Streamed& streamed, c
 
 void add_supported_sizes(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping,
                          const Problem& problem) {
-  const Resolver resolve(streamed, mapping, problem);
   for (const auto& [axis, supported] : mapping.head_sizes) {
     if (supported.empty()) continue;
+    const Resolver resolve(streamed, mapping, problem);
     const std::int64_t size = resolve.size(axis).get();
     const std::int64_t nearest = *std::min_element(
         supported.begin(), supported.end(), [&](auto a, auto b) { return std::abs(a - size) < std::abs(b - size); });
     const bool taken = mapping.size_for(axis, size).has_value();
     rules.push_back(
         constant("size of " + axis, taken ? std::nullopt : std::optional(Excess{real(size), real(nearest)})));
+    rules.back().lengths = resolve.read_lengths();  // an axis that blocks divide, as g of grouped heads
   }
 }
 

@@ -83,6 +83,58 @@ TEST_CASE("FlashMLA reads a latent once for 64 heads, as keys and as values") {
   CHECK(into(placed, "l2").load.value == Count(2 * (3 * 128 * 576 + 3 * 1024 * 576)));
 }
 
+TEST_CASE("gradients of grouped heads: dK and dV of each query head leave, in the sum's type") {
+  struct Base {
+    const char *mapping, *gpu;
+    std::int64_t bytes;  // of an element that leaves
+  };
+  const std::int64_t heads = 8, x = 1024, d = 128;
+  for (const Base& base :
+       {Base{"flash_attention_2_backward", "a100-sxm-80", 2}, Base{"flash_attention_3_backward", "h100-sxm", 4},
+        Base{"flash_attention_4_backward", "b200", 4}}) {
+    CAPTURE(base.mapping);
+    const auto placed = [&](const std::string& name, std::int64_t h, std::int64_t g) {
+      const Mapped m("attention_backward", name, base.gpu, {{"h", h}, {"g", g}, {"q", x}, {"x", x}, {"d", d}});
+      return into(m.place({{"x", "128"}}), "shared");
+    };
+    const LevelTransfer one = placed(base.mapping, heads, 1),
+                        grouped = placed(base.mapping + std::string("_grouped"), 2, 4);
+    CHECK(one.load.value == grouped.load.value);  // each query head is a head
+    CHECK(grouped.store.value - one.store.value == Count(2 * heads * x * d * (base.bytes - 2)));
+  }
+}
+
+TEST_CASE("TensorRT-LLM's and ThunderKittens' blocks on Hopper hold what their sources say") {
+  const auto bytes = [](const char* mapping, std::int64_t d, const testing::Text& tile) {
+    const Mapped m("attention", mapping, "h100-sxm", {{"h", 4}, {"q", 1024}, {"x", 1024}, {"d", d}});
+    return shared_bytes(m.place(tile));
+  };
+  const auto holds = [&](Bytes all, std::int64_t arrays) {  // barriers beside the arrays, which begin at 1024
+    CHECK(all >= Bytes(arrays));
+    CHECK(all < Bytes(arrays + 2048));
+  };
+  const std::int64_t trt[][2] = {{64, 256}, {128, 128}, {256, 64}};
+  for (const auto& [d, x] : trt)  // two tiles of 64 queries, two buffers of K and of V
+    holds(bytes("trtllm_fmha", d, {{"x", std::to_string(x)}}), 2 * d * (128 + 4 * x));
+  holds(bytes("thunderkittens_attention", 64, {{"stages", "4"}}), 2LL * 64 * (192 + 8 * 128));
+  holds(bytes("thunderkittens_attention", 128, {{"stages", "2"}}), 2LL * 128 * (192 + 4 * 128));
+}
+
+TEST_CASE("FlashAttention-4 in FP8 reads half and writes as much as in 16 bits, and takes P in a quarter of S' words") {
+  const testing::Given shape{{"h", 4}, {"q", 1024}, {"x", 1024}, {"d", 128}};
+  const Mapped wide("attention", "flash_attention_4", "b200", shape),
+      narrow("attention", "flash_attention_4_fp8", "b200", shape, {}, DType::e4m3);
+  const testing::Text tile{{"q", "256"}, {"x", "128"}, {"warpgroups", "2"}, {"sms", "1"}};
+  const LevelTransfer a = into(wide.place(tile), "shared"), b = into(narrow.place(tile), "shared");
+  CHECK(a.load.value == b.load.value * Count(2));
+  CHECK(a.store.value == b.store.value);
+  double words = 0;
+  const PlacedDiagram placed = narrow.place(tile);
+  for (const PlacedWork& work : placed.operations[1].work)
+    words += work.mapping->name.starts_with("put") ? work.amount : 0;
+  CHECK(words == 256.0 * 128 / 4);
+}
+
 TEST_CASE("attention on Turing keeps K and V in one buffer beside Q: one block of eight warps on an SM") {
   const std::vector<std::pair<std::int64_t, const char*>> tiles{{64, "128"}, {128, "64"}};
   for (const auto& tile : tiles) {
