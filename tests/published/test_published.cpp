@@ -48,7 +48,7 @@ TEST_CASE("every published row is there, and its GPU, kernel and source have nam
     sources.insert(row.source);
     CHECK(!row.source.empty());
   }
-  CHECK(gpus.size() == 38);
+  CHECK(gpus.size() == 39);
   CHECK(sources.size() == 191);
 }
 
@@ -68,6 +68,32 @@ TEST_CASE("operations are counted as the rows count them") {
   row.direction = "matmul";
   row.m = 2, row.n = 3, row.k = 5;
   CHECK(counted_flops(row) == 60);
+}
+
+TEST_CASE("a row of one latent for all heads is asked as that, and a mask halves squares alone") {
+  PublishedRow row;
+  row.direction = "fwd", row.b = 2, row.h = 128, row.h_kv = 1, row.q = 2, row.x = 4096, row.d = 576, row.d_v = 512;
+  row.causal = true;
+  CHECK(row.algorithms() == std::vector<std::string>{"latent_attention"});
+  CHECK(counted_flops(row) == 2.0 * 2 * 128 * 2 * 4096 * (576 + 512));
+  row.d = 192, row.d_v = 128;
+  CHECK(row.algorithms() == std::vector<std::string>{"attention"});
+  row.h_kv = 128, row.d = 576, row.d_v = 512;
+  CHECK(row.algorithms() == std::vector<std::string>{"attention"});
+  std::size_t asked = 0;
+  for (const PublishedAnswer& answer : answers()) asked += answer.asked() && answer.kernel == "flash_mla" ? 1 : 0;
+  CHECK(asked == 5);
+}
+
+TEST_CASE("gradients of grouped heads are asked of the mapping of that case, others of the plain one") {
+  std::size_t grouped = 0;
+  for (const PublishedAnswer& answer : answers()) {
+    if (!answer.asked() || answer.row().direction != "bwd") continue;
+    const bool is_grouped = answer.row().h_kv.value_or(*answer.row().h) != *answer.row().h;
+    CHECK(answer.kernel.ends_with("_backward_grouped") == is_grouped);
+    grouped += is_grouped ? 1 : 0;
+  }
+  CHECK(grouped >= 49);
 }
 
 TEST_CASE("a source is seen or kept aside by its text alone") {
@@ -379,7 +405,7 @@ TEST_CASE("what has no legal tile is not asked, and counted with the constraint"
   CHECK(counted->rows == rows);
   const std::string text = report::text_of(summary, {});
   CHECK(text.find("its mapping has no legal tile for it, ") != std::string::npos);
-  CHECK(report::json_of(summary).dump().find("registers") != std::string::npos);
+  CHECK(report::json_of(summary).dump().find("P through shared memory") != std::string::npos);
   const Folder folder;  // 512 rows of one head to a block: no card has the shared memory
   const std::string mine = folder.file("mine.json", R"([
     {"gpu": "rtx-3090", "kernel": "flash_attention_2", "direction": "fwd", "dtype": "fp16", "b": 4, "h": 32, "s": 4096,

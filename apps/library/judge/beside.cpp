@@ -105,7 +105,11 @@ Head head_of(const PublishedRow& row, const Head& like) {
     if (like.kernel && std::find(mappings.begin(), mappings.end(), *like.kernel) != mappings.end())
       out.kernel = like.kernel;
   }
-  if (row.product())
+  if (row.latent())
+    out.shape = {{"b", row.b.value_or(1)}, {"h", row.h.value_or(1)},
+                 {"q", row.q.value_or(1)}, {"x", row.x.value_or(row.q.value_or(1))},
+                 {"c", *row.d_v},          {"r", *row.d - *row.d_v}};
+  else if (row.product())
     out.shape = {{"a", row.m.value_or(1)}, {"b", row.k.value_or(1)}, {"c", row.n.value_or(1)}};
   else
     out.shape = {{"b", row.b.value_or(1)},

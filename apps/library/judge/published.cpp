@@ -37,6 +37,9 @@ NamedSizes shape_of(const PublishedRow& row) {
     return {{"a", *row.m}, {"b", *row.k}, {"c", *row.n}};
   }
   need(row.b), need(row.h), need(row.q), need(row.d);
+  if (row.latent())
+    return {{"b", *row.b},   {"h", *row.h},           {"q", *row.q}, {"x", row.x.value_or(*row.q)},
+            {"c", *row.d_v}, {"r", *row.d - *row.d_v}};
   const std::int64_t kv = row.h_kv.value_or(*row.h);
   return {{"b", *row.b},
           {"h", kv},
@@ -193,12 +196,13 @@ void ask_mapping(const PublishedKernel& kernel, Parts& parts, PublishedAnswer& a
   answer = fastest.take({"its tile is not in the mapping's words", answer.row().tile});
 }
 
-/// Asks the kernel's mappings in turn until one runs there and takes the type; a kernel that is the fastest of several
-/// asks them all.
+/// Asks the kernel's mappings in turn until one runs there and takes the type, with what is the same kernel in another
+/// case; a kernel that is the fastest of several asks them all.
 void ask_mappings(const PublishedKernel& kernel, Parts& parts, PublishedAnswer& answer) {
   Fastest fastest;
   const std::shared_ptr<const Machine> machine = parts.machine(answer.question.ask.gpu);
-  for (const std::string& mapping : kernel.mappings) {
+  for (std::size_t i = 0; i < kernel.mappings.size(); ++i) {
+    const std::string& mapping = kernel.mappings[i];
     if (!parts.is_mapping(mapping)) continue;
     fastest.offer(answer, [&](PublishedAnswer& one) {
       one.question.ask.kernel = mapping;
@@ -207,7 +211,8 @@ void ask_mappings(const PublishedKernel& kernel, Parts& parts, PublishedAnswer& 
     const Mapping& asked = *parts.mapping(mapping);
     const bool fits =
         runs_on(asked, *machine) && std::count(asked.dtypes.begin(), asked.dtypes.end(), answer.question.ask.dtype) > 0;
-    if (fits && !kernel.fastest) break;
+    const bool has_cases = i + 1 < kernel.mappings.size() && kernel.mappings[i + 1].starts_with(mapping + "_");
+    if (fits && !kernel.fastest && !has_cases) break;
   }
   answer = fastest.take({"no mapping of the kernel", ""});
 }
@@ -308,14 +313,14 @@ double counted_flops(const PublishedRow& row) {
   double all = 0;
   if (row.direction != "bwd") all += pair * (of(row.d) + dv);
   if (row.backward()) all += pair * (3 * of(row.d) + 2 * dv);
-  return row.causal == true ? all / 2 : all;
+  return row.causal == true && row.x.value_or(row.q.value_or(1)) == row.q.value_or(1) ? all / 2 : all;
 }
 
 std::vector<std::string> PublishedRow::algorithms() const {
   if (product()) return {"matmul"};
   if (direction == "bwd") return {"attention_backward"};
   if (direction == "fwd+bwd") return {"attention", "attention_backward"};
-  return {"attention"};
+  return {latent() ? "latent_attention" : "attention"};
 }
 
 std::vector<PublishedAnswer> ask_published(const std::vector<PublishedRow>& rows,

@@ -30,6 +30,9 @@ struct PublishedRow {
   [[nodiscard]] bool product() const { return direction == "matmul"; }
   /// Returns the algorithms that run, in order: attention and attention_backward for "fwd+bwd".
   [[nodiscard]] std::vector<std::string> algorithms() const;
+  /// Returns true for heads that share one latent of 512 values and 64 rotary ones, of which the 512 are the values
+  /// too.
+  [[nodiscard]] bool latent() const { return h_kv == 1 && d == 576 && d_v == 512; }
   [[nodiscard]] bool backward() const { return direction == "bwd" || direction == "fwd+bwd"; }
 };
 

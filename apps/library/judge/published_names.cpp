@@ -52,7 +52,7 @@ PublishedKernel read_kernel(const yaml::Node& node) {
   kernel.names = node.at("names").words();
   kernel.dtypes = node.at("dtypes").words();
   kernel.mappings = node.at("mappings").words();
-  kernel.algorithm = node.at("algorithm").choice({"attention", "attention_backward", "matmul"});
+  kernel.algorithm = node.at("algorithm").choice({"attention", "latent_attention", "attention_backward", "matmul"});
   if (const yaml::Node* pick = node.find("pick")) {
     const std::string how(pick->choice({"first", "fastest", "divided"}));
     kernel.fastest = how == "fastest", kernel.divided = how == "divided";
