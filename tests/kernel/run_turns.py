@@ -2,7 +2,7 @@
 """napkin.torch in turns with others' attention on the GPU here, in one process: cuDNN's and PyTorch's flash, and FlashAttention-4
 where it is installed.
 
-  run_turns.py [--out FILE.jsonl] [--only forward,backward,decode,step] [--rounds 3] [--limit SECONDS] [--warm I/N]
+  run_turns.py [--out FILE.jsonl] [--only forward,wide,backward,decode,step] [--who napkin,cudnn] [--rounds 3] [--limit SECONDS] [--warm I/N]
 
 Each question, each round, each of them: a rest of 0.2 s and 20 ms of launches between two events (`burst`), then half a second of
 launches and as many again between two events (`sustained`); medians of the rounds, in seconds. `error` is the largest difference from float64 of
@@ -27,6 +27,8 @@ QUESTIONS += [("backward", *q[1:]) for q in QUESTIONS[:8]]
 QUESTIONS += [("backward", 2, 32, 8, 8192, 8192, 128, 128, True, None), ("backward", 2, 32, 4, 8192, 8192, 96, 96, True, None)]
 QUESTIONS += [("decode", b, hq, h, n, x, 128, 128, False, None) for b, hq, h, n, x in
               ((8, 32, 32, 1, 8192), (64, 64, 8, 1, 4096), (16, 64, 8, 1, 8192), (1, 64, 8, 1, 131072), (16, 64, 8, 4, 16384))]
+# Heads that neither cuDNN nor FlashAttention takes.
+QUESTIONS += [("wide", b, 4, 4, s, s, d, 512, causal, None) for b, s, d in ((8, 2048, 512), (2, 8192, 512), (2, 8192, 576)) for causal in (False, True)]
 STEPS = [(1, 32, 8, 4096), (32, 32, 8, 4096)]
 
 
@@ -49,10 +51,13 @@ def first(result):
     return result[0] if isinstance(result, tuple) else result
 
 
-def ways(causal, window, of_flash4):
+def ways(causal, window, wide, of_flash4):
     """Of tensors [b, rows, heads, d]: who, and its function."""
     side = {} if window is None else {"window_size": (window, 0)}
     out = {"napkin": lambda q, k, v: napkin.torch.flash_attn_func(q, k, v, causal=causal, **side)}
+    if wide:
+        out["efficient"] = functools.partial(sdpa, SDPBackend.EFFICIENT_ATTENTION, causal=causal)
+        return out
     if of_flash4:
         out["flash4"] = lambda q, k, v: first(of_flash4(q, k, v, causal=causal, **side))
     if window is None:
@@ -74,13 +79,15 @@ def error_of(o, q, k, v, causal, window):
     return ((o[-1, -rows:, -1].double() - want).abs().max() / want.abs().max()).item()
 
 
-def calls_of(question, of_flash4):
+def calls_of(question, of_flash4, who_asked=None):
     """Who, and (a call without arguments, its error)."""
     kind, b, hq, h, n, x, d, dv, causal, window = question
     make = lambda rows, heads, width: torch.randn(b, rows, heads, width, device="cuda", dtype=torch.bfloat16, requires_grad=kind == "backward")
     q, k, v = make(n, hq, d), make(x, h, d), make(x, h, dv)
     do, out, grads = torch.randn(b, n, hq, dv, device="cuda", dtype=torch.bfloat16), {}, {}
-    for who, way in ways(causal, window, of_flash4).items():
+    for who, way in ways(causal, window, kind == "wide", of_flash4).items():
+        if who_asked and who not in who_asked:
+            continue
         try:
             o = way(q, k, v)
             if kind == "backward":
@@ -107,8 +114,8 @@ def burst_and_sustained(call):
     return burst, timed(torch, call, max(3, half // 5))
 
 
-def measure(question, of_flash4, rounds):
-    calls, times = calls_of(question, of_flash4), {}
+def measure(question, of_flash4, rounds, who_asked):
+    calls, times = calls_of(question, of_flash4, who_asked), {}
     for _ in range(rounds):
         for who, (call, _) in calls.items():
             times.setdefault(who, []).append(burst_and_sustained(call))
@@ -148,17 +155,19 @@ def growing(b, hq, h, x):
 def main():
     options = argparse.ArgumentParser()
     options.add_argument("--out")
-    options.add_argument("--only", default="forward,backward,decode,step")
+    options.add_argument("--only", default="forward,wide,backward,decode,step")
+    options.add_argument("--who")
     options.add_argument("--rounds", type=int, default=3)
     options.add_argument("--limit", type=float, default=400)
     options.add_argument("--warm")
     a = options.parse_args()
+    who_asked = a.who.split(",") if a.who else None
     kinds, of_flash4, begin = a.only.split(","), flash4(), time.time()
     asked = [q for q in QUESTIONS if q[0] in kinds]
     if a.warm:
         share, of = map(int, a.warm.split("/"))
         for question in asked[share::of]:
-            calls_of(question, of_flash4)
+            calls_of(question, of_flash4, who_asked)
         return 0
     with open(a.out, "a") if a.out else contextlib.nullcontext() as out:
         if "step" in kinds:
@@ -170,12 +179,12 @@ def main():
             if time.time() - begin > a.limit:
                 print("no time for", question)
                 continue
-            row = measure(question, of_flash4, a.rounds)
+            row = measure(question, of_flash4, a.rounds, who_asked)
             write(out, row)
             ours = row.get("napkin", {})
             print(*question, *(f"{who} {row[who]['burst'] * 1e6:.1f}/{row[who]['sustained'] * 1e6:.1f} us"
                                f" ({row[who]['burst'] / ours['burst']:.3f}/{row[who]['sustained'] / ours['sustained']:.3f}) e {row[who]['error'] or 0:.4f}"
-                               for who in ("napkin", "flash4", "cudnn", "flash") if who in row and ours), flush=True)
+                               for who in ("napkin", "flash4", "cudnn", "flash", "efficient") if who in row and ours), flush=True)
     return 0
 
 
