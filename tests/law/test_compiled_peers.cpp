@@ -61,7 +61,7 @@ const std::vector<Peer> peers = {
     {"matmul", "triton_matmul", "h200-sxm", "matmul/mappings/triton_matmul.compiled.csv", 180},
     {"matmul", "triton_matmul_sm80", "a100-sxm-80", "matmul/mappings/triton_matmul_sm80.compiled.csv", 360},
     {"matmul", "triton_matmul_sm80", "rtx-3090", "matmul/mappings/triton_matmul_sm80.compiled.csv", 360},
-    {"matmul", "triton_matmul_sm120", "rtx-5090", "matmul/mappings/triton_matmul_sm120.compiled.csv", 120},
+    {"matmul", "triton_matmul_sm120", "rtx-5090", "matmul/mappings/triton_matmul_sm120.compiled.csv", 360},
     {"matmul", "triton_matmul_few_rows", "h200-sxm", "matmul/mappings/triton_matmul_few_rows.compiled.csv", 180},
 };
 
