@@ -35,7 +35,7 @@ void GraphBuilder::copy_between(const std::string& name) {
   if (pipe == nullptr || !pipe->per_node_clock.known())
     throw Error(p_.machine->name, "no pipe of a known rate for '" + name + "'",
                 "pipes: {..., bandwidth_per_node: ...}");
-  const double nodes = std::max(p_.machine->per_compute_node(pipe->from), p_.machine->per_compute_node(pipe->to));
+  const double nodes = std::max(nodes_at_work(p_, pipe->from), nodes_at_work(p_, pipe->to));
   into.clocks = bytes_read(p_, *way) / (pipe->per_node_clock.best().value * nodes);
   if (pipe->latency) into.latency = pipe->latency->value;
   into.engine = engine_named(pipe->engine.empty() ? pipe->name : pipe->engine);

@@ -100,8 +100,7 @@ void GraphBuilder::demand(std::vector<double>& pipes, int of_unit, double result
   const Unit& unit = p_.machine->units[static_cast<std::size_t>(of_unit)];
   const int pipe = pipe_of_[static_cast<std::size_t>(of_unit)];
   if (pipe >= 0)
-    pipes[static_cast<std::size_t>(pipe)] +=
-        results / (unit.per_clock.best().value * p_.machine->per_compute_node(unit.level));
+    pipes[static_cast<std::size_t>(pipe)] += results / (unit.per_clock.best().value * nodes_at_work(p_, unit.level));
   pipes[issue_pipe] += warp_instructions(*p_.machine, unit, results) / issue_rate();
 }
 

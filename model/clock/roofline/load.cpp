@@ -39,10 +39,13 @@ const std::vector<AxisId>& axes_of(const PlacedDiagram& placed, ArrayId array) {
   return diagram(placed).arrays[static_cast<std::size_t>(array)].axes;
 }
 
-/// Returns the nodes that hold a unit for each compute node: two vector cores to a cube core on some machines.
-double units_a_node(const Machine& machine, LevelId level) {
-  if (level == machine.compute || level <= 0) return 1;
-  return real(machine.nodes(level)) / std::max(real(machine.compute_nodes()), 1.0);
+/// Returns the instances of all agents on a kind of core.
+double instances_on(const PlacedDiagram& placed, const Core& core) {
+  double out = 0;
+  for (const PlacedAgent& agent : placed.agents) {
+    if (placed.mapping->agents[static_cast<std::size_t>(agent.mapping)].core == core.name) out += real(agent.instances);
+  }
+  return out;
 }
 
 struct Pieces {
@@ -87,7 +90,7 @@ Pieces instructions(const PlacedDiagram& placed, const PlacedOperation& op) {
     out.columns += real(n) * repeats;
     out.clocks += repeats * instruction_clocks(i, n, op.a_from_registers);
   }
-  out.clocks /= units_a_node(*placed.machine, i.level);
+  out.clocks /= placed.machine->per_compute_node(i.level);
   return out;
 }
 
@@ -222,6 +225,13 @@ double tensor_clocks(const PlacedDiagram& placed, const PlacedOperation& operati
   return operation.tensor && operation.instruction != nullptr ? instructions(placed, operation).clocks : 0;
 }
 
+double nodes_at_work(const PlacedDiagram& placed, LevelId level) {
+  const double there = placed.machine->per_compute_node(level);
+  const Core* core = there > 1 ? placed.machine->core_of(level) : nullptr;
+  const double working = core == nullptr ? 0 : instances_on(placed, *core);
+  return working > 0 ? std::min(there, working) : there;
+}
+
 Workload::Workload(const PlacedDiagram& placed) {
   for (std::size_t i = 0; i < placed.operations.size(); ++i) add_operation(placed, i);
   add_crossings(placed);
@@ -252,6 +262,7 @@ void Workload::add_operation(const PlacedDiagram& placed, std::size_t operation)
                         -1,
                         op.phase,
                         {pipe_of(*multiply_add, true), multiply_add->per_clock.best().value},
+                        machine.compute,
                         real(machine.limits.warp_size),
                         false});
   }
@@ -265,10 +276,11 @@ void Workload::add_operation(const PlacedDiagram& placed, std::size_t operation)
     const bool bytes = unit.counts == Counted::bytes;
     Share share;
     if (!bytes && unit.counts != Counted::instructions) {  // those take slots alone
-      share = {pipe_of(unit, true), unit.per_clock.best().value * units_a_node(machine, unit.level)};
+      share = {pipe_of(unit, true), unit.per_clock.best().value};
       if (unit.counts == Counted::flop) share.a_clock /= 2;  // a multiply-add is one result
     }
-    results_.push_back({operation, static_cast<int>(i), phase, share, results_a_warp(machine, unit), bytes});
+    results_.push_back(
+        {operation, static_cast<int>(i), phase, share, unit.level, results_a_warp(machine, unit), bytes});
   }
   if (op.tensor) return;
   for (const auto& [array, level] : op.operands) {
@@ -322,7 +334,9 @@ BlockLoad Workload::of(const PlacedDiagram& placed) const {
         r.work < 0 ? real(op.m) * real(op.n) * real(op.k) : op.work[static_cast<std::size_t>(r.work)].amount;
     gathered.slots(r.phase, amount / r.a_warp);
     if (r.bytes) gathered.port(r.phase, amount);
-    if (r.of.pipe >= 0) add(load.pipes[static_cast<std::size_t>(r.of.pipe)], r.phase, amount / r.of.a_clock);
+    if (r.of.pipe >= 0)
+      add(load.pipes[static_cast<std::size_t>(r.of.pipe)], r.phase,
+          amount / (r.of.a_clock * nodes_at_work(placed, r.level)));
   }
   for (const Moved& moved : crossings_) {
     const Crossing& c = placed.crossings[moved.crossing];

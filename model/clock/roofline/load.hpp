@@ -53,7 +53,8 @@ class Workload {
     std::size_t operation;  ///< index into PlacedDiagram::operations
     int work;               ///< index into its work; -1: the products of a contraction
     Phase phase;
-    Share of;
+    Share of;       ///< share of one node
+    LevelId level;  ///< level whose nodes hold the unit
     double a_warp;  ///< results of one warp instruction
     bool bytes;     ///< true for the port, whose results are bytes
   };
@@ -84,6 +85,10 @@ class Workload {
   std::vector<Box> through_port_;  ///< boxes that threads read from the block's level, and write to it
   Share issue_, port_;
 };
+
+/// Returns the nodes of a level that work for one block: two vector cores beside a cube core, or one, if the kernel's
+/// agent there has one instance.
+[[nodiscard]] double nodes_at_work(const PlacedDiagram& placed, LevelId level);
 
 /// Returns the load of a single placement.
 [[nodiscard]] BlockLoad block_load(const PlacedDiagram& placed);

@@ -9,6 +9,7 @@
 
 #include "model/clock/graph/event_graph.hpp"
 #include "model/clock/prediction.hpp"
+#include "model/clock/roofline/load.hpp"
 #include "model/clock/run/period.hpp"
 #include "model/clock/run/timeline.hpp"
 #include "model/resource/resources.hpp"
@@ -32,6 +33,13 @@ const LaidOut& forward() {
 
 Knobs with(const std::string& preload, const std::string& depth = "8", const std::string& x = "128") {
   return {{"q", "128"}, {"x", x}, {"cube_x", "128"}, {"preload", preload}, {"qk_depth", depth}, {"p_depth", depth}};
+}
+
+std::int64_t ub_bytes(const PlacedDiagram& placed) {
+  for (const LevelMemory& m : memories(placed)) {
+    if (m.level == placed.machine->level("ub")) return m.allocated.value.get();
+  }
+  return -1;
 }
 
 double stage_clocks(const EventGraph& graph, const std::string& stage) {
@@ -136,6 +144,37 @@ TEST_CASE("copies in UB are knobs of their own: with one of the exponentials 16,
   for (const LevelMemory& m : memories(placed)) {
     if (m.level == placed.machine->level("ub")) CHECK(m.allocated.value.get() == 149248);
   }
+}
+
+TEST_CASE("one vector core in place of two has all rows: twice the memory, and twice as long for each stage and copy") {
+  const auto placed = [](const char* vectors) {
+    Knobs knobs = with("2");
+    knobs[0].second = "64";
+    knobs.emplace_back("vectors", vectors);
+    return forward().place(knobs);
+  };
+  const PlacedDiagram one = placed("1"), two = placed("2");
+  CHECK(ub_bytes(one) == 2 * ub_bytes(two));
+  const EventGraph alone = event_graph(one), both = event_graph(two);
+  for (const char* stage : {"P", "O"}) CHECK(stage_clocks(alone, stage) == 2 * stage_clocks(both, stage));
+  for (const char* copy : {"load S_in", "store P", "load pv_in"})
+    CHECK(alone.node(alone.find(copy)).clocks == 2 * both.node(both.find(copy)).clocks);
+  CHECK(alone.node(alone.find("store S")).clocks == both.node(both.find("store S")).clocks);
+  const BlockLoad all = block_load(one), half = block_load(two);
+  for (std::size_t i = 1; i < all.count; ++i) {
+    CAPTURE(all.pipes[i].name);
+    CHECK(all.pipes[i].loop == 2 * half.pipes[i].loop);
+  }
+}
+
+TEST_CASE("exponentials in a tile of their own take 32,768 bytes more of UB, which are not there at 128 x 128") {
+  const auto ub = [](const char* expand) {
+    Knobs knobs = with("2");
+    knobs.emplace_back("expand", expand);
+    return ub_bytes(forward().place(knobs));
+  };
+  CHECK(ub("apart") - ub("in_place") == 32768);
+  CHECK(ub("apart") > 192 * 1024);
 }
 
 TEST_CASE("P V leaves L0C at the rate of its pipe, and each engine is a queue of its own") {
