@@ -89,10 +89,6 @@ class Builder : NestWriter {
 
   void compute(const napkin::Statement& s) {
     const Operation& o = op(*s.operation);
-    if (o.kind == OpKind::fold || o.kind == OpKind::scan) {
-      throw Error(d_.name, "fold " + o.function + " (" + array(o.outputs[0]).name + ") has no loop nest",
-                  "a diagram without folds; their states carry the axis from element to element");
-    }
     const bool online = s_.operations[at(*s.operation)].accumulator == AccumulatorKind::online_softmax;
     if (s.array) {  // a statistic of a streamed softmax
       const Pass pass = inner(array(*s.array).axes);
@@ -230,9 +226,18 @@ class Builder : NestWriter {
   }
 };
 
+void refuse_folds(const Diagram& d) {
+  for (const Operation& o : d.operations) {
+    if (o.kind == OpKind::fold || o.kind == OpKind::scan)
+      throw Error(o.location, "", "fold " + o.function + " (" + d.arrays[at(o.outputs[0])].name + ") has no loop nest",
+                  "a diagram without folds; their states carry the axis from element to element");
+  }
+}
+
 }  // namespace
 
 StreamedNest nest_of(const Streamed& streamed, const std::vector<std::int64_t>& sizes) {
+  refuse_folds(streamed.diagram);
   return Builder(streamed, sizes).run();
 }
 

@@ -1,5 +1,7 @@
 #include "model/diagram/parse_fold.hpp"
 
+#include <algorithm>
+
 #include "model/diagram/parse_line.hpp"
 
 namespace napkin::diagram_text {
@@ -44,6 +46,8 @@ Fold read_fold(const std::string& name, const yaml::Node& node) {
   fold.of = of.words();
   for (const std::string& word : fold.of) {
     if (!is_name(word)) of.fail("'" + word + "' is not a name", "a letter, then letters, digits or _");
+    if (std::count(fold.of.begin(), fold.of.end(), word) > 1)
+      of.fail("'" + word + "' stands there twice", "a name for each operand");
   }
   if (fold.of.empty() || fold.of.size() > most_values) of.fail("no operands, or too many", "from 1 to 16 of them");
   const yaml::Node& state = node.at("state");

@@ -127,7 +127,7 @@ class Differentiator {
       case OpKind::softmax: return;
       case OpKind::fold:
       case OpKind::scan:
-        throw Error(w_.forward().name, "fold " + f.function + " (" + name(f.outputs[0]) + ") has no derivative here",
+        throw Error(f.location, "", "fold " + f.function + " (" + name(f.outputs[0]) + ") has no derivative here",
                     "operations that have one");
     }
   }
@@ -187,7 +187,7 @@ class Differentiator {
     const std::string function = slope_of(f.function);
     if (function.empty()) {
       if (is_flat(f.function)) return;
-      throw Error(w_.forward().name, "map " + f.function + " (" + name(f.outputs[0]) + ") has no derivative here",
+      throw Error(f.location, "", "map " + f.function + " (" + name(f.outputs[0]) + ") has no derivative here",
                   "a function that has one");
     }
     Operation steep;

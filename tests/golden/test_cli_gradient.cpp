@@ -114,7 +114,11 @@ TEST_CASE("a file: its fold streams, its roles are taken, its gradient is found,
   const auto wrong = napkin("derive " + write("wrong.yaml", fold("a.s - b.s")));
   CHECK(wrong.code == 2);
   CHECK(has(wrong.err, "fold 'total' is not associative: (a b) c is s = "));
-  CHECK(napkin("derive gradient:" + (folder / "sum.yaml")).code == 2);
+  for (const char* command : {"derive gradient:", "deps "}) {
+    const auto refused = napkin(command + (folder / "sum.yaml"));
+    CHECK(refused.code == 2);
+    CHECK(has(refused.err, (folder / "sum.yaml") + ":13:5: fold total (Y) has no "));
+  }
 
   // 128 bytes of bf16 are 64 elements: the rows of X and W, beside the depth of an instruction.
   const Json divisors =

@@ -333,7 +333,7 @@ std::string dot_of(const Dependences& all) {
   }
   for (std::size_t i = 0; i < all.recurrences.size(); ++i) {
     text += "  subgraph cluster_" + std::to_string(i) + " { label=\"SCC" + std::to_string(i + 1) +
-            "\"; fontname=\"sans-serif\"; fontsize=12; style=\"rounded,filled\"; color=\"#e8eef8\";";
+            "\"; labeljust=l; fontname=\"sans-serif\"; fontsize=12; style=\"rounded,filled\"; color=\"#e8eef8\";";
     for (const std::string& name : names_of(all.nest, all.recurrences[i])) text += " " + name + ";";
     text += " }\n";
   }
