@@ -269,6 +269,20 @@ TEST_CASE("query's time counts what device memory sends again, and how much long
   }
 }
 
+TEST_CASE("a rate that its own profile disputes is said in answers of kernels that use it, and of no others") {
+  const auto notes = [](const std::string& question) {
+    return answer(question + " --json").value("notes", Json::array());
+  };
+  const std::string ascend = " attention_backward --gpu ascend-950pr --shape h=1,q=4096,x=4096,d=128";
+  for (const std::string command : {"query", "select"}) {
+    const Json said = notes(command + ascend);
+    REQUIRE(said.size() == 1);
+    CHECK(said[0].get<std::string>().starts_with("units.fp32.rate is disputed: "));
+  }
+  CHECK(notes("query attention_backward --gpu ascend-950pr --shape h=1,q=4096,x=4096,d=128 --kernel ideal").empty());
+  CHECK(notes("query attention --gpu h200-sxm" + shape).empty());
+}
+
 TEST_CASE("derive") {
   const Json json = answer("derive attention --json");
   CHECK(keys_of(json) == head + Keys{"diagram", "axes", "steps", "labels", "pseudocode", "divisors", "parts", "stages",

@@ -124,8 +124,25 @@ std::string words_of(const Violation& violation, const Question& question, const
   return violation.constraint + ": needs " + broken.needed() + ", has " + broken.available();
 }
 
+namespace {
+
+/// Adds what the profile has against a rate of a unit that the kernel uses: a remark that begins with "disputed".
+void add_disputed(const Setup& setup, std::vector<std::string>& notes) {
+  for (const Unit& unit : setup.machine->units) {
+    if (setup.ideal || !unit.per_clock.known() || !unit.per_clock.best().from.note.starts_with("disputed")) continue;
+    const auto takes = [&](const WorkMapping& work) { return work.unit == unit.name; };
+    const bool used =
+        std::any_of(setup.mapping->operations.begin(), setup.mapping->operations.end(),
+                    [&](const OperationMapping& op) { return std::any_of(op.work.begin(), op.work.end(), takes); });
+    if (used) notes.push_back(fmt::format("units.{}.rate is {}", unit.name, unit.per_clock.best().from.note));
+  }
+}
+
+}  // namespace
+
 std::vector<std::string> notes_of(const Setup& setup) {
   std::vector<std::string> notes;
+  add_disputed(setup, notes);
   for (const auto& [id, value] : setup.fixed) {
     const Knob& knob = setup.mapping->knobs[static_cast<std::size_t>(id)];
     const auto& domain = knob.domain;
