@@ -1,5 +1,7 @@
 // napkin need against its twin: a profile of one's own in which the number is what was said to be needed reaches the
 // target, and one with a hundredth less does not.
+#include <algorithm>
+#include <cstddef>
 #include <regex>
 #include <string>
 
@@ -115,6 +117,16 @@ TEST_CASE("an energy that neither a high nor a low limit reaches is found betwee
   CHECK(row["needed"].get<double>() < 700);
   CHECK(row["got"].get<double>() == doctest::Approx(0.11).epsilon(1e-4));
   CHECK(row["why"].get<std::string>().find("not monotone") == 0);
+}
+
+TEST_CASE("the first lines answer: the target, today, and what reaches it") {
+  const std::string asked = "need attention --gpu h200-sxm --shape h=16,q=4096,x=4096,d=128 --of power.limit ";
+  const std::string text = cli::napkin(asked + "--tflops 700").out;
+  const std::string needed = text.substr(text.find("\nneeded") + 1);
+  CHECK(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(text.find("\nneeded")), '\n') == 2);
+  CHECK(needed.starts_with("needed     power.limit at least "));
+  CHECK(text.find("\nkernel") > text.find("\nneeded"));
+  CHECK(cli::napkin(asked + "--time 1us").out.find("needed     no number alone reaches it") != std::string::npos);
 }
 
 TEST_CASE("bad input of needs") {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/report/text/brief.hpp"
 #include "apps/report/text/text.hpp"
 #include "apps/report/text/why.hpp"
 #include "apps/report/units.hpp"
@@ -25,6 +26,20 @@ std::string with_unit(double value, const std::string& unit) {
 std::string amount_needed(const NeedRow& row) {
   if (!row.reached) return "not reached";
   return (row.upward ? "at least " : "at most ") + with_unit(row.needed, row.unit);
+}
+
+/// Writes what the numbers that reach it have to be, each by itself: "power.limit at least 874.63 W (x1.25), or ...".
+std::string reaching_text(const NeedAnswer& answer) {
+  constexpr std::size_t most = 3;
+  std::string out;
+  std::size_t reached = 0;
+  for (const NeedRow& row : answer.rows) {
+    if (!row.reached || ++reached > most) continue;
+    out += fmt::format("{}{} {} (x{:.3g})", out.empty() ? "" : ", or ", row.name, amount_needed(row),
+                       row.needed / row.value);
+  }
+  if (reached > most) out += fmt::format(", or {} others", reached - most);
+  return out.empty() ? "no number alone reaches it" : out;
 }
 
 std::string rows_table(const NeedAnswer& answer, const Style& style) {
@@ -61,7 +76,7 @@ Json row_json(const NeedRow& row) {
 }  // namespace
 
 std::string text_of(const NeedAnswer& answer, const Style& style) {
-  std::string out = heading(answer.head, style);
+  std::string out = asked_line(answer.head, style);
   const std::string way = answer.goal == "flops" ? "at least " : "at most ";
   out += labelled("target", way + goal_text(answer, answer.target), style);
   out +=
@@ -69,6 +84,9 @@ std::string text_of(const NeedAnswer& answer, const Style& style) {
                fmt::format("{}, limited by {}: {}", goal_text(answer, answer.today),
                            limit_of(answer.head, answer.predicted), answer.met ? "it is reached" : "it is not reached"),
                style);
+  out += labelled("needed", reaching_text(answer), style);
+  const std::optional<PredictedAnswer> none;
+  out += kernel_line({answer.head, none, {}, {}, {}}, style);
   out += labelled("alone",
                   "each number by itself, tiles chosen anew, from a sixteenth to sixteen times today's; those that "
                   "change nothing are left out",
