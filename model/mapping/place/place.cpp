@@ -198,7 +198,7 @@ void Placer::Compiled::place_variables(const Tile& tile, PlacedDiagram& into, bo
     const std::vector<Count>& extent = agents ? into.agents[at(c.agent)].extent : block.extent;
     const auto size = [&](AxisId axis) {
       for (const auto& [part, number] : c.sizes) {
-        if (part == axis) return number.of(tile);
+        if (part == axis) return std::min(number.of(tile), axis == stream_ ? chunk : block.extent[at(axis)]);
       }
       if (axis != stream_) return extent[at(axis)];
       return agents ? std::min(chunk, extent[at(axis)]) : chunk;

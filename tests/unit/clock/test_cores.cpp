@@ -177,6 +177,27 @@ TEST_CASE("exponentials in a tile of their own take 32,768 bytes more of UB, whi
   CHECK(ub("apart") > 192 * 1024);
 }
 
+TEST_CASE("left and right tiles hold as much of the contracted axis as cube_k says, and no more than there is") {
+  const auto bytes = [](const char* cube_k, std::int64_t d, const char* level) {
+    const LaidOut laid("ascend_forward", "ascend-910b2", {{"q", 128}, {"x", 4096}, {"d", d}}, DType::f16);
+    Knobs knobs = with("2");
+    knobs.emplace_back("cube_k", cube_k);
+    const PlacedDiagram placed = laid.place(knobs);
+    for (const LevelMemory& m : memories(placed)) {
+      if (m.level == placed.machine->level(level)) return m.allocated.value.get();
+    }
+    return std::int64_t{-1};
+  };
+  for (const char* level : {"l0a", "l0b"}) {
+    CHECK(bytes("128", 128, level) == 2 * 128 * 128 * 2);
+    CHECK(bytes("64", 128, level) == 2 * 128 * 64 * 2);
+    CHECK(bytes("32", 128, level) == 2 * 128 * 32 * 2);
+  }
+  // P and V hold 128 keys where Q and K have no more than 64 of d: the larger of the two.
+  CHECK(bytes("128", 64, "l0a") == 2 * 128 * 128 * 2);
+  CHECK(bytes("64", 64, "l0a") == 2 * 128 * 64 * 2);
+}
+
 TEST_CASE("P V leaves L0C at the rate of its pipe, and each engine is a queue of its own") {
   const EventGraph graph = event_graph(forward().place(with("2", "4", "256")));
   const auto clocks = [&](const std::string& name) { return graph.node(graph.find(name)).clocks; };
