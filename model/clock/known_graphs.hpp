@@ -2,6 +2,7 @@
 // KnownGraphs makes the event graphs of one question's tiles, and makes each only once: the 24 tiles of attention_sm90
 // that differ in their order and their copies of K, V and Q have one graph, whose edges take each tile's tokens.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -21,27 +22,31 @@ class KnownGraphs {
   [[nodiscard]] bool has(const PlacedDiagram& placed);
   /// Returns event_graph(placed), valid until the next call.
   [[nodiscard]] const EventGraph& of(const PlacedDiagram& placed);
+  using Key = std::vector<std::int64_t>;
+  /// Returns all that the work on pipes in event_nodes(placed) depends on; valid until the next call.
+  [[nodiscard]] const Key& key_of_work(const PlacedDiagram& placed);
   /// Returns the latest graph's number: graphs of one number differ in set_tokens() alone.
   [[nodiscard]] std::size_t number() const { return number_; }
 
  private:
-  using Key = std::vector<std::int64_t>;
   void add_alternatives(const PlacedDiagram& placed);
   void add_sizes(const PlacedDiagram& placed);
   void add_waits(const PlacedDiagram& placed);
+  void add_copies(const PlacedDiagram& placed);
+  void add_order(const PlacedDiagram& placed);
+  [[nodiscard]] std::int64_t number_of(const std::shared_ptr<const void>& variant);
 
-  /// A result; its key names the variant, which therefore lives on.
-  template <class T>
-  struct Known {
-    T result;
-    std::shared_ptr<const void> variant;
+  struct Numbered {
+    EventGraph graph;
     std::size_t number = 0;
   };
 
   Key key_;
   std::size_t number_ = 0, made_ = 0;
-  std::map<Key, Known<EventGraph>> graphs_;
-  std::map<Key, Known<bool>> has_;
+  std::vector<std::shared_ptr<const void>> variants_;  // variants met, whose places here are their numbers in keys
+  std::map<Key, Numbered> graphs_;
+  std::map<Key, bool> has_;
+  std::vector<std::array<int, 2>> copies_;  // numbers of the copies that edges name at their ends; -1: no copy
 };
 
 }  // namespace napkin

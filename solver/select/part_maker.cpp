@@ -1,6 +1,7 @@
 #include "solver/select/part_maker.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "model/clock/graph/copy_cost.hpp"
 #include "model/clock/roofline/node_rate.hpp"
@@ -25,18 +26,41 @@ TablePart& PartMaker::part_of(std::uint32_t sizes) {
   const auto known =
       std::find_if(own.parts.begin(), own.parts.end(), [&](const TablePart& one) { return one.facts == facts; });
   if (known != own.parts.end()) return *known;
+  TablePart& part = own.parts.emplace_back();
+  part.sizes = sizes;
+  part.facts = facts;
+  if (table_.one_by_one_)
+    add_rows(part);
+  else
+    bound(part);
+  return part;
+}
+
+/// Bounds all rows by the work of their nodes, which tiles that differ in their waits and copies share.
+void PartMaker::bound(TablePart& part) {
+  part.least = part.energy = std::numeric_limits<double>::infinity();
+  for (const std::uint32_t legal : table_.sizes_[part.sizes].works) {
+    const PlacedDiagram& placed = place(legal);
+    const EventGraph nodes = event_nodes(placed);
+    part.least = std::min(part.least, rounding * busiest_pipe(nodes).clocks);
+    part.energy = std::min(part.energy, block_energy(placed, nodes, table_.rates_).iteration);
+  }
+}
+
+void PartMaker::add_rows(TablePart& part) {
+  energies_.clear();
+  for (const std::uint32_t legal : table_.sizes_[part.sizes].legal) add(legal, part);
+  part.finish();
+  ++table_.parts_made_;
+}
+
+const PlacedDiagram& PartMaker::place(std::uint32_t legal) {
   if (!placer_) {
     problem_ = as_graphs_need(setup_.problem);
     placer_.emplace(*setup_.streamed, *setup_.mapping, *setup_.machine, *problem_);
   }
-  TablePart part;
-  part.sizes = sizes;
-  part.facts = facts;
-  energies_.clear();
-  for (const std::uint32_t legal : own.legal) add(legal, part);
-  part.finish();
-  ++table_.parts_made_;
-  return own.parts.emplace_back(std::move(part));
+  placer_->place(table_.candidates_.space().tile(table_.rank_of(legal)), placed_);
+  return placed_;
 }
 
 std::uint64_t PartMaker::facts_of(const TileSizes& sizes) {
@@ -69,7 +93,7 @@ void PartMaker::add(std::uint32_t legal, TablePart& part) {
   TileRow row;
   row.legal = legal;
   row.graph = &table_.no_graph_;
-  placer_->place(table_.candidates_.space().tile(table_.rank_of(legal)), placed_);
+  (void)place(legal);
   TileTrait trait{block_ends(placed_), static_cast<std::int32_t>(occupancy(placed_).blocks.get()), block_order(placed_),
                   false};
   if (!table_.one_by_one_) trait.cuts = add_graph(row, part);

@@ -19,12 +19,17 @@ class PartMaker {
  public:
   /// Prepares the maker; the table and the question's scan must outlive it.
   PartMaker(Table& table, Scan& scan);
-  /// Finds or makes the part of tiles of one size. The table's mutex must be held.
+  /// Finds or makes the part of tiles of one size: without its rows, but bounded by the pipes' work. The table's mutex
+  /// must be held.
   [[nodiscard]] TablePart& part_of(std::uint32_t sizes);
+  /// Makes the part's rows, each with its graph. The table's mutex must be held.
+  void add_rows(TablePart& part);
 
  private:
   [[nodiscard]] std::uint64_t facts_of(const TileSizes& sizes);
   [[nodiscard]] Count blocks_of(const TileSizes& sizes);
+  void bound(TablePart& part);
+  const PlacedDiagram& place(std::uint32_t legal);
   void add(std::uint32_t legal, TablePart& part);
   bool add_graph(TileRow& row, TablePart& part);
 

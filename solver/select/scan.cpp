@@ -131,15 +131,27 @@ std::vector<Scan::Walk> Scan::walks(Only only) {
   return out;
 }
 
-/// Opens the size, first its graphs, then its launch, bounds some rows more, or times the first waiting row, whichever
-/// may lead to the least time. Returns true if anything is left.
+/// Raises the bound of a size that is not laid out yet, by the pipes' work, or by its graphs once they are made.
+void Scan::bound(Walk& walk) const {
+  const TablePart& part = *walk.part;
+  const TablePart::AtLeast least =
+      part.rows.empty() ? TablePart::AtLeast{part.least, part.least, part.least, 0} : part.from_row.front();
+  walk.seconds = std::max(walk.seconds, seconds_by(walk, least, part.energy));
+}
+
+/// Opens the size, first its pipes' work, its graphs, then its launch, bounds some rows more, or times the first
+/// waiting row, whichever may lead to the least time. Returns true if anything is left.
 bool Scan::go_on(Walk& walk, Only only, Best& best) {
   if (walk.part == nullptr) {
     walk.part = &maker_.part_of(walk.sizes);
     if (!table_->one_by_one_) {
-      walk.seconds = std::max(walk.seconds, seconds_by(walk, walk.part->from_row.front(), walk.part->energy));
+      bound(walk);
       return true;
     }
+  } else if (walk.part->rows.empty()) {
+    maker_.add_rows(*walk.part);
+    bound(walk);
+    return true;
   } else if (walk.shape == nullptr && !table_->one_by_one_)
     walk.shape = &shape_of(*walk.part, walk.part->rows.front());
   else if (walk.least_from_next() <= walk.least_waiting())

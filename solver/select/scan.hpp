@@ -88,6 +88,7 @@ class Scan {
   [[nodiscard]] Best run(Best best, Only only = std::nullopt);
   [[nodiscard]] std::vector<Walk> walks(Only only);
   [[nodiscard]] bool go_on(Walk& walk, Only only, Best& best);
+  void bound(Walk& walk) const;
   void find_bounds(Walk& walk, Only only);
   void time_first(Walk& walk, Best& best);
   [[nodiscard]] bool is(Only only, std::int64_t rank) const;

@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "model/clock/graph/copy_cost.hpp"
 #include "model/clock/known_graphs.hpp"
@@ -86,6 +87,7 @@ void Table::find_sizes(const Setup& like) {
   std::map<const void*, std::uint32_t> variants;
   PlacedDiagram placed;
   KnownGraphs graphs;
+  std::set<std::pair<std::uint32_t, KnownGraphs::Key>> works;
   for (std::uint32_t i = 0; i < candidates_.legal().size(); ++i) {
     const std::int64_t rank = candidates_.legal()[i];
     const Tile tile = space.tile(rank);
@@ -113,6 +115,7 @@ void Table::find_sizes(const Setup& like) {
     sizes.tensor = std::min(sizes.tensor, work.clocks);
     sizes.energy = std::min(sizes.energy, work.energy);
     sizes.legal.push_back(i);
+    if (by_graph_ && works.emplace(found->second, graphs.key_of_work(placed)).second) sizes.works.push_back(i);
   }
 }
 
@@ -179,7 +182,9 @@ std::vector<TablePart*> Table::parts() {
   const std::lock_guard lock(mutex_);
   std::vector<TablePart*> out;
   for (TileSizes& sizes : sizes_) {
-    for (TablePart& part : sizes.parts) out.push_back(&part);
+    for (TablePart& part : sizes.parts) {
+      if (!part.rows.empty()) out.push_back(&part);
+    }
   }
   return out;
 }

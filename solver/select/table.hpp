@@ -55,7 +55,8 @@ struct TileRow {
   TileGraph* graph = nullptr;
 };
 
-/// The tiles of one size at questions that agree in all facts that their graphs depend on.
+/// The tiles of one size at questions that agree in all facts that their graphs depend on. Its rows are made when their
+/// graphs may decide; until then the work of the tiles on pipes bounds them.
 struct TablePart {
   std::uint32_t sizes = 0;
   std::uint64_t facts = 0;
@@ -95,6 +96,7 @@ struct TileSizes {
   double tensor = 0;                   ///< clocks that tensor operations of an iteration of every tile take at least
   double energy = 0;                   ///< joules that they take at least
   std::vector<std::uint32_t> legal{};  ///< tiles, indices into Candidates::legal()
+  std::vector<std::uint32_t> works{};  ///< a tile for each work on pipes that tiles of the size have
   std::list<TablePart> parts{};
 };
 
@@ -111,7 +113,7 @@ class Table {
 
   [[nodiscard]] const Candidates& candidates() const { return candidates_; }
   [[nodiscard]] std::size_t bytes();  ///< returns the memory that it takes, within a tenth
-  /// Returns the parts that questions have needed so far. The pointers stay valid.
+  /// Returns the parts whose rows questions have needed so far. The pointers stay valid.
   [[nodiscard]] std::vector<TablePart*> parts();
 
  private:

@@ -16,6 +16,10 @@ GraphBuilder::GraphBuilder(const PlacedDiagram& placed) : p_(placed) {
     return op.tensor && op.instruction != nullptr && !op.instruction->asynchronous;
   });
   in_steps_ = in_steps();
+  if (in_steps_ >= 0)
+    control_clocks_ = p_.machine->constant_or(p_.machine->units[static_cast<std::size_t>(in_steps_)], "control", 0);
+  if (const Unit* issue = p_.machine->unit(UnitRole::issue); issue != nullptr)
+    serial_clocks_ = p_.machine->constant_or(*issue, "serial", 0);
   cores_ = goes_ways(p_);
   if (edges_.empty()) throw Error(p_.mapping->file, "no edges: it has no event graph", "the section 'edges'");
 }
@@ -38,7 +42,12 @@ std::vector<const PlacedOperation*> GraphBuilder::in_order() const {
   return out;
 }
 
-EventGraph GraphBuilder::make() {
+EventGraph GraphBuilder::nodes() {
+  add_nodes();
+  return std::move(g_);
+}
+
+void GraphBuilder::add_nodes() {
   g_.tensor_queue = static_cast<int>(p_.machine->constant_or("tensor_queue", 0));
   VectorPipes pipes = vector_pipes(*p_.machine, in_steps_);
   g_.pipes = std::move(pipes.pipes);
@@ -55,6 +64,10 @@ EventGraph GraphBuilder::make() {
   for (const EventNode& node : g_.nodes) {
     g_.instances.push_back(node.agent < 0 ? 1 : static_cast<int>(instances(node.agent)));
   }
+}
+
+EventGraph GraphBuilder::make() {
+  add_nodes();
   for (const EdgeMapping* edge : edges_) ask(*edge);
   for (const EdgeMapping* edge : edges_) add(*edge);
   cores_ ? cores_in_order() : threads_in_order();
@@ -87,5 +100,7 @@ void set_tokens(EventGraph& graph, const Tile& tile) {
 // next block. Work outside the loop meets the loop at the block's first iteration (edges into the loop) or at its last
 // (edges out of it), and the delay of such an edge is in blocks.
 EventGraph event_graph(const PlacedDiagram& placed) { return GraphBuilder(placed).make(); }
+
+EventGraph event_nodes(const PlacedDiagram& placed) { return GraphBuilder(placed).nodes(); }
 
 }  // namespace napkin

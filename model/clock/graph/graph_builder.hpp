@@ -23,9 +23,12 @@ namespace napkin {
 class GraphBuilder {
  public:
   explicit GraphBuilder(const PlacedDiagram& placed);
-  EventGraph make();
+  [[nodiscard]] EventGraph make();
+  /// Makes the graph's nodes without its edges, and without what edges add to nodes.
+  [[nodiscard]] EventGraph nodes();
 
  private:
+  void add_nodes();
   [[nodiscard]] const PlacedAgent& agent(const EventNode& node) const {
     return p_.agents[static_cast<std::size_t>(node.agent)];
   }
@@ -41,8 +44,6 @@ class GraphBuilder {
   [[nodiscard]] UnitId in_steps() const;
   [[nodiscard]] const Unit& unit_of(const PlacedWork& work) const;
   [[nodiscard]] double issue_rate() const;
-  /// Returns the clocks of an instruction that waits for the one before.
-  [[nodiscard]] double serial_clocks() const;
   [[nodiscard]] bool named(const std::string& node) const;
   void operation(const PlacedOperation& op);
   /// Adds a piece of work. Work that no edge names joins the piece before it.
@@ -129,6 +130,8 @@ class GraphBuilder {
   bool waits_for_products_ = false;  // true if threads wait for products of an operation in the loop
   UnitId in_steps_ = -1;             // unit whose work is in steps; -1: no unit's
   int port_pipe_ = -1;               // pipe of the node's memory port
+  double serial_clocks_ = 0;         // clocks of an instruction that waits for the one before
+  double control_clocks_ = 0;        // a scheduler's clocks for an instruction of control beside work in steps
   std::map<std::string, std::vector<double>> among_;      // demands of work placed among an operation's products
   std::vector<std::pair<std::size_t, double>> products_;  // nodes whose threads wait for products; their instructions
   EventGraph g_;

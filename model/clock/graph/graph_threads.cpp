@@ -37,11 +37,6 @@ double GraphBuilder::issue_rate() const {
   return issue != nullptr ? issue->per_clock.best().value : INFINITY;
 }
 
-double GraphBuilder::serial_clocks() const {
-  const Unit* issue = p_.machine->unit(UnitRole::issue);
-  return issue != nullptr ? p_.machine->constant_or(*issue, "serial", 0) : 0;
-}
-
 bool GraphBuilder::named(const std::string& node) const {
   return std::any_of(edges_.begin(), edges_.end(),
                      [&](const EdgeMapping* e) { return e->from == node || e->to == node; });
@@ -74,16 +69,17 @@ void GraphBuilder::work(const std::string& output, std::size_t first, const Plac
   if (each.unit < 0) return;
   const Unit& unit = unit_of(each);
   const double share = each.amount / instances(by), instructions = warp_instructions(*p_.machine, unit, share);
-  const double latency = p_.machine->constant_or(unit, "latency", 0);
+  const bool stepped = in_steps_ >= 0 && each.mapping->in_steps;
+  const double latency = stepped || each.mapping->serial ? p_.machine->constant_or(unit, "latency", 0) : 0;
   if (cut && into.cut_demand.empty()) into.cut_demand.assign(g_.pipes.size(), 0.0);
   demand(cut ? into.cut_demand : into.demand, each.unit, share);
-  if (in_steps_ >= 0 && each.mapping->in_steps) into.latency += latency;
+  if (stepped) into.latency += latency;
   if (cut && each.mapping->serial)
-    into.cut_serial += instructions / warps(into) * (latency > 0 ? latency : serial_clocks());
+    into.cut_serial += instructions / warps(into) * (latency > 0 ? latency : serial_clocks_);
   else if (each.mapping->serial && latency > 0)
     into.latency += instructions / warps(into) * latency;
   else if (each.mapping->serial) {
-    into.serial += instructions / warps(into) * serial_clocks();
+    into.serial += instructions / warps(into) * serial_clocks_;
     beside_steps(into, instructions);
   }
   alone(into);
@@ -91,9 +87,8 @@ void GraphBuilder::work(const std::string& output, std::size_t first, const Plac
 
 void GraphBuilder::beside_steps(EventNode& into, double instructions) const {
   if (in_steps_ < 0) return;
-  const Unit& unit = p_.machine->units[static_cast<std::size_t>(in_steps_)];
   into.demand[static_cast<std::size_t>(pipe_of_[static_cast<std::size_t>(in_steps_)])] +=
-      instructions * p_.machine->constant_or(unit, "control", 0) / real(p_.machine->limits.schedulers);
+      instructions * control_clocks_ / real(p_.machine->limits.schedulers);
 }
 
 void GraphBuilder::demand(std::vector<double>& pipes, int of_unit, double results) const {

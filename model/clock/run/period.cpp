@@ -59,7 +59,7 @@ void explain(const EventGraph& graph, Period& period) {
 
 namespace {
 
-/// Makes the period. The simulation must be set to the graph.
+/// Makes the period.
 Period period_of(const std::shared_ptr<Simulation>& simulation, const EventGraph& graph, const SteadyIteration& steady,
                  bool explained) {
   Period out;
@@ -67,6 +67,7 @@ Period period_of(const std::shared_ptr<Simulation>& simulation, const EventGraph
   out.pipe = busiest_pipe(graph);
   out.settled = steady.settled;
   const auto of_last = [&] {  // iterations, of a block alone
+    simulation->turn_to(graph);
     return (steady.end - simulation->whole(settled, 1, false).clocks) / (run_length - settled);
   };
   out.clocks = std::max(steady.turn > 0 ? steady.clocks : of_last(), out.pipe.clocks);
@@ -288,9 +289,7 @@ Periods::Known& Periods::find_or_make(const EventGraph& graph) {
   const Digest digest = digest_of(graph);
   const auto known = known_.find(digest);
   if (known != known_.end()) return known->second;
-  const SteadyIteration& from = steady(graph);
-  simulation_->turn_to(graph);
-  return known_.emplace(digest, Known{period_of(simulation_, graph, from, false), false}).first->second;
+  return known_.emplace(digest, Known{period_of(simulation_, graph, steady(graph), false), false}).first->second;
 }
 
 const Period& Periods::of(const EventGraph& graph) { return find_or_make(graph).period; }

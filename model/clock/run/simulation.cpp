@@ -114,7 +114,8 @@ void Simulation::count_waits() {
         for (int turn = 0; turn < std::min(arc.shift, loop_turns_); ++turn) --waits[turn];
         continue;
       }
-      for (int turn = 0; turn < turns(v); ++turn) {
+      const int step = v.loop && !arc.into_loop ? iterations_ : 1;  // a block's last iteration alone leads out
+      for (int turn = step - 1; turn < turns(v); turn += step) {
         if (const int to = target_turn(v, arc, turn); to >= 0) ++waits[to];
       }
     }
