@@ -53,7 +53,6 @@ __device__ __forceinline__ void barrier_wait(u32 barrier, u32 parity) {
 enum class NamedBarrier : u32 {
   turn = 1,       // w's turn on the tensor cores: w waits, the warpgroup before it arrives (ping-pong)
   all = 1,        // one for every thread of a block that takes no turns
-  columns = 5,    // one for the warpgroups that divide O's columns
   warpgroup = 6,  // the four warps of w
 };
 

@@ -14,6 +14,9 @@ struct AttentionEpilogue : AttentionProducts<C> {
   using typename Block::Outputs;
   using RowState = typename AttentionSoftmax<C>::RowState;
 
+  // Where warpgroups that divide O's columns meet: a barrier behind the turns of three.
+  static constexpr u32 columns_meet = 4;
+
   // O /= z and the log-sum-exp; a row that saw nothing gives 0 and -infinity.
   __device__ __forceinline__ void finish(const Tile& tile, Outputs& o, RowState& state) const {
     const u32 lane = threadIdx.x % warp_threads, row = Block::thread_row(lane);
@@ -38,7 +41,8 @@ struct AttentionEpilogue : AttentionProducts<C> {
   __device__ __forceinline__ void store_boxes(const Tile& tile, const Outputs& o, u32 copy) const {
     const u32 base = Block::q_place(copy, Block::row_part()) + Block::first_column() * (rows * 2);
     const auto [row, column] = matrix_place();
-    if constexpr (C.by_columns) named_sync(NamedBarrier::columns, 0, C.warpgroups * warpgroup_threads);  // Q is read
+    if constexpr (C.by_columns)
+      named_sync(NamedBarrier::turn, columns_meet, C.warpgroups * warpgroup_threads);  // Q is read
 #pragma unroll
     for (int c = 0; c < Block::columns; c += 16) {
       const float* v = o + c / 2;

@@ -68,8 +68,8 @@ TEST_CASE("the plan of one launch, worked out by hand") {
   CHECK(plan.expression ==
         "napkin::attention_sm90<napkin::AttentionConfig{.q = 128, .x = 128, .warpgroups = 2, .stages = 2, .q_stages = "
         "1, .overlap = true, .pingpong = true, "
-        ".p_shared = false, .rescale_rarely = true, .g = 1, .cluster = 1, .order = napkin::TileOrder::persistent, .d = "
-        "128, .dv = 128, .bf16 = true, "
+        ".p_shared = false, .rescale_rarely = true, .g = 1, .cluster = 1, .order = napkin::TileOrder::persistent, "
+        ".by_columns = false, .d = 128, .dv = 128, .bf16 = true, "
         ".mask = napkin::MaskKind::none, .packed = false, .padded = false, .cycles = false, .dump = false, .q_offset = "
         "0, .k_offset = "
         "32768, "
