@@ -62,6 +62,17 @@ function(napkin_python folder)
     MODULE napkin._core OUTPUT ${package}/_core.pyi PYTHON_PATH ${PROJECT_BINARY_DIR}/python
     PATTERN_FILE ${PROJECT_SOURCE_DIR}/${folder}/stub.txt DEPENDS napkin_apps_python)
   add_custom_target(napkin_package DEPENDS napkin_apps_python napkin_apps_python_stub)
+  # Of a wheel: the kernels of usual questions, compiled where NVRTC is found.
+  add_custom_target(napkin_usual_kernels
+    COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${PROJECT_BINARY_DIR}/python
+      ${Python_EXECUTABLE} ${PROJECT_SOURCE_DIR}/${folder}/usual_kernels.py ${PROJECT_BINARY_DIR}/compiled_kernels
+    COMMENT "Compiling the kernels of usual questions"
+    VERBATIM)
+  add_dependencies(napkin_usual_kernels napkin_apps_python)
+  if(SKBUILD)
+    add_dependencies(napkin_package napkin_usual_kernels)
+    install(DIRECTORY ${PROJECT_BINARY_DIR}/compiled_kernels DESTINATION napkin COMPONENT python EXCLUDE_FROM_ALL)
+  endif()
   install(TARGETS napkin_apps_python LIBRARY DESTINATION napkin COMPONENT python EXCLUDE_FROM_ALL)
   install(FILES ${package}/_core.pyi DESTINATION napkin COMPONENT python EXCLUDE_FROM_ALL)
 endfunction()

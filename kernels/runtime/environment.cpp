@@ -1,5 +1,7 @@
 #include "kernels/runtime/environment.hpp"
 
+#include <dlfcn.h>
+
 #include <cstdlib>
 
 #include "kernels/jit/compile.hpp"
@@ -21,6 +23,15 @@ std::filesystem::path base_directory(const char* name, const char* in_home) {
   return home.empty() ? fs::path() : fs::path(home) / in_home / "napkin";
 }
 
+/// Returns the folder of kernels beside the library or the program that this function is in; empty if none is there.
+std::filesystem::path shipped_kernels() {
+  Dl_info here;
+  if (::dladdr(reinterpret_cast<const void*>(&process_environment), &here) == 0 || here.dli_fname == nullptr) return {};
+  std::error_code error;
+  const auto folder = std::filesystem::absolute(here.dli_fname, error).parent_path() / "compiled_kernels";
+  return !error && std::filesystem::is_directory(folder, error) ? folder : std::filesystem::path();
+}
+
 }  // namespace
 
 std::filesystem::path cards_folder() {
@@ -33,6 +44,9 @@ Environment process_environment() {
   out.cache = base_directory("XDG_CACHE_HOME", ".cache");
   const std::string toolkit = variable("CUDA_HOME");
   out.compiler = toolkit_directories(toolkit.empty() ? variable("CUDA_PATH") : toolkit);
+  static const std::filesystem::path shipped = shipped_kernels();
+  out.shipped = shipped;
+  out.ship_to = variable("NAPKIN_SHIP_TO");
   return out;
 }
 

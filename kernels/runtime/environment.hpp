@@ -9,9 +9,11 @@
 namespace napkin {
 
 struct Environment {
-  std::filesystem::path cache;        ///< directory of the cache: $XDG_CACHE_HOME/napkin, else ~/.cache/napkin; empty:
-                                      ///< no cache
-  std::vector<std::string> compiler;  ///< directories to look for NVRTC in: $CUDA_HOME, $CUDA_PATH, the usual ones
+  std::filesystem::path cache;         ///< directory of the cache: $XDG_CACHE_HOME/napkin, else ~/.cache/napkin; empty:
+                                       ///< no cache
+  std::vector<std::string> compiler;   ///< directories to look for NVRTC in: $CUDA_HOME, $CUDA_PATH, the usual ones
+  std::filesystem::path shipped = {};  ///< kernels that came with this package, compiled_kernels beside its library
+  std::filesystem::path ship_to = {};  ///< where kernels are stored for such a package: $NAPKIN_SHIP_TO; empty: nowhere
 };
 
 [[nodiscard]] Environment process_environment();

@@ -10,14 +10,25 @@ namespace {
 
 constexpr unsigned portable_cluster = 8;  // blocks
 
-}  // namespace
-
-Compilation compile(const LaunchPlan& plan, const Environment& environment, Objections objections) {
+/// Returns the kernel that came with the package, else from the cache or the compiler.
+Compilation compilation_of(const CompileRequest& request, const Environment& environment) {
+  if (!environment.shipped.empty()) {
+    if (auto kernel = KernelCache(environment.shipped).find(cache_key(request, "")))
+      return {std::move(*kernel), true, ""};
+  }
   const auto compiler = Compiler::find(environment.compiler);
   if (!compiler)
     throw CudaFailure("no NVRTC on this machine: install the CUDA toolkit (12.4 or later) or set CUDA_HOME to it");
+  return compile_cached(*compiler, KernelCache(environment.cache), request);
+}
+
+}  // namespace
+
+Compilation compile(const LaunchPlan& plan, const Environment& environment, Objections objections) {
   const CompileRequest request{kernel_source(plan.source), plan.expression, plan.architecture, {}};
-  Compilation out = compile_cached(*compiler, KernelCache(environment.cache), request);
+  Compilation out = compilation_of(request, environment);
+  if (!environment.ship_to.empty() && out.kernel.report.clean())
+    out.warning = KernelCache(environment.ship_to).store(cache_key(request, ""), out.kernel);
   if (objections == Objections::refuse && !out.kernel.report.clean()) {
     throw CompilerObjection(plan.expression + ": " + out.kernel.report.objection());
   }
