@@ -130,9 +130,15 @@ std::string source_hash(const KernelSource& source) {
 }
 
 std::string kernel_source_hash(std::string_view kernel) {
-  const std::string file = "/" + std::string(kernel) + ".cuh";
+  // The mapping beside the kernel names its file, which may be another one's too: "source: attention_sm90.cuh".
+  const std::string mapping = "/" + std::string(kernel) + ".yaml", key = "\nsource: ";
   for (const EmbeddedFile& one : embedded_files()) {
-    if (one.path.starts_with("kernels/") && one.path.ends_with(file)) return source_hash(kernel_source(one.path));
+    if (!one.path.starts_with("kernels/") || !one.path.ends_with(mapping)) continue;
+    const std::size_t at = one.text.find(key);
+    if (at == std::string_view::npos) break;
+    const std::size_t first = at + key.size();
+    const std::string file(one.text.substr(first, one.text.find('\n', first) - first));
+    return source_hash(kernel_source(std::string(one.path.substr(0, one.path.rfind('/') + 1)) + file));
   }
   throw CudaFailure("kernel " + std::string(kernel) + " is not part of this program");
 }

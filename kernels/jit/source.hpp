@@ -28,7 +28,8 @@ struct KernelSource {
 /// space that separates no two tokens: moving or rewording keeps the hash, a changed token does not.
 [[nodiscard]] std::string source_hash(const KernelSource& source);
 /// Hashes a kernel embedded in this program, by its mapping's name: "attention_sm90" for
-/// kernels/attention/sm90/attention_sm90.cuh. Throws CudaFailure for an unknown name.
+/// kernels/attention/sm90/attention_sm90.cuh, which attention_wide_sm90's mapping names too. Throws CudaFailure for an
+/// unknown name.
 [[nodiscard]] std::string kernel_source_hash(std::string_view kernel);
 
 /// Writes a struct value by field name: "napkin::Config{.q = 128, .overlap = true, .order = napkin::TileOrder::grid}".

@@ -76,6 +76,7 @@ TEST_CASE("a kernel's hash does not follow where its files lie and in which orde
 TEST_CASE("a bundled kernel's hash is found by its mapping's name") {
   CHECK(kernel_source_hash("attention_sm90") ==
         source_hash(kernel_source("kernels/attention/sm90/attention_sm90.cuh")));
+  CHECK(kernel_source_hash("attention_wide_sm90") == kernel_source_hash("attention_sm90"));  // its mapping says so
   CHECK(kernel_source_hash("matmul_sm90") != kernel_source_hash("attention_sm80"));
   CHECK_THROWS_AS((void)kernel_source_hash("sm90"), CudaFailure);
 }
