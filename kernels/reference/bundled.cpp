@@ -4,16 +4,11 @@ namespace napkin {
 namespace {
 
 const std::vector<BundledKernel>& all() {
-  static const std::vector<BundledKernel> kernels{attention_sm90_bundled(),
-                                                  attention_wide_sm90_bundled(),
-                                                  attention_sm80_bundled(),
-                                                  attention_decode_sm90_bundled(),
-                                                  attention_fp8_sm90_bundled(),
-                                                  napkin_fp8_sm90_bundled(),
-                                                  attention_backward_sm90_bundled(),
-                                                  attention_backward_wide_sm90_bundled(),
-                                                  matmul_sm90_bundled(),
-                                                  matmul_fp8_sm90_bundled()};
+  static const std::vector<BundledKernel> kernels{
+      attention_sm90_bundled(),          attention_wide_sm90_bundled(),          attention_sm80_bundled(),
+      attention_decode_sm90_bundled(),   attention_fp8_sm90_bundled(),           napkin_fp8_sm90_bundled(),
+      attention_backward_sm90_bundled(), attention_backward_wide_sm90_bundled(), matmul_sm90_bundled(),
+      matmul_fp8_sm90_bundled()};
   return kernels;
 }
 

@@ -13,7 +13,7 @@ struct Environment {
                                        ///< no cache
   std::vector<std::string> compiler;   ///< directories to look for NVRTC in: $CUDA_HOME, $CUDA_PATH, the usual ones
   std::filesystem::path shipped = {};  ///< kernels that came with this package, compiled_kernels beside its library
-  std::filesystem::path ship_to = {};  ///< where kernels are stored for such a package: $NAPKIN_SHIP_TO; empty: nowhere
+  std::filesystem::path ship_to = {};  ///< folder that gets kernels for such a package: $NAPKIN_SHIP_TO; empty: none
 };
 
 [[nodiscard]] Environment process_environment();
