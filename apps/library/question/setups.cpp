@@ -124,11 +124,16 @@ std::optional<Setup> fitting_setup(const Question& question, Catalog& catalog, c
   return setup_of(question, catalog, mapping);
 }
 
-/// Explains a size that the kernel does not take: "takes d up to 192 only, not 256"; "" if it takes all.
+/// Explains a size that the kernel does not take: "takes d up to 192 only, not 256"; "" if it takes all, or is made for
+/// larger ones.
 std::string refused_size(const Question& question, const Mapping& mapping) {
   for (const auto& [axis, sizes] : mapping.head_sizes) {
     const std::int64_t size = question.problem.sizes[static_cast<std::size_t>(question.diagram->axis(axis))].get();
     if (mapping.size_for(axis, size)) continue;
+    const bool larger = std::any_of(mapping.above.begin(), mapping.above.end(), [&, &axis = axis](const auto& of) {
+      return of.first == axis && size <= of.second;
+    });
+    if (larger) continue;
     const auto most = static_cast<double>(*std::max_element(sizes.begin(), sizes.end()));
     return words_of({"size of " + axis, static_cast<double>(size), most}, question, mapping);
   }
