@@ -23,11 +23,14 @@ using FoundJson = nlohmann::ordered_json;
 /// A row of another program than `validate`: a peer's kernel, or one of ours by its own bench. Its time has one of a
 /// few names, and its device is its manifest's.
 struct BenchFile {
-  const char *file, *gpu, *kernel;  ///< kernel: where the rows name none
-  const char* has = "";             ///< a field of the rows that are timed, where others check results
+  const char *file, *gpu, *kernel;      ///< kernel: where the rows name none
+  const char* has = "";                 ///< a field of the rows that are timed, where others check results
+  int narrowest = 0, widest = 1 << 20;  ///< widths of the heads that the kernel has, where a file has two kernels
 };
 inline constexpr BenchFile bench_files[] = {
     {"backward/late_turns.jsonl", "h200-sxm", "attention_backward_sm90", "turn"},
+    {"backward/wide.jsonl", "h200-sxm", "attention_backward_sm90", "peers", 0, 128},
+    {"backward/wide.jsonl", "h200-sxm", "attention_backward_wide_sm90", "peers", 129},
     {"backward_h100/late.jsonl", "h100-sxm", "attention_backward_sm90", "peers"},
     {"backward_h100/late_again.jsonl", "h100-sxm", "attention_backward_sm90", "peers"},
     {"decode/dense.jsonl", "h200-sxm", "attention_decode_sm90"},
@@ -96,7 +99,7 @@ inline std::vector<FoundJson> whole_rows(const std::filesystem::path& path) {
 /// Returns a row for each tile of one that has two, timed in the order theirs, ours, ours, theirs
 /// (tests/measured/picks).
 inline std::vector<FoundJson> by_tile(const FoundJson& row) {
-  if (!row.contains("runs")) return {row};
+  if (!row.contains("runs") || !row["runs"].is_array()) return {row};
   std::vector<FoundJson> out;
   const auto time = [&](std::size_t run) { return row["runs"].at(run)["time"].get<double>(); };
   for (const char* whose : {"theirs", "ours"}) {
@@ -121,7 +124,9 @@ inline void add_bench_rows(napkin::FoundErrors& found, const std::filesystem::pa
     for (const FoundJson& row : known) {
       const auto is = [&](const char* key, const char* value) { return !row.contains(key) || row[key] == value; };
       const bool timed = (*file.has == 0 || row.contains(file.has)) && row.value("page", 0) == 0;
-      if (timed && is("split", "held-out") && is("l2", "warm") && !time_of_bench(row).is_null())
+      const int width = row["shape"].value("d", 0);
+      if (timed && width >= file.narrowest && width <= file.widest && is("split", "held-out") && is("l2", "warm") &&
+          !time_of_bench(row).is_null())
         rows.push_back(bench_row(row, file));
     }
     napkin::Replay again;

@@ -3,8 +3,6 @@
 
 #include <doctest/doctest.h>
 
-#include <map>
-
 #include "apps/library/judge/intervals.hpp"
 #include "model/base/library.hpp"
 #include "tests/golden/cli.hpp"
@@ -23,25 +21,19 @@ TEST_CASE("eight of ten rows lie within the bands that were made without their s
   const IntervalJudgement judged = judge_intervals();
   CHECK(judged.all.rows > 4000);
   CHECK(judged.all.share() > 0.75);
-  CHECK(judged.all.share() < 0.90);
+  CHECK(judged.all.share() < 0.85);
   CHECK(judged.published.share() > 0.75);
   CHECK(judged.published.share() < 0.85);
-  // Bounds at what is reached. 75 to 85 % is the aim: decoding and few rows are below, many waves above.
-  const std::map<std::string, std::pair<double, double>> bounds{{"few rows", {0.74, 0.85}},
-                                                                {"decode", {0.68, 0.85}},
-                                                                {"short calls", {0.75, 0.87}},
-                                                                {"many waves", {0.75, 0.91}},
-                                                                {"bursts", {0.75, 0.87}}};
-  CHECK(judged.regimes.size() == bounds.size());
+  CHECK(judged.regimes.size() == 5);
   for (const IntervalGroup& regime : judged.regimes) {
     CAPTURE(regime.of);
     CHECK(regime.rows >= 10);
-    CHECK(regime.share() >= bounds.at(regime.of).first);
-    CHECK(regime.share() <= bounds.at(regime.of).second);
+    CHECK(regime.share() >= 0.75);
+    CHECK(regime.share() <= 0.85);
   }
   for (const IntervalGroup& gpu : judged.gpus) {
     CAPTURE(gpu.of);
-    CHECK(gpu.share() > 0.55);                      // 10 of 17 rows of an RTX 5090, of two sources
+    CHECK(gpu.share() > 0.50);                      // 9 of 17 rows of an RTX 5090, of two sources
     if (gpu.rows >= 20) CHECK(gpu.share() < 0.95);  // the 19 rows of an A100 PCIe are of one source: all in, or all out
   }
 }

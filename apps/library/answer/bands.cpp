@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
@@ -25,6 +26,7 @@ constexpr double unlike = 8;       // a fact that is not shared divides a row's 
 constexpr double of_a_kind = 0.5;  // n rows of one kind and source weigh as n^0.5: what they share is one error
 constexpr double untried = 2;  // times the width of tried kinds: a mapping or a machine of one's own, a guessed tile
 constexpr double tenth = 0.1;
+constexpr double thousandth = 1e-3;  // step of the errors, and the least side of a band
 
 constexpr std::array<std::string_view, 4> regimes{"few rows", "decode", "short calls", "many waves"};
 
@@ -38,7 +40,7 @@ KnownErrors known_of(const nlohmann::json& row) {
   kind.by_graph = row.at("clock").get<std::string>() == "graph";
   kind.burst = row.at("burst").get<bool>(), kind.counted = row.at("counted").get<bool>();
   out.recorded = row.at("recorded").get<bool>(), out.source = row.at("source").get<std::string>();
-  for (const auto& thousandth : row.at("errors")) out.errors.push_back(1e-3 * thousandth.get<double>());
+  for (const auto& each : row.at("errors")) out.errors.push_back(thousandth * each.get<double>());
   return out;
 }
 
@@ -86,39 +88,81 @@ bool nearer(const Shared& a, const Shared& b) {
   return std::tuple(a.count(), a.all()) > std::tuple(b.count(), b.all());
 }
 
-/// The weights of the rows for a question, and their sums by group.
+/// The weights of the rows for a question, by group, and their sum over all rows.
 struct Weights {
   std::vector<double> of_row;
   double sum = 0;
-  double sources = 0;  ///< effective number of sources, (sum w)^2 / sum w^2: equal weights count fully
 };
 
-Weights weights(const PredictionKind& kind, std::string_view without) {
+/// Sources whose rows say nothing: a row's own, and one that is judged.
+using Without = std::array<std::string_view, 2>;
+
+Weights weights(const PredictionKind& kind, const Without& without) {
+  static const auto shares = [] {
+    std::array<double, 8> out{1};
+    for (std::size_t i = 1; i < out.size(); ++i) out.at(i) = out.at(i - 1) / unlike;
+    return out;
+  }();
   Weights out;
-  std::map<std::string_view, double> by_source;
   for (const KnownErrors& known : known_errors()) {
     const double rows = static_cast<double>(known.errors.size());
     const auto facts = shared(kind, known.kind).all();
-    const auto not_shared = static_cast<double>(std::count(facts.begin(), facts.end(), false));
-    const double each = known.source == without ? 0 : std::pow(rows, of_a_kind - 1) * std::pow(unlike, -not_shared);
+    const auto not_shared = static_cast<std::size_t>(std::count(facts.begin(), facts.end(), false));
+    const bool silent = std::find(without.begin(), without.end(), known.source) != without.end();
+    const double each = silent ? 0 : std::pow(rows, of_a_kind - 1) * shares.at(not_shared);
     out.of_row.push_back(each);
     out.sum += each * rows;
-    by_source[known.source] += each * rows;
   }
-  double squares = 0;
-  for (const auto& [source, weight] : by_source) squares += weight * weight;
-  out.sources = squares > 0 ? out.sum * out.sum / squares : 1;
   return out;
 }
 
-/// Returns the error that `share` of the weight does not exceed.
-double quantile(const Weights& weights, double share) {
+/// Returns the value of the sorted points that `share` of the weight does not exceed.
+double quantile(const std::vector<Point>& points, const Weights& weights, double share) {
   double below = 0;
-  for (const Point& point : points()) {
+  for (const Point& point : points) {
     below += weights.of_row[point.group];
     if (below >= share * weights.sum) return point.error;
   }
-  return points().back().error;
+  return points.back().error;
+}
+
+/// The middle of a band and its two sides, as logarithms (eq. 21.1), before they are held to what such bands hold.
+struct Sides {
+  double median = 0, below = 0, above = 0;
+};
+
+Sides sides(const PredictionKind& kind, const Weights& weights) {
+  const bool as_tried = !kind.own_mapping && !kind.own_machine && kind.counted;
+  const double median = quantile(points(), weights, 0.5), wider = as_tried ? 1 : untried;
+  const auto side = [&](double share) {
+    return wider * std::max(thousandth, std::abs(quantile(points(), weights, share) - median));
+  };
+  return {median, side(tenth), side(1 - tenth)};
+}
+
+/// Returns how far each row lies out of the middle of its own band, in sides of it, ascending. Bands are made without
+/// the row's source and without `source`.
+std::vector<Point> scores(std::string_view source) {
+  std::vector<Point> out;
+  for (std::size_t group = 0; group < known_errors().size(); ++group) {
+    const KnownErrors& known = known_errors()[group];
+    const Sides made = sides(known.kind, weights(known.kind, {source, known.source}));
+    for (const double error : known.errors) {
+      const double off = error - made.median;
+      out.push_back({std::abs(off) / (off > 0 ? made.above : made.below), group});
+    }
+  }
+  std::sort(out.begin(), out.end(), [](const Point& a, const Point& b) { return a.error < b.error; });
+  return out;
+}
+
+/// Returns scores of all rows, computed once a source. Safe from several threads.
+const std::vector<Point>& scores_once(std::string_view source) {
+  static std::mutex mutex;
+  static std::map<std::string, std::vector<Point>, std::less<>> known;
+  const std::lock_guard<std::mutex> lock(mutex);
+  const auto found = known.find(source);
+  return found != known.end() ? found->second : known.emplace(source, scores(source)).first->second;
 }
 
 double mean(const Weights& weights) {
@@ -219,16 +263,15 @@ const std::vector<KnownErrors>& known_errors() {
   return all;
 }
 
-/// Computes the band: cuts off a tenth of the weight at each end (eq. 21.1), then widens the rest around the median for
-/// a source that was not seen yet (eq. 21.2).
+/// Computes the band: cuts off a tenth of the weight at each end (eq. 21.1), then gives the sides the length at which
+/// such bands of rows whose sources they do not know hold eight of ten (eq. 21.2).
 Band band_of(const PredictionKind& kind, std::string_view without) {
-  const band::Weights weighed = band::weights(kind, without);
-  const double median = band::quantile(weighed, 0.5);
-  double wider = std::sqrt(1 + 1 / weighed.sources);
-  if (kind.own_mapping || kind.own_machine || !kind.counted) wider *= band::untried;
+  const band::Weights weighed = band::weights(kind, {without, {}});
+  const band::Sides made = band::sides(kind, weighed);
+  const double wider = band::quantile(band::scores_once(without), weighed, 1 - 2 * band::tenth);
   Band out;
-  out.low = std::exp(median + wider * (band::quantile(weighed, band::tenth) - median));
-  out.high = std::exp(median + wider * (band::quantile(weighed, 1 - band::tenth) - median));
+  out.low = std::exp(made.median - wider * made.below);
+  out.high = std::exp(made.median + wider * made.above);
   out.mean = std::clamp(band::mean(weighed), out.low, out.high);
   band::add_nearest(kind, without, out);
   return out;
