@@ -126,8 +126,9 @@ struct FlashTile {
 
 FlashTile flash_tile(const Mapping& mapping, const Tile& tile, std::string_view form) {
   if (mapping.emit != "fa3" && mapping.emit != form)
-    throw Error(fmt::format("--emit {}", form), fmt::format("mapping {} has no FlashAttention-3 form", mapping.name),
-                "a mapping whose 'emit' is fa3");
+    throw Error(fmt::format("--emit {}", form),
+                fmt::format("mapping {} has no FlashAttention-{} form", mapping.name, form.back()),
+                form == "fa3" ? "a mapping whose 'emit' is fa3" : "a mapping whose 'emit' is fa3 or fa4");
   // kBlockM counts rows: queries times the query heads packed into the tile (PackGQA).
   const Count rows = Count(number_of(mapping, tile, "q")) * Count(number_of(mapping, tile, "g", true));
   return {rows.get(), number_of(mapping, tile, "x"), chosen(mapping, tile, "p_in", "registers", true),

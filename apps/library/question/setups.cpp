@@ -155,11 +155,27 @@ Setup ideal_setup(const Question& question) {
   return setup;
 }
 
+namespace {
+
+/// Returns the names of the kernels that compute an algorithm, as the words of an error have them.
+std::string kernels_of(const std::string& algorithm, const std::string& like, Catalog& catalog) {
+  std::vector<std::string> names;
+  for (const bool bundled : {true, false}) {
+    if (algorithm.empty()) break;
+    const std::vector<std::string>& some = catalog.kernels(algorithm, bundled);
+    names.insert(names.end(), some.begin(), some.end());
+  }
+  return names.empty() ? "a mapping of your own for it (docs/own-kernel.md): no built-in one computes it"
+                       : one_of(like, names);
+}
+
+}  // namespace
+
 Setup named_setup(const Question& question, Catalog& catalog) {
   const auto mapping = catalog.mapping(question.ask.kernel, "--kernel");
   if (mapping->algorithm != question.diagram->name && mapping->algorithm != builtin_name(question, catalog)) {
     throw Error("--kernel", mapping->name + " computes " + mapping->algorithm + ", not " + question.diagram->name,
-                "one of napkin list kernels");
+                kernels_of(builtin_name(question, catalog), mapping->name, catalog));
   }
   check(*mapping, *question.machine, question.problem.dtype);
   return setup_of(question, catalog, mapping);
