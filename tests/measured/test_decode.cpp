@@ -168,6 +168,37 @@ TEST_CASE("decode: today's combine beside cuDNN in the same sitting") {
   CHECK(large_ones == 10);
 }
 
+// PyTorch's way took attention_sm90 at three of these four questions (docs/lab/peers.md) and attention_decode_sm90 at
+// the fourth, which says what that card is to the one of decode_combine.
+TEST_CASE(
+    "decode: at 500 MB of keys attention_sm90 and attention_decode_sm90 tie, as predicted, once cards are told apart") {
+  const std::vector<Json> now = measured::rows_of("decode_combine/now.jsonl"),
+                          turns = measured::rows_of("in_turns/beside.jsonl");
+  const auto by_decode = [&](const Json& shape) {  // the mean of its rows there
+    double sum = 0;
+    int rows = 0;
+    for (const Json& row : now) {
+      if (row["shape"] != shape) continue;
+      sum += number(row, "warm"), ++rows;
+    }
+    return rows == 0 ? 0.0 : sum / rows;
+  };
+  const auto of = [&](std::int64_t b, std::int64_t x) {
+    return *std::find_if(turns.begin(), turns.end(), [&](const Json& row) {
+      return row["kind"] == "decode" && row["shape"]["q"] == 1 && row["shape"]["b"] == b && row["shape"]["x"] == x;
+    });
+  };
+  const Json split = of(1, 131072);
+  const double card = number(split["napkin"], "sustained") / by_decode(split["shape"]);
+  CHECK(card > 1.01);
+  CHECK(card < 1.03);
+  for (const auto& [b, x] : std::vector<std::pair<std::int64_t, std::int64_t>>{{8, 8192}, {64, 4096}, {16, 8192}}) {
+    const Json row = of(b, x);
+    CAPTURE(row["shape"].dump());
+    CHECK(std::abs(number(row["napkin"], "sustained") / (card * by_decode(row["shape"])) - 1) < 0.012);
+  }
+}
+
 TEST_CASE("decode: beside PyTorch's fastest, L2 cold") {
   for (const Json& row : dense()) {
     CAPTURE(row["shape"].dump());
