@@ -425,8 +425,9 @@ TEST_CASE("a mapping that extends another one says what differs") {
 TEST_CASE("a mapping packs no axis where it says so, though the one that it extends does") {
   CHECK(load_mapping("flash_attention_2", "").packs.size() == 1);
   CHECK(load_mapping("trtllm_fmha_sm86", "").packs.empty());
-  CHECK(test::refusal_of([] { (void)extending("mapping: own\nextends: flash_attention_2\npacks: all\n"); })
-            .find("own.yaml:3:8: packs: ") != std::string::npos);
+  CHECK(test::refusal_of([] {
+          (void)extending("mapping: own\nextends: flash_attention_2\npacks: all\n");
+        }).find("own.yaml:3:8: packs: ") != std::string::npos);
 }
 
 TEST_CASE("mistakes of a mapping that extends another one are named where they stand") {
