@@ -1,0 +1,82 @@
+// Numbers that users of other programs reported in public, asked as they would ask (docs/lab/public_questions.md has
+// all 24 cases and which of them are wrong). Nothing was fitted to them.
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "tests/golden/cli.hpp"
+
+namespace test_public_cases {
+
+namespace {
+
+using cli::Json;
+
+double time_of(const std::string& line) { return cli::answer(line, 1)["predicted"]["time"].get<double>(); }
+
+std::string violations(const std::string& line) {
+  const Json answer = cli::answer(line, 1);
+  return answer["legal"].get<bool>() ? "" : answer["violations"].dump();
+}
+
+}  // namespace
+
+TEST_CASE("public cases: reported times are met within a tenth") {
+  struct Reported {
+    const char* line;
+    double microseconds;
+  };
+  for (const Reported& one : std::vector<Reported>{
+           // vllm-project/vllm 2744
+           {"select attention --gpu a100-sxm-80 --kernel flash_attention_2_split --shape b=4,h=8,g=8,q=1,x=1024,d=128",
+            27.4},
+           // Dao-AILab/flash-attention 1236
+           {"select attention --gpu h100-pcie --dtype f16 --causal --shape b=4,h=1,g=16,q=4,x=16384,d=128 "
+            "--kernel flash_attention_3_split",
+            26.9},
+           // deepseek-ai/FlashMLA 19
+           {"select latent_attention --gpu h100-sxm --shape b=128,h=16,q=1,x=4096", 219},
+           // pytorch/pytorch 159982
+           {"select matmul --gpu b200 --shape a=8192,b=4096,c=8192", 385}}) {
+    CAPTURE(one.line);
+    CHECK(std::abs(time_of(one.line) / (one.microseconds * 1e-6) - 1) < 0.1);
+  }
+}
+
+TEST_CASE("public cases: tiles that tuners found are the picks") {
+  const auto picked = [](const std::string& question) { return cli::pairs(cli::answer("select " + question)["tile"]); };
+  // vllm-project/vllm, configs of its fused experts with one expert on an A100 and an H100
+  const std::string a100 = "matmul --gpu a100-sxm-80 --kernel triton_matmul_sm80 --shape b=4096,c=14336,a=",
+                    h100 = "matmul --gpu h100-sxm --kernel triton_matmul --shape b=4096,c=14336,a=";
+  CHECK(picked(a100 + "1024").find("a=128,c=128,b=64,warps=4,stages=3") == 0);
+  CHECK(picked(a100 + "96").find("a=32,c=256,b=64") == 0);
+  CHECK(picked(h100 + "8192").find("a=128,c=256,b=64") == 0);
+  // FlashAttention-2's launch template: 128 x 32 on sm_86 and sm_89 without a mask, 128 x 64 on an A100
+  const std::string attention = " --kernel flash_attention_2 --dtype f16 --shape b=8,h=16,q=2048,x=2048,d=128";
+  for (const char* gpu : {"rtx-3090", "rtx-4090", "l40s"})
+    CHECK_MESSAGE(picked(std::string("attention --gpu ") + gpu + attention).find("q=128,x=32,warps=4") == 0, gpu);
+  CHECK(picked("attention --gpu a100-sxm-80" + attention).find("q=128,x=64,warps=4") == 0);
+}
+
+TEST_CASE("public cases: what other compilers refused is refused for the same reason") {
+  // Dao-AILab/flash-attention: 2750, its launch template, and FlashAttention-3's tile_size.h
+  CHECK(violations(
+            "query attention --gpu rtx-4090 --kernel flash_attention_2 --dtype f16 --shape h=16,q=4096,x=4096,d=256 "
+            "--tile q=128,x=64,warps=8,stages=1,q_in=shared")
+            .find("shared memory") != std::string::npos);
+  CHECK(violations("query attention --gpu a100-sxm-80 --kernel flash_attention_2 --dtype f16 "
+                   "--shape b=8,h=16,q=2048,x=2048,d=64 --tile q=256,x=64,warps=4,stages=1,q_in=shared")
+            .find("registers") != std::string::npos);
+  const std::string three = "query attention --gpu h100-sxm --kernel flash_attention_3 --shape h=16,q=4096,x=4096,d=";
+  const std::string tile = " --tile q=128,p_in=registers,warpgroups=2,x=";
+  CHECK(violations(three + "128" + tile + "176") == "");
+  CHECK(violations(three + "256" + tile + "80") == "");
+  CHECK(violations(three + "256" + tile + "96").find("shared memory") != std::string::npos);
+  // triton-lang/triton 1561: eight warps are best, four slow
+  const std::string product =
+      "query matmul --gpu a100-sxm-80 --kernel triton_matmul_sm80 --dtype f16 --shape a=4096,b=4096,c=4096 "
+      "--tile a=128,c=256,b=64,stages=4,warps=";
+  CHECK(time_of(product + "4") > 1.3 * time_of(product + "8"));
+}
+
+}  // namespace test_public_cases
