@@ -123,7 +123,8 @@ TEST_CASE("cuBLAS against what is selected of a vendor's tiles") {
 TEST_CASE("the run's own compiler gave every tile the registers and shared memory of the tables; results were right") {
   const std::map<std::string, std::pair<std::string, std::vector<const char*>>> tables = {
       {"peers/triton.jsonl", {"attention/mappings/triton.compiled.csv", {"q", "x", "warps", "stages"}}},
-      {"peers/triton_matmul.jsonl", {"matmul/mappings/triton_matmul.compiled.csv", {"a", "c", "b", "warps", "stages"}}}};
+      {"peers/triton_matmul.jsonl",
+       {"matmul/mappings/triton_matmul.compiled.csv", {"a", "c", "b", "warps", "stages"}}}};
   for (const auto& [file, table] : tables) {
     const std::string text = cli::contents(NAPKIN_SOURCE_DIR "/kernels/" + table.first);
     for (const Json& row : rows_of(file)) {

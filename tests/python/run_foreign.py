@@ -57,7 +57,7 @@ def product(**lists):
 
 class Attention(prune.Question):
     def __init__(self, path, shape, causal):
-        # The list of flag_gems' tune_configs.yaml, without keys below BLOCK_N <= HEAD_DIM, which the kernel asserts.
+        # The list of flag_gems (its tuning configurations), without keys below BLOCK_N <= HEAD_DIM, which the kernel asserts.
         configs = product(BLOCK_M=[32, 64, 128], BLOCK_N=[32, 64, 128], PRE_LOAD_V=[0, 1], num_warps=[4, 8], num_stages=[2, 3, 4])
         configs = [one for one in configs if one["BLOCK_N"] <= shape["d"] and (not causal or one["BLOCK_M"] >= one["BLOCK_N"])]
         super().__init__("attention", {"b": 1, **shape}, causal, configs)
