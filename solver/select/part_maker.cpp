@@ -59,8 +59,10 @@ const PlacedDiagram& PartMaker::place(std::uint32_t legal) {
     problem_ = as_graphs_need(setup_.problem);
     placer_.emplace(*setup_.streamed, *setup_.mapping, *setup_.machine, *problem_);
   }
-  placer_->place(table_.candidates_.space().tile(table_.rank_of(legal)), placed_);
-  return placed_;
+  const std::uint32_t variant = table_.variant_of_[legal];
+  if (placed_.size() <= variant) placed_.resize(variant + 1);
+  placer_->place(table_.candidates_.space().tile(table_.rank_of(legal)), placed_[variant]);
+  return placed_[variant];
 }
 
 std::uint64_t PartMaker::facts_of(const TileSizes& sizes) {
@@ -93,10 +95,10 @@ void PartMaker::add(std::uint32_t legal, TablePart& part) {
   TileRow row;
   row.legal = legal;
   row.graph = &table_.no_graph_;
-  (void)place(legal);
-  TileTrait trait{block_ends(placed_), static_cast<std::int32_t>(occupancy(placed_).blocks.get()), block_order(placed_),
+  const PlacedDiagram& placed = place(legal);
+  TileTrait trait{block_ends(placed), static_cast<std::int32_t>(occupancy(placed).blocks.get()), block_order(placed),
                   false};
-  if (!table_.one_by_one_) trait.cuts = add_graph(row, part);
+  if (!table_.one_by_one_) trait.cuts = add_graph(placed, row, part);
   const auto known = std::find(part.traits.begin(), part.traits.end(), trait);
   row.trait = static_cast<std::uint32_t>(known - part.traits.begin());
   if (known == part.traits.end()) part.traits.push_back(trait);
@@ -104,9 +106,9 @@ void PartMaker::add(std::uint32_t legal, TablePart& part) {
 }
 
 /// Adds the row's graph and its energy; returns true if the graph has cut work.
-bool PartMaker::add_graph(TileRow& row, TablePart& part) {
-  const EventGraph& graph = graphs_.of(placed_);
-  const BlockEnergy energy = block_energy(placed_, graph, table_.rates_);
+bool PartMaker::add_graph(const PlacedDiagram& placed, TileRow& row, TablePart& part) {
+  const EventGraph& graph = graphs_.of(placed);
+  const BlockEnergy energy = block_energy(placed, graph, table_.rates_);
   const std::array key{energy.iteration, energy.once, energy.cut, energy.alone};
   row.energy = energies_.emplace(key, static_cast<std::uint32_t>(energies_.size())).first->second;
   if (row.energy == part.energies.size()) part.energies.push_back(energy);

@@ -31,14 +31,14 @@ class PartMaker {
   void bound(TablePart& part);
   const PlacedDiagram& place(std::uint32_t legal);
   void add(std::uint32_t legal, TablePart& part);
-  bool add_graph(TileRow& row, TablePart& part);
+  bool add_graph(const PlacedDiagram& placed, TileRow& row, TablePart& part);
 
   Table& table_;
   Scan& scan_;
   const Setup& setup_;
-  std::optional<Problem> problem_;  // result of as_graphs_need(), once a part is made
-  std::optional<Placer> placer_;    // placer of problem_
-  PlacedDiagram placed_;
+  std::optional<Problem> problem_;     // result of as_graphs_need(), once a part is made
+  std::optional<Placer> placer_;       // placer of problem_
+  std::vector<PlacedDiagram> placed_;  // latest tiles by variant
   std::uint64_t device_;
   bool parts_;  // true if blocks cut the streamed axis
   KnownGraphs graphs_;

@@ -221,12 +221,12 @@ bool Scan::is(Only only, std::int64_t rank) const {
 }
 
 Scan::Shape& Scan::shape_of(const TablePart& part, const TileRow& any) {
-  const auto known = shapes_.find(&part);
+  const auto known = shapes_.find(part.sizes);
   if (known != shapes_.end()) return known->second;
   const PlacedDiagram& placed = place(any);
   const auto [device, is_new] = device_.try_emplace(table_->variant_of_[any.legal]);
   if (is_new) device->second = device_bytes(placed);
-  return shapes_.emplace(&part, Shape{launch_shape(placed), device->second}).first->second;
+  return shapes_.emplace(part.sizes, Shape{launch_shape(placed), device->second}).first->second;
 }
 
 const PlacedDiagram& Scan::place(std::uint32_t legal) {
@@ -235,9 +235,9 @@ const PlacedDiagram& Scan::place(std::uint32_t legal) {
 }
 
 Scan::Timed& Scan::timed(TablePart& part, const TileRow& row) {
-  const auto known = timed_.find(&row);
+  const auto known = timed_.find(row.legal);
   return known != timed_.end() ? known->second
-                               : timed_.emplace(&row, Timed{timing_of(part, row, place(row))}).first->second;
+                               : timed_.emplace(row.legal, Timed{timing_of(part, row, place(row))}).first->second;
 }
 
 double Scan::time_of(const TileRow& row, const Timed& timed) const {
@@ -262,7 +262,7 @@ Timing Scan::timing_of(TablePart& part, const TileRow& row, const PlacedDiagram&
     const EventGraph& graph = graphs_.of(placed);
     return model.of(placed, blocks, graph, periods().of(graph));
   }
-  Shape& shape = shapes_.at(&part);
+  Shape& shape = shapes_.at(part.sizes);
   while (learn(part, row, shape.launch)) {
   }
   const double device = model.rates.known ? device_bytes_in_order(placed) : 0;

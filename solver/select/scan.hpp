@@ -130,10 +130,10 @@ class Scan {
   std::vector<bool> fits_;            ///< flags by sizes: false if lengths rule the size out
   std::optional<KeptPlacer> placer_;  ///< placer of the question, once a tile is placed
   PartMaker maker_;
-  std::unordered_map<const TablePart*, Shape> shapes_;
-  std::vector<std::unique_ptr<TimeModel>> models_;  ///< models by variant
-  std::map<std::uint32_t, double> device_;          ///< result of device_bytes(), by variant
-  std::unordered_map<const TileRow*, Timed> timed_;
+  std::unordered_map<std::uint32_t, Shape> shapes_;  ///< shapes by sizes, each of one part
+  std::vector<std::unique_ptr<TimeModel>> models_;   ///< models by variant
+  std::map<std::uint32_t, double> device_;           ///< result of device_bytes(), by variant
+  std::unordered_map<std::uint32_t, Timed> timed_;   ///< times by index into Candidates::legal()
   /// The number of launches that a search simulates for re-reads, least time first, at a millisecond or more each.
   /// Further tiles are ranked only if re-reads cannot cost them time.
   static constexpr int most_acted_out = 192;

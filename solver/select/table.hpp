@@ -113,6 +113,7 @@ class Table {
 
   [[nodiscard]] const Candidates& candidates() const { return candidates_; }
   [[nodiscard]] std::size_t bytes();  ///< returns the memory that it takes, within a tenth
+  [[nodiscard]] std::size_t sizes() const { return sizes_.size(); }  ///< returns the number of sizes of tiles
   /// Returns the parts whose rows questions have needed so far. The pointers stay valid.
   [[nodiscard]] std::vector<TablePart*> parts();
 

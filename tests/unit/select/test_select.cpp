@@ -109,6 +109,28 @@ TEST_CASE("a fixed knob stays, in the domain or not") {
   CHECK(count(setup).legal == Count(0));
 }
 
+TEST_CASE("no graph of a size takes less than what bounds the size before any is made") {
+  for (const auto& [kernel, gpu] : {std::pair("attention_sm90", "h200-sxm"), std::pair("flash_attention_3", "h100-sxm"),
+                                    std::pair("attention_sm80", "a100-sxm-80")}) {
+    CAPTURE(kernel);
+    const Case c(kernel, gpu, {{"h", 16}, {"q", 2048}, {"x", 2048}, {"d", 128}});
+    const Setup setup = c.setup();
+    const auto table = std::make_shared<Table>(setup);
+    Scan scan(table, setup);
+    PartMaker maker(*table, scan);
+    REQUIRE(table->sizes() > 0);
+    for (std::uint32_t size = 0; size < table->sizes(); size += 5) {
+      TablePart& part = maker.part_of(size);
+      const double clocks = part.least, energy = part.energy;
+      REQUIRE(part.rows.empty());
+      REQUIRE(clocks > 0);
+      maker.add_rows(part);
+      CHECK(part.least >= rounding * clocks);
+      CHECK(part.energy == doctest::Approx(energy).epsilon(1e-9));
+    }
+  }
+}
+
 TEST_CASE("no run of a block is shorter than what bounds blocks whose runs are not known") {
   for (const Mask::Kind kind : {Mask::Kind::none, Mask::Kind::causal}) {
     Mask mask;
