@@ -74,7 +74,7 @@ std::vector<Expert> hopper_rows() {
       {fa3, gpu, bf16, 192, 128, hopper(2, 128, "registers"), "FA3 d=192/128"},
       {fa3, gpu, bf16, 256, 256, hopper(2, 80, "registers"), "FA3, CuTe d=256"},
       {fa3, gpu, bf16, 256, 256, hopper(2, 64, "registers"), "FA3 d=256 local"},
-      {fp8, gpu, e4m3, 64, 64, hopper(3, 160, "registers"), "FA3 e4m3 d=64", 4},
+      {fp8, gpu, e4m3, 64, 64, hopper(3, 160, "registers"), "FA3 e4m3 d=64"},
       {fp8, gpu, e4m3, 96, 96, hopper(3, 128, "registers"), "FA3 e4m3 d=96"},
       {fp8, gpu, e4m3, 128, 128, hopper(2, 224, "registers"), "FA3 e4m3 d=128"},
       {fp8, gpu, e4m3, 192, 192, hopper(2, 160, "registers"), "FA3 e4m3 d=192"},
