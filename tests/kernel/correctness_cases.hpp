@@ -131,7 +131,8 @@ inline std::vector<AttentionConfiguration> wide_configurations() {
                                           {512, 384, DType::bf16, none, false, true, 0, {{"stages", "1"}}},
                                           {320, 264, DType::bf16, causal, false, true, 0, {{"pingpong", "off"}}},
                                           {448, 400, DType::bf16, window, true, true, 0, {}},
-                                          {520, 504, DType::f16, none, false, true, 0, {}}};
+                                          {520, 504, DType::f16, none, false, true, 0, {}},
+                                          {512, 512, DType::f16, causal, false, true, 6, {{"g", "4"}}}};
   return out;
 }
 

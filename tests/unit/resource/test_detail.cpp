@@ -130,7 +130,7 @@ TEST_CASE(
   for (const auto& [name, threads, again] :
        {std::tuple{"Q", 32, false}, {"K", 128, true}, {"V", 128, true}, {"O_over_Q", 32, false}}) {
     const Meeting& one = named(detail.meetings, name);
-    CAPTURE(name);
+    CAPTURE(one.threads.get());
     CHECK(one.threads == Count(threads));
     CHECK(one.again == again);
     CHECK(one.agent == (threads == 32 ? "consumer" : ""));
