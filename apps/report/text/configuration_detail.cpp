@@ -172,11 +172,21 @@ Json staged_json(const std::vector<StagedResult>& staged) {
   return out;
 }
 
+Json copies_json(const std::vector<CopyCount>& copies) {
+  Json out = Json::array();
+  for (const CopyCount& one : copies)
+    out.push_back({{"variable", one.variable},
+                   {"part", {whole(one.rows), whole(one.columns)}},
+                   {"instruction", {whole(one.step_rows), whole(one.step_columns)}},
+                   {"count", {whole(one.down), whole(one.across)}}});
+  return out;
+}
+
 }  // namespace
 
 Json json_of(const Detail& detail) {
-  Json rounds = Json::array(), offsets = Json::array(), copies = Json::array(), products = Json::array(),
-       pieces = Json::array(), caps = Json::array(), shares = Json::array(), resident = Json::object();
+  Json rounds = Json::array(), offsets = Json::array(), products = Json::array(), pieces = Json::array(),
+       caps = Json::array(), shares = Json::array(), resident = Json::object();
   for (const RoundStage& one : detail.rounds)
     rounds.push_back({{"agent", one.agent}, {"operations", one.operations}, {"behind", one.behind}});
   for (const PartOffset& one : detail.offsets)
@@ -184,11 +194,6 @@ Json json_of(const Detail& detail) {
                        {"agent", one.agent},
                        {"rows", whole(one.rows)},
                        {"bytes", one.bytes.value.get()}});
-  for (const CopyCount& one : detail.copies)
-    copies.push_back({{"variable", one.variable},
-                      {"part", {whole(one.rows), whole(one.columns)}},
-                      {"instruction", {whole(one.step_rows), whole(one.step_columns)}},
-                      {"count", {whole(one.down), whole(one.across)}}});
   for (const ProductLoop& one : detail.products)
     products.push_back({{"operation", one.operation},
                         {"operands", operands_json(one.operands)},
@@ -218,7 +223,7 @@ Json json_of(const Detail& detail) {
           {"unrolled", whole(detail.unrolled)},
           {"rounds", rounds},
           {"offsets", offsets},
-          {"copies", copies},
+          {"copies", copies_json(detail.copies)},
           {"products", products},
           {"pieces", pieces},
           {"resident", resident},
