@@ -63,7 +63,6 @@ void KnownGraphs::add_alternatives(const PlacedDiagram& placed) {
   }
 }
 
-/// Returns the variant's place among those met, which live as long as this does.
 std::int64_t KnownGraphs::number_of(const std::shared_ptr<const void>& variant) {
   const auto known = std::find(variants_.begin(), variants_.end(), variant);
   const auto number = std::distance(variants_.begin(), known);

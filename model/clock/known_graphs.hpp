@@ -23,6 +23,8 @@ class KnownGraphs {
   /// Returns event_graph(placed), valid until the next call.
   [[nodiscard]] const EventGraph& of(const PlacedDiagram& placed);
   using Key = std::vector<std::int64_t>;
+  /// Returns the variant's place among those met, which live as long as this does.
+  [[nodiscard]] std::int64_t number_of(const std::shared_ptr<const void>& variant);
   /// Returns all that the work on pipes in event_nodes(placed) depends on; valid until the next call.
   [[nodiscard]] const Key& key_of_work(const PlacedDiagram& placed);
   /// Returns the latest graph's number: graphs of one number differ in set_tokens() alone.
@@ -34,7 +36,6 @@ class KnownGraphs {
   void add_waits(const PlacedDiagram& placed);
   void add_copies(const PlacedDiagram& placed);
   void add_order(const PlacedDiagram& placed);
-  [[nodiscard]] std::int64_t number_of(const std::shared_ptr<const void>& variant);
 
   struct Numbered {
     EventGraph graph;

@@ -1,4 +1,4 @@
-// What threads do by themselves around their products: loads of operands, barriers, results on their way out.
+// Work of threads around their products: loads of operands, barriers, results on their way out.
 
 #include <algorithm>
 

@@ -57,14 +57,6 @@ TensorWork tensor_work(const PlacedDiagram& placed, const EnergyRates& rates) {
   return out;
 }
 
-/// Returns the place of a variant among those met, and adds a new one.
-std::uint32_t number_of(const std::shared_ptr<const void>& variant, std::vector<std::shared_ptr<const void>>& met) {
-  const auto known = std::find(met.begin(), met.end(), variant);
-  const auto number = static_cast<std::uint32_t>(known - met.begin());
-  if (known == met.end()) met.push_back(variant);
-  return number;
-}
-
 }  // namespace
 
 Table::Table(const Setup& like)
@@ -92,7 +84,6 @@ void Table::find_sizes(const Setup& like) {
   const Space& space = candidates_.space();
   const KnobSet sizing = size_knobs(like);
   std::map<std::int64_t, std::uint32_t> known;
-  std::vector<std::shared_ptr<const void>> variants;
   PlacedDiagram placed;
   KnownGraphs graphs;
   std::set<std::pair<std::uint32_t, KnownGraphs::Key>> works;
@@ -103,7 +94,7 @@ void Table::find_sizes(const Setup& like) {
     by_graph_ = by_graph_ && graphs.has(placed);
     if (i == 0) rates_ = energy_rates(placed);
     const TensorWork work = tensor_work(placed, rates_);
-    variant_of_.push_back(number_of(placed.variant, variants));
+    variant_of_.push_back(static_cast<std::uint32_t>(graphs.number_of(placed.variant)));
     std::int64_t lengths = 0, size = 0;
     for (std::size_t k = 0; k < space.domains.size(); ++k) {
       const std::int64_t digit = space.digit(rank, k);

@@ -114,7 +114,7 @@ struct AttentionConfiguration {
       1;  ///< of the inputs: from 4 on maxima outgrow kept ones chunk by chunk, at 14 by more than exp2 can hold
 };
 
-/// Of the kernel whose warpgroups divide O's columns: heads beyond 256, whole and padded.
+/// Lists configurations of the kernel whose warpgroups divide O's columns: heads beyond 256, whole and padded.
 inline std::vector<AttentionConfiguration> wide_configurations() {
   const Mask none, causal{Mask::Kind::causal, 0, 0}, window{Mask::Kind::window, 30, 70};
   std::vector<AttentionConfiguration> out{{512, 512, DType::bf16, none, false, true, 0, {{"order", "persistent"}}},

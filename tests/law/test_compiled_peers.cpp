@@ -146,7 +146,8 @@ TEST_CASE("every tile: registers, shared memory and products are the compiler's,
       // is less than C, which mma.sync's code then writes out whole in four tiles.
       const Count more = Count(number(row, "shared")) - (planned.shared_total.value - slack);
       CHECK(more >= Count(0));
-      // Of tcgen05: barriers, where tensor memory begins, and halves of maxima and sums of a row in two warps.
+      // Shared memory of tcgen05 also holds barriers, the address of tensor memory, and the maxima and sums of a row
+      // that two warps share.
       if (!reads_shared(placed) && row.contains("b") && row.at("b") == "32" && row.at("stages") == "2")
         CHECK(number(row, "shared") <=
               std::max(planned.shared_total.value.get(), 2 * number(row, "a") * number(row, "c")));

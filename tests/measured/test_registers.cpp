@@ -118,7 +118,7 @@ TEST_CASE("the spaces of the backward pass, of decode and of FP8: none that is a
   CHECK(hold("attention_decode_sm90").legal[Verdict::kept] >= 451);
   CHECK(hold("attention_fp8_sm90").legal[Verdict::kept] >= 666);
   CHECK(hold("napkin_fp8_sm90", 0.49).legal[Verdict::kept] >= 1518);
-  // All tiles that are searched; the rule rejects none by few registers, so that no table is made of them.
+  // The rule of registers rejects no tile that is searched, so that no table is made of them.
   CHECK(hold("attention_backward_wide_sm90").legal[Verdict::kept] >= 36);
 }
 

@@ -30,7 +30,8 @@ def losses(question):
     ranking = napkin.rank_configs(algorithm, [row["config"] for row in rows], gpu="h200-sxm", kernel=rows[0]["kernel"], causal=mask == "causal",
                                   dtype=rows[0]["dtype"], **dict(shape))
     for one in ranking:  # of 32 rows the mapping of attention on Hopper says nothing
-        assert one.legal == ("time" in rows[one.index]) or rows[one.index]["config"].get("PRE_LOAD_V") is not None
+        few_rows = algorithm == "attention" and rows[one.index]["config"]["BLOCK_M"] == 32
+        assert one.legal == ("time" in rows[one.index]) or few_rows
     times = [rows[one.index]["time"] for one in ranking if one.legal and "time" in rows[one.index]]
     best = min(row["time"] for row in rows if "time" in row)
     return times[0] / best - 1, min(times[:3]) / best - 1

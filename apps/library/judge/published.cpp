@@ -196,13 +196,12 @@ void ask_mapping(const PublishedKernel& kernel, Parts& parts, PublishedAnswer& a
   answer = fastest.take({"its tile is not in the mapping's words", answer.row().tile});
 }
 
-/// Asks the kernel's mappings in turn until one runs there and takes the type, with what is the same kernel in another
-/// case; a kernel that is the fastest of several asks them all.
+/// Asks the kernel's mappings in turn, cases of one kernel together, until one runs there and takes the type; a kernel
+/// that is the fastest of several asks them all.
 void ask_mappings(const PublishedKernel& kernel, Parts& parts, PublishedAnswer& answer) {
   Fastest fastest;
   const std::shared_ptr<const Machine> machine = parts.machine(answer.question.ask.gpu);
-  for (std::size_t i = 0; i < kernel.mappings.size(); ++i) {
-    const std::string& mapping = kernel.mappings[i];
+  for (const std::string& mapping : kernel.mappings) {
     if (!parts.is_mapping(mapping)) continue;
     fastest.offer(answer, [&](PublishedAnswer& one) {
       one.question.ask.kernel = mapping;
@@ -211,8 +210,7 @@ void ask_mappings(const PublishedKernel& kernel, Parts& parts, PublishedAnswer& 
     const Mapping& asked = *parts.mapping(mapping);
     const bool fits =
         runs_on(asked, *machine) && std::count(asked.dtypes.begin(), asked.dtypes.end(), answer.question.ask.dtype) > 0;
-    const bool has_cases = i + 1 < kernel.mappings.size() && kernel.mappings[i + 1].starts_with(mapping + "_");
-    if (fits && !kernel.fastest && !has_cases) break;
+    if (fits && !kernel.fastest && !kernel.more_cases.contains(mapping)) break;
   }
   answer = fastest.take({"no mapping of the kernel", ""});
 }

@@ -51,7 +51,11 @@ PublishedKernel read_kernel(const yaml::Node& node) {
   PublishedKernel kernel;
   kernel.names = node.at("names").words();
   kernel.dtypes = node.at("dtypes").words();
-  kernel.mappings = node.at("mappings").words();
+  for (const yaml::Node& mapping : node.at("mappings").items()) {
+    const auto cases = mapping.is_sequence() ? mapping.words() : std::vector<std::string>{mapping.text()};
+    kernel.mappings.insert(kernel.mappings.end(), cases.begin(), cases.end());
+    if (!cases.empty()) kernel.more_cases.insert(cases.begin(), cases.end() - 1);
+  }
   kernel.algorithm = node.at("algorithm").choice({"attention", "latent_attention", "attention_backward", "matmul"});
   if (const yaml::Node* pick = node.find("pick")) {
     const std::string how(pick->choice({"first", "fastest", "divided"}));

@@ -3,6 +3,7 @@
 // mapping flash_attention_2. (data/names.yaml) Internal to apps/.
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,6 +26,7 @@ struct PublishedMatch {
 
 struct PublishedKernel {
   std::vector<std::string> names, dtypes, mappings;
+  std::set<std::string> more_cases;  ///< mappings of which the next one is the same kernel in another case
   std::string algorithm;
   bool fastest = false;  ///< all mappings are asked, and the fastest prediction counts; else the first that fits
   bool divided = false;  ///< counts where the mapping's own rule divides the keys; else the next entry that fits does

@@ -14,7 +14,7 @@ struct AttentionEpilogue : AttentionProducts<C> {
   using typename Block::Outputs;
   using RowState = typename AttentionSoftmax<C>::RowState;
 
-  // Where warpgroups that divide O's columns meet: a barrier behind the turns of three.
+  // The barrier at which warpgroups that divide O's columns meet stands behind the turns of three.
   static constexpr u32 columns_meet = 4;
 
   // O /= z and the log-sum-exp; a row that saw nothing gives 0 and -infinity.
