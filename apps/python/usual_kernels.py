@@ -48,6 +48,7 @@ def main():
         file.unlink()
     os.environ["NAPKIN_SHIP_TO"] = str(asked.folder)
 
+    sys.path.pop(0)  # this folder, whose napkin/ is sources without a compiled _core
     import napkin
     for dtype in ("bf16", "f16"):
         for algorithm, shape in questions():

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "model/mapping/knobs.hpp"
+
 namespace napkin {
 namespace {
 
