@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "apps/napkin/ask.hpp"
 #include "apps/napkin/commands.hpp"
@@ -32,6 +33,12 @@ std::string no_kernel_note(const SelectAnswer& answer) {
   if (!answer.head.tile.empty() || !answer.launches.empty())
     return "no kernel is known that runs " + answer.head.algorithm + " there: the ideal mapping's bound is shown\n";
   return "nothing fits\n";
+}
+
+/// Returns the seconds up to which other kernels matter: the short text only names a kernel that is faster.
+double kernels_limit(const Arguments& arguments, const SelectAnswer& answer) {
+  const bool all = arguments.has("--json") || arguments.has("--explain") || !answer.predicted;
+  return all ? INFINITY : answer.predicted->time;
 }
 
 /// Finds breakpoints, for a --shape with a range.
@@ -66,7 +73,7 @@ Reply run_select(const Arguments& arguments, const report::Style& style) {
   }
   if (asks_island(ask)) return island_reply(select_island(default_session(), ask, top), "select", arguments, style);
   SelectAnswer answer = *select(ask, top);
-  if (ask.kernel.empty()) answer.kernels = kernels(ask);
+  if (ask.kernel.empty()) answer.kernels = kernels(ask, kernels_limit(arguments, answer));
   if (answer.predicted) answer.predicted->other_load = other_load(ask, answer.head);
   const int code = answer.found ? 0 : 1;
   if (arguments.has("--json")) return {report::line_of(report::json_of(answer)), no_kernel_note(answer), code};

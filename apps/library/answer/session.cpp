@@ -188,7 +188,7 @@ std::vector<std::shared_ptr<const SelectAnswer>> select_many(const Ask& ask, con
 std::optional<LoadAnswer> other_load(const Ask& ask, const Head& head) {
   return default_session().other_load(ask, head);
 }
-std::vector<KernelAnswer> kernels(const Ask& ask) { return default_session().kernels(ask); }
+std::vector<KernelAnswer> kernels(const Ask& ask, double limit) { return default_session().kernels(ask, limit); }
 
 FamilyAnswer select_family(const Ask& ask, const ShapeFamily& family) {
   return default_session().select_family(ask, family);

@@ -20,6 +20,7 @@
 // To compute attention or a product on the GPU here: call.hpp. Bad input throws napkin::Error: where, what, and what
 // would be right. What CUDA lacks or refuses here (no GPU, no NVRTC) throws napkin::CudaFailure.
 
+#include <cmath>
 #include <memory>
 #include <string>
 #include <vector>
@@ -69,8 +70,9 @@ class Session {
                                                                              int top = 1) const;
 
   /// Lists each kernel that can answer the question, bundled or a peer's, with its best tile, fastest first. Ignores
-  /// `ask.kernel`.
-  [[nodiscard]] std::vector<KernelAnswer> kernels(const Ask& ask) const;
+  /// `ask.kernel`. Kernels that take longer than `limit` seconds, and with a limit those that do not fit, may be
+  /// missing.
+  [[nodiscard]] std::vector<KernelAnswer> kernels(const Ask& ask, double limit = INFINITY) const;
   /// Predicts the tile of an answer's head under the other load (burst for sustained, sustained for burst). None
   /// without a kernel, and if the GPU's limit in a burst is not known.
   [[nodiscard]] std::optional<LoadAnswer> other_load(const Ask& ask, const Head& head) const;
@@ -117,7 +119,7 @@ class Session {
 [[nodiscard]] std::vector<std::shared_ptr<const SelectAnswer>> select_many(const Ask& ask,
                                                                            const std::vector<NamedSizes>& shapes,
                                                                            int top = 1);
-[[nodiscard]] std::vector<KernelAnswer> kernels(const Ask& ask);
+[[nodiscard]] std::vector<KernelAnswer> kernels(const Ask& ask, double limit = INFINITY);
 [[nodiscard]] std::optional<LoadAnswer> other_load(const Ask& ask, const Head& head);
 [[nodiscard]] FamilyAnswer select_family(const Ask& ask, const ShapeFamily& family);
 [[nodiscard]] CompareAnswer compare(const Ask& ask, const std::vector<std::string>& gpus,

@@ -316,6 +316,31 @@ TEST_CASE("ranges, comparisons and emitted code by a session are those of the pl
   CHECK(session.emit(ask, "json").text == emit(ask, "json").text);
 }
 
+TEST_CASE("kernels within a limit of seconds are those of all kernels that stay within it") {
+  Ask decode = attention(8192);
+  decode.shape = {{"b", 16}, {"h", 8}, {"g", 4}, {"q", 1}, {"x", 8192}, {"d", 128}};
+  for (const Ask& ask : {decode, attention(2048, true)}) {
+    const std::vector<KernelAnswer> all = Session().kernels(ask);
+    REQUIRE(all.size() > 3);
+    for (const std::size_t last : {std::size_t{0}, std::size_t{2}}) {
+      REQUIRE(all[last].predicted);
+      const double limit = all[last].predicted->time;
+      std::vector<KernelAnswer> within;
+      for (const KernelAnswer& one : all) {
+        if (one.predicted && one.predicted->time <= limit) within.push_back(one);
+      }
+      std::vector<KernelAnswer> found = Session().kernels(ask, limit);
+      std::erase_if(found, [&](const KernelAnswer& one) { return !one.predicted || one.predicted->time > limit; });
+      REQUIRE(found.size() == within.size());
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        CHECK(found[i].kernel == within[i].kernel);
+        CHECK(found[i].tile == within[i].tile);
+        CHECK(found[i].predicted->time == within[i].predicted->time);
+      }
+    }
+  }
+}
+
 TEST_CASE("what is kept: the latest used, found by what is like its key") {
   Latest<std::string, int> latest(2);
   latest.put("a", 1);
