@@ -108,10 +108,12 @@ void bind_standing(nb::module_& m) {
   bind_part<Band>(m, "Band");
   nb::class_<StandingAnswer>(m, "StandingAnswer", "How sure a prediction is.")
       .def_ro("by_graph", &StandingAnswer::by_graph, "The event graph's; else a bound.")
-      .def_ro("basis", &StandingAnswer::basis,
-              "The weakest among the numbers that matter: measured, fitted, published, derived or assumed.")
       .def_prop_ro(
-          "numbers", [](const StandingAnswer& s) { return tuple_of(s.numbers); }, "The numbers of that basis.")
+          "basis", [](const StandingAnswer& s) { return s.weakest.get().basis; },
+          "The weakest among the numbers that matter: measured, fitted, published, derived or assumed.")
+      .def_prop_ro(
+          "numbers", [](const StandingAnswer& s) { return tuple_of(s.weakest.get().numbers); },
+          "The numbers of that basis.")
       .def_prop_ro(
           "missing", [](const StandingAnswer& s) { return tuple_of(s.missing); },
           "Numbers without which there is no event graph.")

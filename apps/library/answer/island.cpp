@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "apps/library/answer/island_ways.hpp"
 #include "model/fusion/derive.hpp"
@@ -25,6 +26,7 @@ constexpr double tenth = 1.1, matters = 0.005;  // as of a prediction on one GPU
 StandingAnswer standing_of(const Way& way, const Island& island, const Machine& machine, const StandingAnswer* launch) {
   StandingAnswer out;
   if (launch != nullptr) out = *launch;
+  BasisAnswer weakest = out.weakest.get();
   out.band.reset();
   out.least.reset();
   out.unsure = "of several GPUs only two H200s were compared with measurements";
@@ -39,10 +41,10 @@ StandingAnswer standing_of(const Way& way, const Island& island, const Machine& 
   const auto weigh = [&](const std::string& name, const Number& number, const Island& changed) {
     if (std::abs(way.time_on(changed) / way.time.seconds - 1) < matters) return;
     const std::string basis(name_of(basis_of(machine, number.from)));
-    if (order(basis) < order(out.basis)) return;
-    if (order(basis) > order(out.basis)) out.numbers.clear();
-    out.basis = basis;
-    if (basis != name_of(Basis::measured)) out.numbers.push_back(name);
+    if (order(basis) < order(weakest.basis)) return;
+    if (order(basis) > order(weakest.basis)) weakest.numbers.clear();
+    weakest.basis = basis;
+    if (basis != name_of(Basis::measured)) weakest.numbers.push_back(name);
   };
   for (std::size_t i = 0; i < island.links.size(); ++i) {
     Island faster = island, later = island;
@@ -55,6 +57,7 @@ StandingAnswer standing_of(const Way& way, const Island& island, const Machine& 
   Island slower = island;
   slower.call.value *= tenth;
   weigh("call", island.call, slower);
+  out.weakest = std::move(weakest);
   return out;
 }
 

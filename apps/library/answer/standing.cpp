@@ -63,9 +63,9 @@ struct Weight {
   double effect = 0;
 };
 
-/// Adds the weakest basis among the numbers that matter, and the numbers of that basis.
-void add_basis(const TimedTile& subject, const PlacedDiagram& placed, const std::vector<Need>& needs,
-               StandingAnswer& out) {
+/// Finds the weakest basis among the numbers that matter, and the numbers of that basis.
+BasisAnswer weakest_of(const TimedTile& subject, const PlacedDiagram& placed) {
+  const std::vector<Need> needs = needs_of(placed);
   const Machine& machine = *subject.question.machine;
   const double now = subject.seconds_on(machine);
   const auto numbers = numbers_of(machine);
@@ -87,8 +87,9 @@ void add_basis(const TimedTile& subject, const PlacedDiagram& placed, const std:
     if (!found.empty()) break;
   }
   std::stable_sort(found.begin(), found.end(), [](const Weight& a, const Weight& b) { return a.effect > b.effect; });
-  out.basis = std::string(name_of(weakest));
+  BasisAnswer out{std::string(name_of(weakest)), {}};
   for (Weight& each : found) out.numbers.push_back(std::move(each.name));
+  return out;
 }
 
 std::string why_no_graph(const TimedTile& subject, const PlacedDiagram& placed) {
@@ -119,18 +120,23 @@ void add_band(const TimedTile& subject, const PlacedDiagram& placed, StandingAns
   out.band = band_of(kind);
 }
 
-StandingAnswer found(const TimedTile& subject) {
+BasisAnswer weakest_of(const TimedTile& subject) {
+  return subject.placed(subject.question.machine,
+                        [&](const Placement& placement) { return weakest_of(subject, placement.placed); });
+}
+
+StandingAnswer found(const std::shared_ptr<const TimedTile>& kept) {
+  const TimedTile& subject = *kept;
   return subject.placed(subject.question.machine, [&](const Placement& placement) {
     const PlacedDiagram& placed = placement.placed;
     StandingAnswer out;
     out.by_graph = !subject.setup.ideal && has_event_graph(placed);
     if (!out.by_graph) out.why = why_no_graph(subject, placed);
-    const std::vector<Need> needs = needs_of(placed);
-    for (const Need& need : needs) {
+    out.weakest = Later<BasisAnswer>([kept] { return weakest_of(*kept); });
+    for (const Need& need : needs_of(placed)) {
       if (need.known) continue;
       (need.without == Without::no_graph ? out.missing : out.left_out).push_back(need.name);
     }
-    add_basis(subject, placed, needs, out);
     if (const auto least = least_time(placed)) out.least = least->time.value;
     add_band(subject, placed, out);
     return out;
@@ -156,7 +162,7 @@ Later<std::optional<StandingAnswer>> standing_of(const Question& question, const
   // keep it.
   subject->question.setups.clear();
   if (setup.ideal) subject->setup.workspace = make_workspace();
-  return Later<std::optional<StandingAnswer>>([subject] { return std::optional(found(*subject)); });
+  return Later<std::optional<StandingAnswer>>([subject] { return std::optional(found(subject)); });
 }
 
 }  // namespace napkin

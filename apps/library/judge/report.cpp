@@ -76,7 +76,7 @@ void add_words(const Machine& machine, const Mapping& mapping, ReportAnswer& out
   if (const auto& predicted = out.query.predicted) {
     for (const auto& [pipe, busy] : predicted->pipes) out.about[pipe] = about_number(machine, pipe);
     if (const auto& standing = predicted->standing.get()) {
-      for (const auto* names : {&standing->numbers, &standing->missing, &standing->left_out}) {
+      for (const auto* names : {&standing->weakest.get().numbers, &standing->missing, &standing->left_out}) {
         for (const std::string& name : *names) out.about[name] = about_number(machine, name);
       }
     }

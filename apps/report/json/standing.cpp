@@ -51,8 +51,9 @@ std::string wanted_text(const StandingAnswer& standing) {
 
 std::vector<std::string> basis_lines(const StandingAnswer& standing) {
   std::vector<std::string> lines;
-  std::string basis = "the weakest numbers that matter are " + standing.basis;
-  if (!standing.numbers.empty()) basis += ": " + few_of(standing.numbers);
+  const BasisAnswer& weakest = standing.weakest;
+  std::string basis = "the weakest numbers that matter are " + weakest.basis;
+  if (!weakest.numbers.empty()) basis += ": " + few_of(weakest.numbers);
   lines.push_back(basis);
   if (!standing.by_graph) lines.push_back(wanted_text(standing));
   if (!standing.left_out.empty()) lines.push_back("not known there, and left out: " + few_of(standing.left_out));
@@ -106,16 +107,17 @@ std::string cell_of(const std::optional<Band>& band) {
 }
 
 std::string cell_of(const StandingAnswer& standing) {
-  if (!standing.by_graph) return "a bound, " + standing.basis;
-  return "event graph, " + standing.basis + (standing.band ? ", " + cell_of(standing.band) : ", no band");
+  const std::string& basis = standing.weakest.get().basis;
+  if (!standing.by_graph) return "a bound, " + basis;
+  return "event graph, " + basis + (standing.band ? ", " + cell_of(standing.band) : ", no band");
 }
 
 Json json_of(const std::optional<Band>& band) { return band ? part_json(*band) : Json(nullptr); }
 
 Json json_of(const StandingAnswer& standing) {
   return {{"clock", standing.by_graph ? "event graph" : "bound"},
-          {"basis", standing.basis},
-          {"numbers", standing.numbers},
+          {"basis", standing.weakest.get().basis},
+          {"numbers", standing.weakest.get().numbers},
           {"missing", standing.missing},
           {"left_out", standing.left_out},
           {"why", standing.why.empty() ? Json(nullptr) : Json(standing.why)},

@@ -133,12 +133,17 @@ struct UnfusedAnswer {
   std::optional<double> time, fused_time;  ///< least seconds of each; none if the profile lacks a rate
 };
 
+/// The weakest basis among the numbers that matter to a prediction.
+struct BasisAnswer {
+  std::string basis;                 ///< measured, fitted, published, derived or assumed
+  std::vector<std::string> numbers;  ///< names of the numbers of that basis, the weightiest first
+};
+
 /// The confidence in a prediction: the clock that made it, the numbers on which it rests, and the errors of such
 /// predictions.
 struct StandingAnswer {
-  bool by_graph = false;  ///< true for the event graph's prediction; false for a bound by the fullest pipe
-  std::string basis;      ///< the weakest among the numbers that matter: measured, fitted, published, derived, assumed
-  std::vector<std::string> numbers;   ///< names of the numbers of that basis, the weightiest first
+  bool by_graph = false;              ///< true for the event graph's prediction; false for a bound by the fullest pipe
+  Later<BasisAnswer> weakest;         ///< weakest numbers, found at first read by a prediction for each number
   std::vector<std::string> missing;   ///< numbers that would turn a bound into a prediction
   std::vector<std::string> left_out;  ///< numbers that the machine lacks; the time leaves out their effects
   std::string why;                    ///< the reason, beside missing numbers, why this is a bound; "": none
