@@ -88,6 +88,52 @@ bool nearer(const Shared& a, const Shared& b) {
   return std::tuple(a.count(), a.all()) > std::tuple(b.count(), b.all());
 }
 
+/// The facts of a kind as numbers, -1 for a word of no known kind and for a user's own file.
+using Numbers = std::array<int, 7>;
+
+int number_of(std::string_view word) {
+  static const auto words = [] {
+    std::map<std::string_view, int> out;
+    for (const KnownErrors& known : known_errors()) {
+      const PredictionKind& kind = known.kind;
+      for (const std::string* each : {&kind.kernel, &kind.algorithm, &kind.architecture, &kind.gpu, &known.source})
+        out.emplace(*each, static_cast<int>(out.size()));
+    }
+    return out;
+  }();
+  const auto found = words.find(word);
+  return found == words.end() ? -1 : found->second;
+}
+
+Numbers numbers_of(const PredictionKind& kind) {
+  return {kind.own_mapping ? -1 : number_of(kind.kernel),
+          number_of(kind.algorithm),
+          number_of(kind.architecture),
+          kind.by_graph ? 1 : 0,
+          static_cast<int>(kind.regime),
+          kind.own_machine ? -1 : number_of(kind.gpu),
+          kind.burst ? 1 : 0};
+}
+
+/// A group of known_errors(), as weights() reads it for each of a thousand bands.
+struct Group {
+  Numbers facts{};
+  int source = 0;
+  double rows = 0, share = 0;  ///< number of rows, and the weight of a row of the very kind
+};
+
+const std::vector<Group>& groups() {
+  static const std::vector<Group> all = [] {
+    std::vector<Group> out;
+    for (const KnownErrors& known : known_errors()) {
+      const double rows = static_cast<double>(known.errors.size());
+      out.push_back({numbers_of(known.kind), number_of(known.source), rows, std::pow(rows, of_a_kind - 1)});
+    }
+    return out;
+  }();
+  return all;
+}
+
 /// The weights of the rows for a question, by group, and their sum over all rows.
 struct Weights {
   std::vector<double> of_row;
@@ -103,15 +149,17 @@ Weights weights(const PredictionKind& kind, const Without& without) {
     for (std::size_t i = 1; i < out.size(); ++i) out.at(i) = out.at(i - 1) / unlike;
     return out;
   }();
+  const Numbers asked = numbers_of(kind);
+  const std::array silent{number_of(without[0]), number_of(without[1])};
   Weights out;
-  for (const KnownErrors& known : known_errors()) {
-    const double rows = static_cast<double>(known.errors.size());
-    const auto facts = shared(kind, known.kind).all();
-    const auto not_shared = static_cast<std::size_t>(std::count(facts.begin(), facts.end(), false));
-    const bool silent = std::find(without.begin(), without.end(), known.source) != without.end();
-    const double each = silent ? 0 : std::pow(rows, of_a_kind - 1) * shares.at(not_shared);
+  out.of_row.reserve(groups().size());
+  for (const Group& group : groups()) {
+    std::size_t not_shared = 0;
+    for (std::size_t i = 0; i < asked.size(); ++i) not_shared += asked[i] != group.facts[i] ? 1U : 0U;
+    const bool is_silent = group.source == silent[0] || group.source == silent[1];
+    const double each = is_silent ? 0 : group.share * shares.at(not_shared);
     out.of_row.push_back(each);
-    out.sum += each * rows;
+    out.sum += each * group.rows;
   }
   return out;
 }
