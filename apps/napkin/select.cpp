@@ -35,12 +35,6 @@ std::string no_kernel_note(const SelectAnswer& answer) {
   return "nothing fits\n";
 }
 
-/// Returns the seconds up to which other kernels matter: the short text only names a kernel that is faster.
-double kernels_limit(const Arguments& arguments, const SelectAnswer& answer) {
-  const bool all = arguments.has("--json") || arguments.has("--explain") || !answer.predicted;
-  return all ? INFINITY : answer.predicted->time;
-}
-
 /// Finds breakpoints, for a --shape with a range.
 Reply run_family(const Arguments& arguments, const ShapeFamily& family, const report::Style& style) {
   for (const char* option : {"--emit", "--top", "--lengths"}) {
@@ -72,8 +66,11 @@ Reply run_select(const Arguments& arguments, const report::Style& style) {
     return {emission.text, emission.found ? "" : emission.because + "\n", emission.found ? 0 : 1};
   }
   if (asks_island(ask)) return island_reply(select_island(default_session(), ask, top), "select", arguments, style);
-  SelectAnswer answer = *select(ask, top);
-  if (ask.kernel.empty()) answer.kernels = kernels(ask, kernels_limit(arguments, answer));
+  const bool short_text = !arguments.has("--json") && !arguments.has("--explain");
+  // the short text shows no runner-up, and names another kernel only if it is faster
+  SelectAnswer answer = *select(ask, short_text ? 1 : top);
+  if (ask.kernel.empty())
+    answer.kernels = kernels(ask, short_text && answer.predicted ? answer.predicted->time : INFINITY);
   if (answer.predicted) answer.predicted->other_load = other_load(ask, answer.head);
   const int code = answer.found ? 0 : 1;
   if (arguments.has("--json")) return {report::line_of(report::json_of(answer)), no_kernel_note(answer), code};
