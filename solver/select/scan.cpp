@@ -121,11 +121,9 @@ std::vector<Scan::Walk> Scan::walks(Only only) {
     const TileSizes& sizes = table_->sizes_[s];
     if (!fits_[s] || (only && (lengths & knob_bit(only->first)) != 0 && !is(only, sizes.rank))) continue;
     Walk walk{s};
-    if (!table_->one_by_one_) {
-      const double tensor = rounding * sizes.tensor;
-      walk.iterations = cells / sizes.cells;
-      walk.seconds = seconds_by(walk, {tensor, tensor, tensor, 0}, sizes.energy);
-    }
+    const double tensor = rounding * sizes.tensor;
+    walk.iterations = cells / sizes.cells;
+    if (table_->by_graph_) walk.seconds = seconds_by(walk, {tensor, tensor, tensor, 0}, sizes.energy);
     out.push_back(std::move(walk));
   }
   return out;

@@ -18,7 +18,7 @@ double Scan::seconds_by(const Walk& walk, const TablePart::AtLeast& least, doubl
   const double nodes = std::max(real(setup_.machine->compute_nodes()), 1.0);
   double cycles = walk.iterations / nodes * least.pipe;
   const bool equal = problem.packing.sequences.empty() && problem.mask.kind == Mask::Kind::none;
-  if (equal && !(streamed.stream && streamed.grouped(*streamed.stream))) {
+  if (equal && !table_->one_by_one_ && !(streamed.stream && streamed.grouped(*streamed.stream))) {
     Count blocks = 1;
     double cells = 1;
     for (std::size_t a = 0; a < problem.sizes.size(); ++a) {
