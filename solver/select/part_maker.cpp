@@ -29,10 +29,10 @@ TablePart& PartMaker::part_of(std::uint32_t sizes) {
   TablePart& part = own.parts.emplace_back();
   part.sizes = sizes;
   part.facts = facts;
-  if (table_.one_by_one_)
-    add_rows(part);
-  else
+  if (table_.by_graph_)
     bound(part);
+  else
+    add_rows(part);
   return part;
 }
 

@@ -129,9 +129,11 @@ std::vector<Scan::Walk> Scan::walks(Only only) {
   return out;
 }
 
-/// Raises the bound of a size that is not laid out yet, by the pipes' work, or by its graphs once they are made.
+/// Raises the bound of a size that is not laid out yet, by the pipes' work, or by its graphs once they are made. Rows
+/// that are timed one by one have no bounds of graphs.
 void Scan::bound(Walk& walk) const {
   const TablePart& part = *walk.part;
+  if (table_->one_by_one_ && !part.rows.empty()) return;
   const TablePart::AtLeast least =
       part.rows.empty() ? TablePart::AtLeast{part.least, part.least, part.least, 0} : part.from_row.front();
   walk.seconds = std::max(walk.seconds, seconds_by(walk, least, part.energy));
@@ -142,15 +144,15 @@ void Scan::bound(Walk& walk) const {
 bool Scan::go_on(Walk& walk, Only only, Best& best) {
   if (walk.part == nullptr) {
     walk.part = &maker_.part_of(walk.sizes);
-    if (!table_->one_by_one_) {
-      bound(walk);
-      return true;
-    }
-  } else if (walk.part->rows.empty()) {
+    bound(walk);
+    return true;
+  }
+  if (walk.part->rows.empty()) {
     maker_.add_rows(*walk.part);
     bound(walk);
     return true;
-  } else if (walk.shape == nullptr && !table_->one_by_one_)
+  }
+  if (walk.shape == nullptr && !table_->one_by_one_)
     walk.shape = &shape_of(*walk.part, walk.part->rows.front());
   else if (walk.least_from_next() <= walk.least_waiting())
     find_bounds(walk, only);
