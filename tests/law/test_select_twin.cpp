@@ -235,6 +235,20 @@ TEST_CASE("attention_sm80 under a window: the tile whose two blocks have half of
   check_twin(c.setup(), tables, periods);
 }
 
+TEST_CASE("products whose nodes share iterations evenly, which are timed one by one") {
+  for (const std::string name : {"vendor_matmul_sm90", "vendor_matmul_sm80"}) {
+    for (const std::int64_t n : {4096, 1000}) {
+      CAPTURE(name);
+      CAPTURE(n);
+      const Case c(name, name == "vendor_matmul_sm90" ? "h200-sxm" : "a100-sxm-80",
+                   {{"a", n}, {"b", 2 * n}, {"c", 65}});
+      Tables tables;
+      Periods periods;
+      check_twin(c.setup(), tables, periods);
+    }
+  }
+}
+
 TEST_CASE("the whole space of attention_sm90") {
   int left = test::rounds(3);
   for (const std::int64_t d : {256, 128, 64}) {
