@@ -17,7 +17,7 @@ namespace {
 
 using cli::Json;
 
-const std::vector<std::string> kernels{"attention_sm90", "attention_sm80", "matmul_sm90"};
+const std::vector<std::string> kernels{"attention_sm90", "attention_wide_sm90", "attention_sm80", "matmul_sm90"};
 
 std::vector<Json> recorded(const std::string& kernel) { return measured::rows_of("correctness/" + kernel + ".jsonl"); }
 
@@ -131,7 +131,11 @@ TEST_CASE("the awkward values are among them") {
       return row["shape"]["x"].get<int>() < std::stoi(row["tile"]["x"].get<std::string>());
     });
     among("eight query heads a key head", size_is("g", 8));
-    among("d = 96", size_is("d", 96));
+    if (kernel == "attention_wide_sm90") {
+      for (const int d : {320, 512, 576}) among("a narrow, the usual and the widest head", size_is("d", d));
+    } else {
+      among("d = 96", size_is("d", 96));
+    }
     among("heads before rows, with gaps",
           [](const Json& row) { return row["heads_first"] == true && row["gap"].get<int>() > 0; });
     if (kernel == "attention_sm90") {  // of inputs N(0, 1) the reference's error stays below 0.1
