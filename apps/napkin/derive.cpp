@@ -175,14 +175,15 @@ Derivation derivation_of(const Arguments& arguments) {
   return derivation;
 }
 
-/// The lower streams of a chunk: steps of the smallest divisor, of which a larger one forces several into a chunk.
+/// The steps of a chunk: as many as the smallest divisor goes into the chunk's least size, which other divisors force
+/// up.
 struct Steps {
   RequiredFactor smallest;
   std::int64_t count = 1;
   std::string forced_by;
 };
 
-/// Returns the steps of a streamed axis's chunk that the unit takes on its way, if it holds several.
+/// Returns the steps of the streamed axis's chunk; nothing if there is one, or for another axis.
 std::optional<Steps> steps_of(const Derivation& derivation, const Granularity& one) {
   if (one.axis != derivation.streamed.stream) return std::nullopt;
   std::optional<RequiredFactor> unit, largest;

@@ -18,7 +18,7 @@ struct MatmulConfig {
   bool cycles;  // each SM notes when its first block starts and its last one ends
   int a_offset, b_offset, c_offset, barriers_offset;  // bytes; c: the staged result
   int producer_registers, consumer_registers;
-  bool split;   // blocks share a tile's chunks, and who comes last adds up their parts; nothing is staged then
+  bool split;   // blocks share a tile's chunks, and the one that comes last adds up their parts; nothing is staged then
   bool fp8;     // A and B are e4m3: `b` counts pairs, which are 16 bits like a number of the others; `bf16` is of C
   bool merges;  // fp8: chunks are summed outside of the tensor cores, which keep about 14 bits of a running sum
 };
@@ -48,7 +48,7 @@ struct MatmulArguments {
   int c_rows, c_columns;           // of C in all
   unsigned long long* cycles;      // by SM, first start and last end
   MatmulParts parts;               // with `split`; shape.tiles counts every part's then
-  const float *a_scale, *b_scale;  // fp8: what a number of A and of B stands for; null: 1
+  const float *a_scale, *b_scale;  // fp8: scales of A and B; null: 1
 };
 
 static_assert(sizeof(MatmulConfig) == 60 && sizeof(MatmulShape) == 64 && sizeof(MatmulParts) == 40 &&

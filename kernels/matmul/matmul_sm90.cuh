@@ -233,7 +233,8 @@ struct Matmul {
     }
   }
 
-  // Whether all other parts of these rows are there; the last one leaves the counter at zero for the next launch.
+  // Returns true if all other parts of these rows are there; the last one leaves the counter at zero for the next
+  // launch.
   __device__ __forceinline__ bool comes_last(int* arrived) const {
     __threadfence();
     __syncwarp();

@@ -45,7 +45,8 @@ void compare_row(std::span<const std::uint16_t> row, const std::vector<double>& 
 /// not.
 void count_poison(const HostMatrix& c, std::int64_t columns, Comparison& into);
 
-/// Returns `most` of `all` rows, evenly spread from a start that the seed gives.
+/// Returns about `most` of `all` rows, evenly spread from a start that the seed gives; all of them if there are no
+/// more.
 [[nodiscard]] std::vector<std::int64_t> spread_rows(std::int64_t all, std::int64_t most, std::uint64_t seed);
 
 }  // namespace napkin

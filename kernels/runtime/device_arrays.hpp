@@ -21,7 +21,7 @@ class DeviceArrays {
     device_.upload(memory_.back().address(), values.data(), values.size() * sizeof(T));
     return memory_.back().address();
   }
-  /// Copies as many values as `to` has, after all launches before have ended.
+  /// Copies values from address `from` until `to` is full, after all earlier launches have ended.
   template <class T>
   void fetch(std::vector<T>& to, std::uint64_t from) const {
     device_.synchronize();

@@ -21,18 +21,19 @@ class Ranks {
   ~Ranks();
   Ranks(Ranks&&) = delete;
 
-  /// Makes all calls of `calls` one: those of all ranks, as one thread has to.
+  /// Makes the calls in `calls` as one NCCL group; needed where one thread calls for several ranks.
   void together(const std::function<void()>& calls) const;
   void send(int rank, std::uint64_t from, std::int64_t count, DType type, int to, Stream stream) const;
   void receive(int rank, std::uint64_t to, std::int64_t count, DType type, int from, Stream stream) const;
-  /// Gathers `count` elements of each rank.
+  /// Gathers `count` elements from each rank into `to`.
   void all_gather(int rank, std::uint64_t from, std::uint64_t to, std::int64_t count, DType type, Stream stream) const;
   /// Adds the ranks' arrays, and leaves `count` elements of the sum on each rank.
   void reduce_scatter(int rank, std::uint64_t from, std::uint64_t to, std::int64_t count, DType type,
                       Stream stream) const;
   void all_reduce(int rank, std::uint64_t at, std::int64_t count, DType type, Stream stream) const;
 
-  /// Returns bytes that calls have brought to a rank from others; of a sum, twice what a ring brings of the array.
+  /// Returns bytes that calls have brought to a rank from others; of an all-reduce, twice what a ring brings of the
+  /// array.
   [[nodiscard]] std::int64_t received(int rank) const { return received_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] std::string version() const;
 

@@ -1,6 +1,6 @@
 #pragma once
 // Latest keeps a bounded number of values by key and forgets the one used longest ago: 1024 launch plans, say, each by
-// the digest of its call. Not for several threads at once.
+// its call's key. Not for several threads at once.
 
 #include <cstddef>
 #include <functional>

@@ -9,7 +9,7 @@
 namespace napkin::dependence {
 namespace {
 
-// Whether the bounds alone show that the order keeps the dependence.
+// Returns true if the bounds alone show that the order keeps the dependence.
 bool surely_kept(const Dependence& d, const std::vector<LoopId>& order) {
   for (LoopId loop : order) {
     const Component& c = d.vector[static_cast<std::size_t>(loop)];

@@ -171,7 +171,7 @@ class StatementParser {
     return r;
   }
 
-  // One level of brackets or signs: input of any depth is refused before the stack ends.
+  // A level of brackets or signs: refuses too deep an input before the call stack overflows.
   class Deeper {
    public:
     explicit Deeper(StatementParser& parser) : parser_(parser) {
@@ -185,7 +185,7 @@ class StatementParser {
     StatementParser& parser_;
   };
 
-  // `operators` of one precedence, from the left.
+  // Parses operands joined by two operators of one precedence, `symbols`, from the left.
   template <class Operand>
   Expression chain(const char* symbols, Expression::Kind first, Expression::Kind second, Operand&& operand) {
     Expression left = operand();
@@ -209,7 +209,7 @@ class StatementParser {
     return chain("*/", Expression::Kind::multiply, Expression::Kind::divide, [this] { return factor(); });
   }
 
-  // Bounds the depth of the tree, whatever its shape.
+  // Counts a node of the tree; the bound on them bounds its depth too.
   void count_node() {
     if (++nodes_ > max_nodes)
       line_.fail(line_.offset(), "too long an expression", "at most 2000 operands and operators");

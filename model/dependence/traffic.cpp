@@ -85,7 +85,7 @@ class Counter {
     return 0;
   }
 
-  // Whether other values of the temporary pass through the cache between its writing and its reading.
+  // Returns true if other values of the temporary pass through the cache between its writing and its reading.
   bool leaves_cache(StatementId statement, const Reference& r, bool store) const {
     for (const Dependence& d : all_) {
       if (d.kind != Kind::raw || (store ? d.from : d.to) != statement || !((store ? d.source : d.sink) == r)) continue;

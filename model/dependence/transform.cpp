@@ -43,8 +43,8 @@ TemporaryUses uses_of(const Nest& nest, const std::string& array) {
   return uses;
 }
 
-// Whether a loop that neither statement stands in parts them, around a loop of the writer: then the writer writes all
-// its cells before the reader reads the first.
+// Returns true if a loop that neither statement stands in parts them, around a loop of the writer: then the writer
+// writes all its cells before the reader reads the first.
 bool are_parted(const Nest& nest, StatementId writer, StatementId reader) {
   const Statement& w = nest.statements[static_cast<std::size_t>(writer)];
   for (LoopId l = 0; !w.loops.empty() && l < w.loops.back(); ++l) {
@@ -53,8 +53,9 @@ bool are_parted(const Nest& nest, StatementId writer, StatementId reader) {
   return false;
 }
 
-// Whether the read takes a value that the same iteration wrote: an earlier statement whose loops are the outermost ones
-// of the reader writes the same reference. (A writer outside an outer loop of the reader writes all cells first.)
+// Returns true if the read takes a value that the same iteration wrote: an earlier statement whose loops are the
+// outermost ones of the reader writes the same reference. (A writer outside an outer loop of the reader writes all
+// cells first.)
 bool is_covered(const Nest& nest, const TemporaryUses& uses, StatementId reader, const Reference& read) {
   const Statement& r = nest.statements[static_cast<std::size_t>(reader)];
   for (const auto& [writer, target] : uses.writes) {

@@ -35,7 +35,7 @@ constexpr std::array<FormulaFunction, 14> functions = {{
 }};
 constexpr std::size_t first_word = 4;  // of the functions that are written as words; "negative" is "-"
 
-constexpr int deepest = 64;  // of parentheses in one another
+constexpr int deepest = 64;  // levels of parentheses and of signs in one another
 
 }  // namespace
 

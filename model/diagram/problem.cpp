@@ -68,7 +68,7 @@ Wide clamped_sum(Wide c, Wide rows, Wide columns) {
   return ramp + (rows - flat) * columns;
 }
 
-// Whether the axis is the size of a dimension that others read and of nothing else.
+// Returns true if the axis is the size of a dimension that others read and of nothing else.
 bool is_read_by_others(const Diagram& diagram, AxisId axis) {
   bool found = false;
   for (const Array& array : diagram.arrays) {

@@ -76,7 +76,7 @@ Function<T> function_of(const std::string& name) {
   throw Error("map", "unknown function '" + name + "'", one_of(name, map_functions()));
 }
 
-// Masked values become `hidden`.
+// Sets masked values to `hidden`.
 template <class T>
 void apply_mask(const Question& question, const Operation& op, Block<T>& values, T hidden) {
   const Mask& mask = question.problem.mask;

@@ -68,7 +68,7 @@ Moved moved_output(const Division& division, ArrayId id) {
   return out;
 }
 
-/// The query parts that see the same parts of a block in full, and those that see their own: one launch each.
+/// The parts of one launch: query parts that see the same parts of a block in full, or (`diagonal`) that see their own.
 struct Seen {
   std::int64_t rows = 0, columns = 0;
   bool diagonal = false;

@@ -1,7 +1,7 @@
 #pragma once
-// A Division says what a split moves between GPUs and what it asks of each: of ring attention over 8 GPUs, K and V to
-// 7/8 into each GPU, and in each of 8 steps one launch of a kernel. Bytes follow from the transfer rule with the GPUs
-// as groups, less what each has already (cross transfer, the paper's Theorem 3). (model/README.md, "Several GPUs")
+// A Division says what a split moves between GPUs and what it asks of each: of ring attention over 8 GPUs, 7/8 of K and
+// V into each GPU, and in each of 8 steps one launch of a kernel. Bytes follow from the transfer rule with the GPUs as
+// groups, less what each has already (cross transfer, the paper's Theorem 3). (model/README.md, "Several GPUs")
 
 #include <array>
 #include <string>
@@ -28,8 +28,8 @@ struct Division {
   [[nodiscard]] bool masked() const { return problem.mask.kind != Mask::Kind::none; }
 };
 
-/// Throws Error at `where` for sizes that do not divide, for masks that the split cannot distribute, and for zigzag
-/// without a causal mask and a stream.
+/// Throws Error, at `where` or at the option that is wrong, for sizes that do not divide, for masks that the split
+/// cannot distribute, and for zigzag without a causal mask and a stream.
 void check(const Division& division, const std::string& where);
 
 /// The operation that moves an array between GPUs.

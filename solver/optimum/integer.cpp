@@ -131,7 +131,7 @@ class Search {
     return good;
   }
 
-  // H of counts_; too_large beyond 64 bits.
+  // Returns H of counts_; too_large beyond 64 bits.
   [[nodiscard]] Int transfer() const {
     Int sum = 0;
     for (const IntegerTerm& t : problem_.terms) {

@@ -31,7 +31,7 @@ std::optional<Excess> check_shared_memory(const PlacedDiagram&, const Plan& plan
 
 namespace {
 
-/// Returns the excess of the requested memory that is overfilled most.
+/// Returns the excess of the level that is overfilled most, by ratio, among those for which counts(level) is true.
 template <class Counts>
 std::optional<Excess> fullest(const PlacedDiagram& placed, const Counts& counts) {
   std::optional<Excess> worst;

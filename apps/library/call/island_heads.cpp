@@ -1,12 +1,13 @@
-// Heads exchanged on GPUs: the sequence is divided outside, the heads while the GPUs work.
+// Attention divided by heads: at home a GPU has all heads of a part of the sequence, at work a part of the heads of all
+// of it.
 
 #include "apps/library/call/island_attention.hpp"
 
 namespace napkin {
 namespace {
 
-/// A home array is packed by the GPU that gets it: [heads' GPU, b, row, head of that GPU, d]. At work all rows of a
-/// GPU's heads lie one behind the other, [b, row, head, d].
+/// A home array is ordered by the GPU that receives each part: [heads' GPU, b, row, head of that GPU, d]. At work all
+/// rows of a GPU's heads lie one behind the other, [b, row, head, d].
 class HeadsTrial : public IslandAttention {
  public:
   HeadsTrial(Gpus& gpus, const Division& division, std::uint64_t seed);
@@ -60,7 +61,8 @@ HeadsTrial::HeadsTrial(Gpus& gpus, const Division& division, std::uint64_t seed)
 void HeadsTrial::exchange(const HomeArray Home::*home, const DeviceMemory Working::*at_work, bool after) const {
   const HomeArray& first = homes_.front().*home;
   const auto all = static_cast<std::int64_t>(first.memory.bytes() / sizeof(std::uint16_t));
-  const std::int64_t piece = all / p() / sizes_.b;  // rows of one sequence, heads of one GPU
+  // Elements of one GPU's rows of one sequence, for the heads of one GPU.
+  const std::int64_t piece = all / p() / sizes_.b;
   for (int rank = 0; rank < p(); ++rank) {
     const std::uint64_t own = (homes_[static_cast<std::size_t>(rank)].*home).memory.address(),
                         work = (working_[static_cast<std::size_t>(rank)].*at_work).address();

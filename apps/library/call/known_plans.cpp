@@ -144,7 +144,7 @@ std::optional<Launches> KnownPlans::find(const std::string& key) {
 void KnownPlans::store(const std::string& key, const Launches& launches) {
   meet(key, launches);
   (void)entries_.store(digits_of(key),
-                       content_of(launches));  // the kernel's own entry said what there is to say of the directory
+                       content_of(launches));  // a failure is ignored: storing the compiled kernel has reported it
 }
 
 }  // namespace napkin

@@ -15,14 +15,14 @@
 namespace napkin {
 
 /// Returns a key of all that a call's plan depends on except memory: a digest of this program's sources and YAML files,
-/// the GPU, sizes, type, mask, strides, scale, and which optional arrays are given.
+/// the GPU, sizes, type, mask, strides, scale, lengths, pages, and which optional arrays are given (not log_sum_exp).
 [[nodiscard]] std::string plan_key(const AttentionArgs& args, const DeviceProperties& gpu, const LaunchDevice& device);
 [[nodiscard]] std::string plan_key(const AttentionBackwardArgs& args, const DeviceProperties& gpu,
                                    const LaunchDevice& device);
 [[nodiscard]] std::string plan_key(const MatmulArgs& args, const DeviceProperties& gpu, const LaunchDevice& device);
 
-/// Returns a key of all that a call's selection depends on: sizes, with the keys of ranked_for() or the call's own,
-/// type, mask, lengths and needs.
+/// Returns a key of all that a call's selection depends on: sizes (the number of keys as ranked_for() rounds it, or the
+/// call's own), type, mask, lengths and needs.
 [[nodiscard]] std::string selection_key(const AttentionArgs& args, bool ranked);
 [[nodiscard]] std::string selection_key(const AttentionBackwardArgs& args, bool ranked);
 [[nodiscard]] std::string selection_key(const MatmulArgs& args, bool ranked);
@@ -38,7 +38,8 @@ namespace napkin {
 /// binds it to another's.
 class KnownPlans {
  public:
-  /// Opens the plans of a directory; an empty path keeps them in this process alone. Keeps the `most_met` latest used.
+  /// Opens the plans of a directory; an empty path keeps them in this process alone. Keeps the `most_met` latest used
+  /// in memory too.
   explicit KnownPlans(std::filesystem::path directory, std::size_t most_met = 1024)
       : entries_(std::move(directory), "plan", 2), met_(most_met) {}
 

@@ -15,7 +15,7 @@ struct DraftOperation {
   std::string output;
   std::vector<std::string> inputs;
   bool product = false;    ///< true for a contraction of two arrays
-  bool is_output = false;  ///< true if the algorithm ends with it
+  bool is_output = false;  ///< true if `output` is an output of the algorithm
 };
 
 struct DraftInput {
@@ -23,7 +23,7 @@ struct DraftInput {
   bool streamed = false;  ///< true if it comes chunk by chunk, as K does
 };
 
-/// An algorithm's names, as far as a draft needs them; of attention the axes in the comments.
+/// An algorithm's names, as far as a draft needs them; the axes in the comments are attention's.
 struct DraftParts {
   std::string name;                 ///< mapping's name
   std::string algorithm;            ///< algorithm's name, or its diagram's file
@@ -39,7 +39,8 @@ struct DraftParts {
   int products = 0;  ///< number of contractions
 };
 
-/// Writes the mapping: numbers that the census has, and "# TODO" behind what it cannot tell.
+/// Writes the mapping from the census's numbers; marks with "# TODO" what they leave open. `tile` gives sizes that they
+/// leave open.
 [[nodiscard]] Draft draft_text(const DraftParts& parts, const SassCensus& census, const TileText& tile);
 
 }  // namespace napkin

@@ -17,12 +17,12 @@ namespace napkin {
 struct BesideAnswer {
   Head head;              ///< head of the measured call
   bool recorded = false;  ///< true if measured by this project; else published by others
-  bool same = false;      ///< the question of the report itself, though maybe with another tile
+  bool same = false;      ///< true if it is the report's own question, maybe with another tile
   double measured = 0;    ///< TFLOP/s, as the source counts FLOP
   double predicted = 0;   ///< TFLOP/s, counted in that way too
   std::string source;     ///< the file of the row, or the publication
   std::string date;       ///< date of a recorded row
-  bool held_out = true;   ///< no constant was fitted to it
+  bool held_out = true;   ///< true if no constant was fitted to it
   std::string doubt;      ///< the reason why a published source is doubtful; empty: it is not
 
   /// Returns predicted over measured time, minus one: +0.05 is 5 % too slow.
@@ -39,12 +39,13 @@ struct RecordedBest {
 [[nodiscard]] const std::vector<RecordedBest>& recorded_bests();
 
 /// Returns the distance between two questions, in powers of two over all axes; kernels, types and masks that differ add
-/// to it. Infinite between algorithms or GPUs.
+/// to it. Infinite between algorithms or GPUs, and for packed sequences.
 [[nodiscard]] double distance_of(const Head& a, const Head& b);
 
-/// Returns the `most` nearest recorded calls on that GPU, nearest first; none if nobody measured there.
+/// Returns up to `most` recorded calls on that GPU, nearest first; none at a distance above 12.
 [[nodiscard]] std::vector<BesideAnswer> recorded_beside(const Head& head, std::size_t most);
-/// Returns the `most` nearest published calls. `rows` come from report::parse_published.
+/// Returns up to `most` published calls that the model can predict, chosen like recorded_beside()'s. `rows` come from
+/// report::parse_published.
 [[nodiscard]] std::vector<BesideAnswer> published_beside(const Head& head, const std::vector<PublishedRow>& rows,
                                                          std::size_t most);
 

@@ -16,7 +16,8 @@ namespace {
 constexpr int bursts = 7;
 constexpr double lead = 0.003, burst = 0.02;  // seconds of untimed and of timed launches
 
-/// Times bursts: idle seconds, launches until the clock has risen, then launches for 20 ms, before the slow limit acts.
+/// Times bursts. Before each the card idles for pace.rest, then runs 3 ms untimed so that the clock rises; 20 ms are
+/// timed.
 LaunchTiming time_bursts(const Device& device, const std::function<void()>& launch, const TimingPace& pace) {
   Event start = device.event(), stop = device.event();
   const auto run = [&](int launches) {
@@ -53,7 +54,7 @@ TimingPace patient_pace(L2State l2) {
 
 TimingPace pace_under(const CardLoad& load, L2State l2) {
   TimingPace pace = patient_pace(l2);
-  pace.timing.wanted = 0;  // as long as it may take: the clock swings under the limit
+  pace.timing.wanted = 0;  // never enough: runs for `longest`, since the clock swings at the power limit
   pace.timing.warm_up = Seconds(2);
   pace.timing.longest = Seconds(1);
   pace.timing.most_runs = 2000;

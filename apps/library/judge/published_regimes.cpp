@@ -27,7 +27,7 @@ constexpr RegimeOf regimes[] = {
     {"backward passes", [](const PublishedRow& row) { return row.backward(); }},
 };
 
-/// Writes the facts by which the model tells two rows apart.
+/// Writes the facts that make two rows one question; `launches` and `one_by_one` are left out.
 std::string question_of(const PublishedAnswer& answer) {
   const PublishedQuestion& question = answer.question;
   std::string text = answer.kernel + " " + answer.row().direction + " " + question.ask.dtype;
@@ -41,7 +41,8 @@ std::string question_of(const PublishedAnswer& answer) {
   return text + " " + question.ahead;
 }
 
-/// Sets how far rows of one question lie from their geometric mean, where several frameworks or sources have it.
+/// Sets the regime's noise: the mean distance of rows from the geometric mean of their question, where several kernels
+/// or sources have it.
 void set_noise(const PublishedRows& rows, PublishedRegime& regime) {
   std::map<std::pair<std::string, std::string>, PublishedRows> questions;
   for (const PublishedAnswer* row : rows) questions[{row->gpu, question_of(*row)}].push_back(row);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view no_break = "\u00a0";
 
-/// Writes a fraction as percent, never "-0.0".
+/// Writes a fraction's magnitude as digits of a percentage, without a sign.
 std::string percent_digits(double fraction, int digits) {
   std::string out = fmt::format("{:.{}f}", std::abs(100 * fraction), digits);
   return out;

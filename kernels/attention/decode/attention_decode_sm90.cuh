@@ -46,7 +46,7 @@ struct DecodeConsumer : DecodeCombiner<C> {
         Combiner::attend(at.tile, o, state, ring, 0, -1);
       }
     }
-    // Found again rather than kept: the loop needs the registers.
+    // Computed again: kept through the loop, it would take registers that the loop needs.
     asm volatile("" : "+r"(block));
     const DecodePart at = find_part<C>(decode, block);
     Combiner::store_part(at, o, state);

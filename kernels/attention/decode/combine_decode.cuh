@@ -62,7 +62,8 @@ struct DecodeCombiner : AttentionConsumer<C> {
     }
   }
 
-  // Whether all other parts of the tile are there; the last block leaves the counter at zero for the next launch.
+  // Returns true if all other parts of the tile are there; the last block leaves the counter at zero for the next
+  // launch.
   __device__ __forceinline__ bool comes_last(const DecodePart& at) const {
     __threadfence();
     consumers_sync();

@@ -1,7 +1,6 @@
 #pragma once
-// AttentionFp8Arguments is what attention_fp8_sm90 is told beside a forward kernel's arguments: what an e4m3 number of
-// Q, K and V stands for. Example: scales of 128 rows have the strides (heads * blocks, blocks, 1), one of a whole
-// tensor has (0, 0, 0).
+// AttentionFp8Arguments is what attention_fp8_sm90 is told beside a forward kernel's arguments: the scales of Q, K and
+// V. Example: scales of 128 rows have the strides (heads * blocks, blocks, 1), one of a whole tensor has (0, 0, 0).
 
 #include "kernels/attention/common/arguments.cuh"
 
@@ -18,7 +17,7 @@ struct AttentionFp8Config {
 // f32 numbers by batch, head (Q: query head) and block of 128 rows.
 struct Fp8ScaleView {
   const float* first;      // null: all are 1
-  int batch, head, block;  // strides; 0 where one number stands for all
+  int batch, head, block;  // strides; 0 where one scale serves all
 };
 
 struct AttentionFp8Arguments {

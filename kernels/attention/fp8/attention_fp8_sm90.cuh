@@ -22,7 +22,7 @@ struct Fp8Consumer : Fp8Products<F> {
   using typename Block::Scores, typename Block::Outputs, typename Softmax::Probabilities, typename Softmax::RowState,
       typename Softmax::Factors;
 
-  // What V's and K's numbers of a chunk stand for.
+  // Scales of a chunk's K and V.
   struct KeyScales {
     float k, v;
   };
@@ -58,7 +58,7 @@ struct Fp8Consumer : Fp8Products<F> {
     }
   }
 
-  // O += P V of the last chunk, under which nothing runs.
+  // Adds P V of the final chunk to O, with nothing beside it.
   __device__ __forceinline__ void last_outputs(const Probabilities& p, Outputs& o, Outputs& chunk,
                                                const RowState& state, Position& at, bool accumulate, float v) const {
     Products::wait_turned(at);
@@ -107,7 +107,7 @@ struct Fp8Consumer : Fp8Products<F> {
       Base::release_k(next.stage);
       const float delta[2] = {state.delta[0], state.delta[1]};
       begin_softmax(s, state, tile, n, rows, following.k);
-      // Left alone, the assembler waits for P V first, and the maximum is not found beside it.
+      // Without this fence the assembler waits for P V first, and the maximum is not found meanwhile.
       scheduling_fence();
       wgmma_wait<0>();
       pin(to);
@@ -164,7 +164,7 @@ struct Fp8Consumer : Fp8Products<F> {
       const KeyScales scales = key_scales(tile, tile.last - 1);
       barrier_wait(barrier(Block::q_full + Block::q_slot(q.stage, wg)), q.parity);
       attend(tile, o, state, rows, scales, at, q.stage, pending);
-      // Found again rather than kept: the loop needs the registers.
+      // Computed again: kept through the loop, it would take registers that the loop needs.
       asm volatile("" : "+r"(index));
       const Tile same = Block::tile_of(index);
       Products::finish(same, o, state, F.block_scales ? 1.f : key_scales(same, 0).v);

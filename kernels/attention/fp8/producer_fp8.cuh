@@ -58,7 +58,7 @@ struct Fp8Producer : AttentionProducer<F.forward> {
 
   // V of that stage turned over, by four warps together.
   __device__ __forceinline__ void turn(const Position& at) const {
-    // Two at a time hide some of the latency; who draws tiles has no registers for it.
+    // Two at a time hide some of the latency; a producer that draws tiles has no registers for it.
     constexpr int parts = C.x / 32 * column_parts;
     constexpr int step = C.order != TileOrder::longest_first && parts % 2 == 0 ? 2 : 1;
     const u32 lane = threadIdx.x % warp_threads, column = threadIdx.x / warp_threads * 16;

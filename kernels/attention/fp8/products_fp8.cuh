@@ -47,7 +47,8 @@ struct Fp8Products : Fp8Softmax<F> {
     barrier_wait(barrier(Places::turned_full + at.stage), at.parity);
   }
 
-  // O /= z, times what V's numbers stand for, and the log-sum-exp; a row that saw nothing gives 0 and -infinity.
+  // Divides O by z, multiplies it by V's scale, and writes the log-sum-exp; a row that saw nothing gives 0 and
+  // -infinity.
   __device__ __forceinline__ void finish(const Tile& tile, Outputs& o, const RowState& state, float v_scale) const {
     constexpr float ln2 = 0.69314718055994531f;
     const u32 lane = threadIdx.x % warp_threads, row = Block::thread_row(lane);

@@ -68,7 +68,7 @@ struct Fp8Softmax : AttentionEpilogue<F.forward> {
     }
   }
 
-  // Scores become P.
+  // Turns scores into P, and adds to the sums.
   static __device__ __forceinline__ void exponentials(Scores& s, RowState& state, const Factors& rows, float key) {
     float sum[2], c[2], shift[2];
 #pragma unroll

@@ -118,7 +118,7 @@ __global__ void __launch_bounds__(C.warps * 32, C.blocks)
       }
     }
     if (tile.first < tile.last) Kernel(arguments, tile, shared).attend(o, rows);
-    // Found again rather than kept: the loop needs the registers.
+    // Computed again: kept through the loop, it would take registers that the loop needs.
     const Tile done = found(block_id());
     const Kernel kernel(arguments, done, shared);
     kernel.finish(o, rows);

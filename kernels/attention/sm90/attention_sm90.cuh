@@ -23,8 +23,8 @@ struct AttentionConsumer : AttentionDumper<C> {
   using typename Softmax::RowState, typename Block::Scores, typename Block::Outputs, typename Block::Probabilities;
   using Position = Ring<C.stages>;
 
-  // A chunk's keys from their scores to P, in two parts: the first beside the last chunk's product, the second behind
-  // it. With a kept maximum a chunk that all rows see in full needs neither maximum nor rescaling, unless its
+  // A chunk's keys from their scores to P, in two parts: the first beside the previous chunk's product, the second
+  // behind it. With a kept maximum a chunk that all rows see in full needs neither maximum nor rescaling, unless its
   // exponentials outgrow it: it is `plain`.
   struct Chunk {
     bool plain;
@@ -102,7 +102,7 @@ struct AttentionConsumer : AttentionDumper<C> {
     return begin_softmax(s, state, tile, n, settled);
   }
 
-  // O += P V of the last chunk, under which nothing runs.
+  // Adds P V of the final chunk to O, with nothing beside it.
   __device__ __forceinline__ void last_outputs(const Probabilities& p, Outputs& o, Position& at,
                                                bool accumulate) const {
     Products::wait_v(at);
@@ -193,7 +193,7 @@ struct AttentionConsumer : AttentionDumper<C> {
       }
       barrier_wait(Block::barrier(Block::q_full + Block::q_slot(q.stage, Block::row_part())), q.parity);
       attend(tile, o, state, at, q.stage, pending);
-      // Found again rather than kept: the loop needs the registers.
+      // Computed again: kept through the loop, it would take registers that the loop needs.
       asm volatile("" : "+r"(index));
       pending = store(Block::tile_of(index), o, state, q.stage);
       q.advance();

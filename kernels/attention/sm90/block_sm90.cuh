@@ -71,7 +71,7 @@ struct AttentionBlock {
             (static_cast<long long>(tile.head) * arguments.shape.g + row.head) * arguments.o_head);
   }
 
-  // Whether O has these eight columns.
+  // Returns true if O has these eight columns.
   __device__ __forceinline__ bool has_columns(int eighth) const { return !C.padded || 8 * eighth < arguments.shape.dv; }
 
   // The part of the tile's rows that this warpgroup has, and its first column of O.

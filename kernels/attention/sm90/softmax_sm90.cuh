@@ -21,12 +21,12 @@ struct AttentionSoftmax : AttentionBlock<C> {
   // mask it may see one key, whose score others pass by far (docs/hardware/attention_sm90.md).
   static constexpr float outgrown = 4096.f;
 
-  // What this thread knows of its two rows. P is exp2(scale log2(e) (score - maximum)).
+  // State of this thread's two rows. P is exp2(scale log2(e) (score - maximum)).
   struct RowState {
     float maximum[2], sum[2], delta[2];
   };
 
-  // What the mask hides becomes -infinity.
+  // Sets scores that the mask hides to -infinity.
   __device__ __forceinline__ void hide(Scores& s, const Tile& tile, int n) const {
     const u32 lane = threadIdx.x % warp_threads, row = Block::thread_row(lane);
 #pragma unroll
@@ -77,7 +77,7 @@ struct AttentionSoftmax : AttentionBlock<C> {
     }
   }
 
-  // One step of the online softmax on this thread's two rows: maximum, delta, P and sum.
+  // Does one step of the online softmax on this thread's two rows: maximum, delta, P and sum.
   __device__ __forceinline__ void softmax(Scores& s, RowState& state) const {
     const float c = arguments.scale_log2;
 #pragma unroll
@@ -97,12 +97,12 @@ struct AttentionSoftmax : AttentionBlock<C> {
     for (int r = 0; r < 2; ++r) state.sum[r] = state.sum[r] * state.delta[r] + sum[r];
   }
 
-  // Whether a chunk's exponentials outgrew a kept maximum in this warp, or are no numbers.
+  // Returns true if in this warp a sum of a chunk's exponentials reaches `outgrown`, or is NaN.
   static __device__ __forceinline__ bool outgrew(const float (&sum)[2]) {
     return __any_sync(0xffffffffu, !(sum[0] < outgrown && sum[1] < outgrown));
   }
 
-  // P as pairs of the A operand of P V.
+  // Converts P to pairs, as P V's A operand has them.
   static __device__ __forceinline__ void convert(const Scores& s, Probabilities& p) {
 #pragma unroll
     for (int i = 0; i < probabilities; ++i) p[i] = pack<C.bf16>(s[2 * i], s[2 * i + 1]);

@@ -1,4 +1,4 @@
-// A graph as the simulation runs it: nodes and arcs by agent instance, one vertex for each.
+// A graph as the simulation runs it: a vertex for each agent instance of a node, arcs between vertices for each edge.
 #include <algorithm>
 
 #include "model/clock/run/simulation.hpp"

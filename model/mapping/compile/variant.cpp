@@ -247,7 +247,7 @@ class VariantMaker {
     }
   }
 
-  // Whether the groups of a split axis exchange their state, rather than leave their parts behind.
+  // Returns true if the groups of a split axis exchange their state, rather than leave their parts behind.
   [[nodiscard]] bool exchanges() const {
     return c_.combine_ &&
            (c_.combine_->by == CombineMapping::By::turns || c_.combine_->by == CombineMapping::By::barriers);

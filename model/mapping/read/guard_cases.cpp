@@ -26,7 +26,7 @@ std::vector<std::vector<std::int64_t>> told_apart(const Mapping& m, const std::v
   return told;
 }
 
-// Whether `b` holds wherever `a` does.
+// Returns true if `b` holds wherever `a` does.
 bool implies(const Guard& a, const Guard& b) {
   return std::all_of(b.all.begin(), b.all.end(), [&](const auto& wanted) {
     return std::any_of(a.all.begin(), a.all.end(), [&](const auto& term) {
