@@ -95,7 +95,7 @@ Json json_of(const CompareAnswer& answer, const Prices& prices) {
         {"tile", report::json_of(selected.head.tile)},
         {"predicted", selected.predicted ? report::json_of(*selected.predicted) : Json(nullptr)},
         {"levels", report::json_of(selected.levels)},
-        {"because", machine.refused.empty() ? selected.because.get() : machine.refused},
+        {"because", machine.refused.empty() ? selected.because : machine.refused},
         {"laws", machine.laws ? report::json_of(*machine.laws, selected.levels, report::value_bytes_of(selected.head))
                               : Json(nullptr)}};
     if (const std::optional<Cost> cost = cost_of(machine, prices)) one["cost"] = json_of(*cost);
@@ -135,7 +135,7 @@ std::string transfers_text(const Head& head, const std::vector<LevelAnswer>& lev
 std::string outcome(const ComparedMachine& machine) {
   if (!machine.refused.empty()) return machine.refused;
   return machine.selected.predicted ? report::limit_of(machine.selected.head, *machine.selected.predicted)
-                                    : machine.selected.because.get();
+                                    : machine.selected.because;
 }
 
 std::string times_table(const CompareAnswer& answer, const Style& style) {
@@ -146,7 +146,7 @@ std::string times_table(const CompareAnswer& answer, const Style& style) {
     table.add({*machine.selected.head.gpu, machine.selected.head.dtype,
                predicted ? (predicted->at_least ? ">= " : "") + report::time_text(predicted->time) : "-",
                predicted ? report::tflops_cell(predicted->tflops) : "-", kernel, outcome(machine),
-               predicted && predicted->standing.get() ? report::cell_of(*predicted->standing.get()) : "-"});
+               predicted && predicted->standing ? report::cell_of(*predicted->standing) : "-"});
   }
   return table.text(style, "  ");
 }
@@ -285,9 +285,10 @@ Prices prices_of(const Arguments& arguments, const Compared& compared) {
 }
 
 /// Compares, and reports an error in a word of a list at that list.
-CompareAnswer answer_of(const Ask& ask, const Compared& compared, const std::vector<std::string>& dtypes) {
+CompareAnswer answer_of(const Ask& ask, const Compared& compared, const std::vector<std::string>& dtypes,
+                        AnswerParts parts) {
   try {
-    return compare(ask, compared.gpus, dtypes, compared.kernels);
+    return compare(ask, compared.gpus, dtypes, compared.kernels, parts);
   } catch (const Error& error) {
     const bool gpu = error.where() == "--gpu" && compared.kernels.empty();
     const bool kernel = error.where() == "--kernel" && !compared.kernels.empty();
@@ -314,7 +315,9 @@ Reply run_compare(const Arguments& arguments, const Style& style) {
   const std::string given = ask.dtype.empty() ? "bf16" : ask.dtype;
   const auto dtypes = distinct(parse_words(given, "--dtype", types), "--dtype");
   const Prices prices = prices_of(arguments, compared);
-  const CompareAnswer answer = answer_of(ask, compared, dtypes);
+  const AnswerParts parts =
+      arguments.has("--json") ? AnswerParts::all() : AnswerParts{.standing = true, .weakest = true};
+  const CompareAnswer answer = answer_of(ask, compared, dtypes, parts);
   const std::string note = no_kernel_note(answer), notes = note + unlike_text(answer);
   const int code = note.empty() ? 0 : 1;
   if (arguments.has("--json")) return {report::line_of(json_of(answer, prices)), notes, code};

@@ -35,7 +35,7 @@ Reply run_levels(const Arguments& arguments, const report::Style& style) {
   std::vector<QueryAnswer> levels;
   for (const std::int64_t memory : memories_of(*arguments.find("--memory"))) {
     one.values["--memory"] = std::to_string(memory);
-    levels.push_back(*query(ask_of(one)));
+    levels.push_back(*query(ask_of(one), AnswerParts::all()));
   }
   if (arguments.has("--json")) return {report::line_of(report::json_of(levels)), "", 0};
   return {report::text_of(levels, style), "", 0};
@@ -50,7 +50,9 @@ Reply run_query(const Arguments& arguments, const report::Style& style) {
   if (asks_island(ask)) return island_reply(query_island(default_session(), ask), "query", arguments, style);
   Progress progress;
   if (ask.check) ask.progress = following(progress, "groups run");
-  QueryAnswer answer = *query(ask);
+  const bool all = arguments.has("--json") || arguments.has("--explain");
+  QueryAnswer answer =
+      *query(ask, all ? AnswerParts::all() : AnswerParts{.standing = true, .formulas = ask.memory.has_value()});
   if (answer.predicted) answer.predicted->other_load = other_load(ask, answer.head);
   const bool fits = answer.legal || !ask.tile.empty() || !ask.kernel.empty();  // else no tile of any kernel does
   const int code = !fits || (answer.check && !answer.check->equal) ? 1 : 0;

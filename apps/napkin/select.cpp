@@ -68,7 +68,8 @@ Reply run_select(const Arguments& arguments, const report::Style& style) {
   if (asks_island(ask)) return island_reply(select_island(default_session(), ask, top), "select", arguments, style);
   const bool short_text = !arguments.has("--json") && !arguments.has("--explain");
   // the short text shows no runner-up, and names another kernel only if it is faster
-  SelectAnswer answer = *select(ask, short_text ? 1 : top);
+  SelectAnswer answer =
+      *select(ask, short_text ? 1 : top, short_text ? AnswerParts{.standing = true} : AnswerParts::all());
   if (ask.kernel.empty())
     answer.kernels = kernels(ask, short_text && answer.predicted ? answer.predicted->time : INFINITY);
   if (answer.predicted) answer.predicted->other_load = other_load(ask, answer.head);

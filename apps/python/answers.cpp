@@ -72,10 +72,7 @@ template <class Part>
 nb::class_<Part> bind_part(nb::module_& m, const char* name) {
   nb::class_<Part> out(m, name, report::Fields<Part>::about);
   report::each_field<Part>([&](const auto& field) {
-    const auto get = [member = field.member](const Part& part) {
-      const auto& held = std::invoke(member, part);
-      return shown(report::held_value(held));
-    };
+    const auto get = [member = field.member](const Part& part) { return shown(std::invoke(member, part)); };
     out.def_prop_ro(field.name, get, field.about);
   });
   return out;
@@ -109,10 +106,10 @@ void bind_standing(nb::module_& m) {
   nb::class_<StandingAnswer>(m, "StandingAnswer", "How sure a prediction is.")
       .def_ro("by_graph", &StandingAnswer::by_graph, "The event graph's; else a bound.")
       .def_prop_ro(
-          "basis", [](const StandingAnswer& s) { return s.weakest.get().basis; },
+          "basis", [](const StandingAnswer& s) { return s.weakest ? std::optional(s.weakest->basis) : std::nullopt; },
           "The weakest among the numbers that matter: measured, fitted, published, derived or assumed.")
       .def_prop_ro(
-          "numbers", [](const StandingAnswer& s) { return tuple_of(s.weakest.get().numbers); },
+          "numbers", [](const StandingAnswer& s) { return tuple_of(s.weakest.value_or(BasisAnswer()).numbers); },
           "The numbers of that basis.")
       .def_prop_ro(
           "missing", [](const StandingAnswer& s) { return tuple_of(s.missing); },
@@ -136,8 +133,8 @@ void bind_prediction(nb::module_& m) {
       .def_prop_ro(
           "all_nodes", [](const PredictedAnswer& p) { return p.nodes.all; }, "Compute nodes that there are.")
       .def_prop_ro(
-          "standing", [](const PredictedAnswer& p) { return shown(p.standing.get()); },
-          "How sure it is; None: of a runner-up.")
+          "standing", [](const PredictedAnswer& p) { return shown(p.standing); },
+          "How sure it is; None: of a runner-up, and without detail.")
       .def("to_dict", [](const PredictedAnswer& p) { return to_python(report::json_of(p)); });
   bind_part<AlternativeAnswer>(m, "AlternativeAnswer");
   bind_part<LaunchAnswer>(m, "LaunchAnswer");
@@ -176,7 +173,7 @@ void bind_optimum(nb::module_& m) {
   optimum.def_prop_ro("terms", [](const OptimumAnswer& o) { return tuple_of(o.terms); })
       .def_ro("transfer", &OptimumAnswer::transfer)
       .def_prop_ro("group", [](const OptimumAnswer& o) { return dict_of(o.group); })
-      .def_prop_ro("integer", [](const OptimumAnswer& o) { return shown(o.integer.get()); })
+      .def_prop_ro("integer", [](const OptimumAnswer& o) { return shown(o.integer); })
       .def_ro("formula", &OptimumAnswer::formula);
 }
 
@@ -249,10 +246,8 @@ void bind_query(nb::module_& m) {
   c.def_ro("legal", &QueryAnswer::legal)
       .def_prop_ro("violations", [](const QueryAnswer& a) { return tuple_of(a.violations); })
       .def_ro("work", &QueryAnswer::work)
-      .def_prop_ro(
-          "formula", [](const QueryAnswer& a) -> const FormulaAnswer& { return a.formula.get(); },
-          nb::rv_policy::reference_internal)
-      .def_prop_ro("optimum", [](const QueryAnswer& a) { return shown(a.optimum.get()); })
+      .def_ro("formula", &QueryAnswer::formula)
+      .def_prop_ro("optimum", [](const QueryAnswer& a) { return shown(a.optimum); })
       .def_prop_ro("occupancy", [](const QueryAnswer& a) { return shown(a.occupancy); })
       .def_prop_ro("check", [](const QueryAnswer& a) { return shown(a.check); })
       .def_prop_ro("compiled", [](const QueryAnswer& a) { return shown(a.compiled); });
@@ -267,12 +262,13 @@ void bind_select(nb::module_& m) {
           "alternatives", [](const SelectAnswer& a) { return tuple_of(a.alternatives); }, "Best first.")
       .def_ro("candidates", &SelectAnswer::candidates)
       .def_prop_ro(
-          "legal", [](const SelectAnswer& a) { return a.legal.get(); }, "How many of the candidates are legal.")
+          "legal", [](const SelectAnswer& a) { return a.legal; },
+          "How many of the candidates are legal; None: without detail.")
       .def_prop_ro(
-          "rejected", [](const SelectAnswer& a) { return dict_of(a.rejected.get()); }, "Candidates by constraint.")
+          "rejected", [](const SelectAnswer& a) { return dict_of(a.rejected); }, "Candidates by constraint.")
       .def_prop_ro(
-          "because", [](const SelectAnswer& a) { return a.because.get(); },
-          "What binds, and what the runner-up loses on.");
+          "because", [](const SelectAnswer& a) { return a.because; },
+          "What binds, and what the runner-up loses on; empty: without detail.");
 }
 
 }  // namespace

@@ -140,6 +140,7 @@ const std::unordered_map<std::string_view, Take>& keywords() {
       {"l2", [](Asking& out, nb::handle v) { out.ask.conditions.cold = parse_l2(nb::str(v).c_str(), "l2"); }},
       {"memory", [](Asking& out, nb::handle v) { out.ask.memory = whole_of(v, 1, "memory", "it"); }},
       {"top", [](Asking& out, nb::handle v) { out.top = top_of(v); }},
+      {"detail", [](Asking& out, nb::handle v) { out.detail = flag_of(v, "detail"); }},
       {"check", [](Asking& out, nb::handle v) { out.ask.check = flag_of(v, "check"); }},
       {"compile", [](Asking& out, nb::handle v) { out.ask.compile = flag_of(v, "compile"); }},
       {"progress", [](Asking& out, nb::handle v) { out.progress = nb::borrow(v); }},
@@ -148,7 +149,7 @@ const std::unordered_map<std::string_view, Take>& keywords() {
 }
 
 /// The keywords that not every function takes.
-const std::vector<std::string_view> special = {"memory", "top", "check", "compile", "progress"};
+const std::vector<std::string_view> special = {"memory", "top", "detail", "check", "compile", "progress"};
 
 bool has(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();

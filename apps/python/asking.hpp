@@ -17,6 +17,7 @@ namespace napkin::python {
 struct Asking {
   Ask ask;
   std::optional<int> top;
+  std::optional<bool> detail;
   NamedSizes shape;  ///< given as one argument; ask.shape has all sizes
   bool causal = false;
   std::optional<std::int64_t> prefix;
@@ -24,7 +25,7 @@ struct Asking {
 };
 
 /// Makes the question of a function's arguments. `takes` lists the special keywords that it accepts (memory, top,
-/// check, compile, progress). Throws Error for any mistake in the arguments, a value's type included.
+/// detail, check, compile, progress). Throws Error for any mistake in the arguments, a value's type included.
 [[nodiscard]] Asking asking_of(const nanobind::tuple& positional, const nanobind::kwargs& named,
                                std::span<const std::string_view> takes);
 

@@ -29,20 +29,26 @@ namespace {
 
 namespace nb = nanobind;
 
-constexpr std::array<std::string_view, 4> query_takes = {"memory", "check", "compile", "progress"};
-constexpr std::array<std::string_view, 1> select_takes = {"top"};
+constexpr std::array<std::string_view, 5> query_takes = {"memory", "detail", "check", "compile", "progress"};
+constexpr std::array<std::string_view, 2> select_takes = {"top", "detail"};
+constexpr int usual_top = 5;
+
+/// Returns all parts of an answer, or those alone that take no time of their own.
+AnswerParts detail_of(const Asking& asking, bool usual) {
+  return asking.detail.value_or(usual) ? AnswerParts::all() : AnswerParts();
+}
 
 std::shared_ptr<QueryAnswer> query(const Session& session, const nb::args& positional, const nb::kwargs& named) {
   const Asking asking = asking_of(positional, named, query_takes);
   const nb::gil_scoped_release free;
-  return std::const_pointer_cast<QueryAnswer>(session.query(asking.ask));
+  return std::const_pointer_cast<QueryAnswer>(session.query(asking.ask, detail_of(asking, true)));
 }
 
 std::shared_ptr<SelectAnswer> select(const Session& session, const nb::args& positional, const nb::kwargs& named) {
   const Asking asking = asking_of(positional, named, select_takes);
   const nb::gil_scoped_release free;
-  return std::const_pointer_cast<SelectAnswer>(asking.top ? session.select(asking.ask, *asking.top)
-                                                          : session.select(asking.ask));
+  return std::const_pointer_cast<SelectAnswer>(
+      session.select(asking.ask, asking.top.value_or(usual_top), detail_of(asking, true)));
 }
 
 std::vector<TileText> tiles_of(nb::handle configs) {
@@ -81,7 +87,7 @@ nb::list select_many(const Session& session, nb::handle algorithm, nb::handle sh
   std::vector<std::shared_ptr<const SelectAnswer>> answers;
   {
     const nb::gil_scoped_release free;
-    answers = asking.top ? session.select_many(asking.ask, all, *asking.top) : session.select_many(asking.ask, all);
+    answers = session.select_many(asking.ask, all, asking.top.value_or(1), detail_of(asking, false));
   }
   nb::list out;
   for (const auto& answer : answers) out.append(nb::cast(std::const_pointer_cast<SelectAnswer>(answer)));
@@ -182,21 +188,24 @@ void bind_session(nb::module_& m) {
                    "shape: Shape | None = None, dtype: typing.Any = 'bf16', causal: bool = False, window: Window | "
                    "None = None, prefix: int | None = None, lengths: Lengths | None = None, kernel: Kernel | None = "
                    "None, tile: Tile | None = "
-                   "None, load: str | float = 'sustained', check: bool = False, compile: bool = False, progress: "
+                   "None, load: str | float = 'sustained', detail: bool = True, check: bool = False, compile: bool = "
+                   "False, progress: "
                    "collections.abc.Callable[[int, int], object] | None = None, **axes: int) -> QueryAnswer"))
       .def("select", select, "The legal tile of least predicted time, why, and the runners-up.",
            nb::sig("def select(self, algorithm: Algorithm, *, gpu: Machine, shape: Shape | None = None, dtype: "
                    "typing.Any = 'bf16', causal: bool = False, window: Window | None = None, prefix: int | None = "
                    "None, lengths: Lengths | None "
                    "= None, kernel: Kernel | None = None, tile: Tile | None = None, load: str | float = 'sustained', "
-                   "top: int = 5, **axes: int) -> "
+                   "top: int = 5, detail: bool = True, **axes: int) -> "
                    "SelectAnswer"))
-      .def("select_many", select_many, nb::arg("algorithm").none(), nb::arg("shapes").none(), nb::arg("named"),
-           "select() for each of many shapes in one call, without runners-up; sizes that all share are keywords.",
-           nb::sig("def select_many(self, algorithm: Algorithm, shapes: collections.abc.Iterable[Shape], *, gpu: "
-                   "Machine, dtype: typing.Any = 'bf16', causal: bool = False, window: Window | None = None, prefix: "
-                   "int | None = None, kernel: "
-                   "Kernel | None = None, tile: Tile | None = None, top: int = 1, **axes: int) -> list[SelectAnswer]"))
+      .def(
+          "select_many", select_many, nb::arg("algorithm").none(), nb::arg("shapes").none(), nb::arg("named"),
+          "select() for each of many shapes in one call, without runners-up; sizes that all share are keywords.",
+          nb::sig("def select_many(self, algorithm: Algorithm, shapes: collections.abc.Iterable[Shape], *, gpu: "
+                  "Machine, dtype: typing.Any = 'bf16', causal: bool = False, window: Window | None = None, prefix: "
+                  "int | None = None, kernel: "
+                  "Kernel | None = None, tile: Tile | None = None, top: int = 1, detail: bool = False, **axes: int) -> "
+                  "list[SelectAnswer]"))
       .def(
           "rank_configs", rank_configs, nb::arg("algorithm").none(), nb::arg("configs").none(), nb::arg("named"),
           "The configurations of a kernel, best first; behind them those outside of what the mapping was made for, and "

@@ -82,12 +82,15 @@ void first_selection(benchmark::State& state) {
   }
 }
 
-/// A length that is new to a session which was asked 32 others of the kind: what those had run serves it too.
+/// A length that is new to a session which was asked 32 others of the kind: what those had run serves it too. `whole`:
+/// all parts of the answer are asked for.
 void further_selection(benchmark::State& state) {
   const Session session;
+  const AnswerParts parts = state.range(1) != 0 ? AnswerParts::all() : AnswerParts();
   std::int64_t turn = 0;
-  while (turn < 32) benchmark::DoNotOptimize(session.select(attention(next_length(turn), state.range(0) != 0)));
-  for (auto _ : state) benchmark::DoNotOptimize(session.select(attention(next_length(turn), state.range(0) != 0)));
+  const auto next = [&] { return session.select(attention(next_length(turn), state.range(0) != 0), 5, parts); };
+  while (turn < 32) benchmark::DoNotOptimize(next());
+  for (auto _ : state) benchmark::DoNotOptimize(next());
 }
 
 /// 1,000 lengths in one call, of which the session keeps no answer, and its table has every run.
@@ -117,14 +120,15 @@ Ask with_selected_tile() {
   return ask;
 }
 
-/// A tile of which every knob is given, at lengths that are new in each turn.
+/// A tile of which every knob is given, at lengths that are new in each turn. `whole`: with all parts of the answer.
 void given_tile(benchmark::State& state) {
   Ask ask = with_selected_tile();
   const Session session;
+  const AnswerParts parts = state.range(0) != 0 ? AnswerParts::all() : AnswerParts();
   std::int64_t turn = 0;
   for (auto _ : state) {
     ask.shape = attention(next_length(turn)).shape;
-    benchmark::DoNotOptimize(session.query(ask));
+    benchmark::DoNotOptimize(session.query(ask, parts));
   }
 }
 
@@ -161,9 +165,9 @@ BENCHMARK(first_request)->Apply(median);
 BENCHMARK(further_request)->Apply(median);
 BENCHMARK(repeated_selection)->Apply(median);
 BENCHMARK(first_selection)->ArgName("causal")->Arg(0)->Arg(1)->Apply(median);
-BENCHMARK(further_selection)->ArgName("causal")->Arg(0)->Arg(1)->Apply(median);
+BENCHMARK(further_selection)->ArgNames({"causal", "whole"})->ArgsProduct({{0, 1}, {0, 1}})->Apply(median);
 BENCHMARK(many_selections)->ArgName("causal")->Arg(0)->Arg(1)->UseRealTime()->MeasureProcessCPUTime()->Apply(median);
-BENCHMARK(given_tile)->Apply(median);
+BENCHMARK(given_tile)->ArgName("whole")->Arg(0)->Arg(1)->Apply(median);
 BENCHMARK(tiles_of_one_question)->ArgName("met")->Arg(0)->Arg(1)->Apply(median);
 
 }  // namespace

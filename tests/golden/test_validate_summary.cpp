@@ -217,8 +217,8 @@ TEST_CASE("a wrong result is no measurement") {
 
 TEST_CASE("transfers against the counters, by level") {
   ValidationRow row = row_of(64, 100, 110);
-  row.levels = {{"l2", 1, 1000, 500, 1500, 1000, 0, 0, 0, 0, {}, {}, {}},
-                {"shared", 1, 4000, 500, 4500, 4100, 0, 0, 0, 0, {}, {}, {}}};
+  row.levels = {{"l2", 1, 1000, 500, 1500, 1000, 0, 0, 0, 0, {}, {}, {}, {}, {}},
+                {"shared", 1, 4000, 500, 4500, 4100, 0, 0, 0, 0, {}, {}, {}, {}, {}}};
   row.measured.l2_to_sm_bytes = 4000;
   row.measured.dram_read_bytes = 1250;
   const SplitSummary split = only_split(summarise(scored({row})));

@@ -236,7 +236,7 @@ inline void check_laws(const QueryAnswer& query, Findings& found) {
     const bool below = static_cast<double>(level->memory_lower_bound) + results > law.memory;
     return below ? static_cast<double>(INFINITY) : static_cast<double>(level->transfer);
   };
-  const auto& laws = query.laws.get();  // of a cache: of one that holds no more than its nodes do
+  const auto& laws = query.laws;  // of a cache: of one that holds no more than its nodes do
   if (laws && !laws->levels.empty()) {
     const LevelLaw& law = laws->levels.back();
     found.hold(law.transfer <= moved(law) * rounding, "the law of " + law.name + " lies above a tile");
@@ -248,10 +248,10 @@ inline void check_selected(const Session& session, Ask ask, const SelectAnswer& 
                            Findings& found) {
   check_prediction(*selected.predicted, found);
   check_levels(selected.levels, found);
-  found.hold(!selected.because.get().empty(), "no reason");
+  found.hold(!selected.because.empty(), "no reason");
   ask.kernel = selected.head.kernel.value_or("ideal");
   ask.tile = text_of(selected.head.tile);
-  const auto query = session.query(ask);
+  const auto query = session.query(ask, {.formulas = true});
   found.hold(query->legal, "select's tile is not legal");
   found.hold(query->predicted.has_value(), "select's tile has no time");
   if (!query->predicted) return;
@@ -267,12 +267,12 @@ inline void check_selected(const Session& session, Ask ask, const SelectAnswer& 
 inline Findings ask_one(const Session& session, const Ask& ask, bool of_the_smallest) {
   Findings found;
   try {
-    const auto selected = session.select(ask, 3);
+    const auto selected = session.select(ask, 3, {.reasons = true});
     found.came = selected->predicted ? Findings::Came::answered : Findings::Came::fits_nowhere;
     if (selected->predicted) {
       check_selected(session, ask, *selected, of_the_smallest, found);
     } else {
-      found.hold(!selected->because.get().empty(), "no reason why nothing fits");
+      found.hold(!selected->because.empty(), "no reason why nothing fits");
       found.hold(!selected->found, "found, without a time");
     }
   } catch (const Error& error) {

@@ -140,7 +140,7 @@ void check_abstract(const Session& session, Ask ask, std::mt19937_64& random, As
   CAPTURE(command_of(ask));
   std::shared_ptr<const QueryAnswer> best;
   try {
-    best = session.query(ask);
+    best = session.query(ask, {.formulas = true});
   } catch (const Error&) {
     return;  // sizes that do not go together
   }
@@ -153,30 +153,30 @@ void check_abstract(const Session& session, Ask ask, std::mt19937_64& random, As
       ask.tile.emplace_back(knob.name,
                             std::to_string(1 + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most))));
     }
-    answers.push_back(session.query(ask));
+    answers.push_back(session.query(ask, {.formulas = true}));
   }
   for (const auto& answer : answers) {
     const LevelAnswer& low = answer->levels.front();
     std::string tile;
     for (const auto& [name, size] : text_of(answer->head.tile)) tile += name + "=" + size + " ";
     CAPTURE(tile);
-    const std::string& memory = answer->formula.get().memory;
+    const std::string& memory = answer->formula.memory;
     Formula formula(memory, *answer);
     CHECK_MESSAGE(formula.value() == doctest::Approx(static_cast<double>(low.memory_lower_bound)), memory);
     CHECK(formula.read_all());
-    if (!answer->legal || !answer->optimum.get()) continue;
+    if (!answer->legal || !answer->optimum) continue;
     ++asked.legal;
-    const OptimumAnswer& optimum = *answer->optimum.get();
+    const OptimumAnswer& optimum = *answer->optimum;
     const auto moved = static_cast<double>(low.transfer);
     if (ask.mask.kind == Mask::Kind::none) CHECK_MESSAGE(optimum.transfer <= moved * 1.000001, optimum.formula);
-    if (const auto& integer = optimum.integer.get(); integer && !reads_rows_twice(ask)) {
+    if (const auto& integer = optimum.integer; integer && !reads_rows_twice(ask)) {
       CHECK(integer->transfer <= low.transfer);
       if (ask.mask.kind == Mask::Kind::none)
         CHECK(optimum.transfer <= static_cast<double>(integer->transfer) * 1.000001);
     }
   }
-  if (best->optimum.get() && best->optimum.get()->integer.get())  // what is filled in is the best
-    CHECK(best->levels.front().transfer == best->optimum.get()->integer.get()->transfer);
+  if (best->optimum && best->optimum->integer)  // what is filled in is the best
+    CHECK(best->levels.front().transfer == best->optimum->integer->transfer);
 }
 
 }  // namespace

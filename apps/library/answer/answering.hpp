@@ -10,8 +10,8 @@
 
 namespace napkin {
 
-[[nodiscard]] QueryAnswer query_answer(const Question& question);
-[[nodiscard]] SelectAnswer select_answer(Question question, int top);
+[[nodiscard]] QueryAnswer query_answer(const Question& question, AnswerParts parts);
+[[nodiscard]] SelectAnswer select_answer(const Question& question, int top, AnswerParts parts);
 [[nodiscard]] SensitivityAnswer sensitivity_answer(const Question& question);
 [[nodiscard]] NeedAnswer need_answer(const Question& question, const NeedAsk& ask);
 

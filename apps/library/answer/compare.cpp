@@ -17,9 +17,9 @@ std::vector<std::string> named(const Session& session, const Ask& ask, const std
 
 /// Returns the selection, or why this machine cannot have one; names and sizes that are wrong anywhere are still
 /// thrown.
-ComparedMachine compared(const Session& session, const Question& problem) {
+ComparedMachine compared(const Session& session, const Question& problem, AnswerParts parts) {
   try {
-    return {*session.select(problem.ask, 1), std::nullopt, ""};
+    return {*session.select(problem.ask, 1, parts), std::nullopt, ""};
   } catch (const Error& error) {
     if (error.where().starts_with("--")) throw;
     ComparedMachine refused{{}, std::nullopt, error.what()};
@@ -34,7 +34,8 @@ ComparedMachine compared(const Session& session, const Question& problem) {
 }  // namespace
 
 CompareAnswer Session::compare(const Ask& ask, const std::vector<std::string>& gpus,
-                               const std::vector<std::string>& dtypes, const std::vector<std::string>& kernels) const {
+                               const std::vector<std::string>& dtypes, const std::vector<std::string>& kernels,
+                               AnswerParts parts) const {
   CompareAnswer answer;
   for (const std::string& gpu : gpus) {
     std::optional<LawSetting> first;
@@ -47,7 +48,7 @@ CompareAnswer Session::compare(const Ask& ask, const std::vector<std::string>& g
       bool any = false;
       for (const std::string& kernel : kernels.empty() ? std::vector{ask.kernel} : named(*this, one, kernels)) {
         problem.ask.kernel = kernel;
-        ComparedMachine machine = compared(*this, problem);
+        ComparedMachine machine = compared(*this, problem, parts);
         if (machine.refused.empty() && setting && !any) machine.laws = laws_of(*setting);
         any = any || machine.refused.empty();
         answer.machines.push_back(std::move(machine));

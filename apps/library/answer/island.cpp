@@ -26,7 +26,7 @@ constexpr double tenth = 1.1, matters = 0.005;  // as of a prediction on one GPU
 StandingAnswer standing_of(const Way& way, const Island& island, const Machine& machine, const StandingAnswer* launch) {
   StandingAnswer out;
   if (launch != nullptr) out = *launch;
-  BasisAnswer weakest = out.weakest.get();
+  BasisAnswer weakest = out.weakest.value_or(BasisAnswer());
   out.band.reset();
   out.least.reset();
   out.unsure = "of several GPUs only two H200s were compared with measurements";
@@ -67,19 +67,21 @@ std::vector<std::string> names_of(const Diagram& diagram, const std::vector<Arra
   return names;
 }
 
-DeviceLaunchAnswer answer_of(const Way& way, const AskedLaunch& asked) {
+DeviceLaunchAnswer answer_of(const Session& session, const IslandQuestion& question, const Way& way,
+                             const AskedLaunch& asked) {
+  const Ask ask = ask_of(question, way.division.split.diagram, asked.launch);
   DeviceLaunchAnswer out;
   out.shape = sizes_by_name(way.division.split.diagram, asked.launch.problem.sizes);
   out.mask = asked.launch.problem.mask;
   out.launches = asked.count;
   out.kernel = asked.answer->head.kernel;
   out.tile = asked.answer->head.tile;
-  out.predicted = *asked.answer->predicted;
+  out.predicted = *session.query(ask, {.standing = true, .weakest = true})->predicted;
   out.adding = asked.adding;
   return out;
 }
 
-DividedAnswer answer_of(const Way& way, const Island& island, const Machine& machine) {
+DividedAnswer answer_of(const Session& session, const IslandQuestion& question, const Way& way) {
   const Diagram& diagram = way.division.split.diagram;
   DividedAnswer out;
   out.split = way.division.split.name;
@@ -96,7 +98,7 @@ DividedAnswer answer_of(const Way& way, const Island& island, const Machine& mac
     out.ring = out.ring || one.by == Carrier::ring;
   }
   for (const AskedLaunch& asked : way.launches) {
-    out.launches.push_back(answer_of(way, asked));
+    out.launches.push_back(answer_of(session, question, way, asked));
     out.at_least = out.at_least || out.launches.back().predicted.at_least;
   }
   out.memory = held(way.division, ring_buffers).value.get();
@@ -108,8 +110,9 @@ DividedAnswer answer_of(const Way& way, const Island& island, const Machine& mac
   out.bound = way.time.bound;
   out.imbalance = way.imbalance;
   out.tflops = way.flops / way.time.seconds / 1e12;
-  const auto& heaviest = way.heaviest().answer->predicted->standing.get();
-  out.standing = standing_of(way, island, machine, heaviest ? &*heaviest : nullptr);
+  const auto heaviest = static_cast<std::size_t>(&way.heaviest() - way.launches.data());
+  const auto& standing = out.launches[heaviest].predicted.standing;
+  out.standing = standing_of(way, question.island, *question.machine, standing ? &*standing : nullptr);
   return out;
 }
 
@@ -160,13 +163,13 @@ std::optional<SharingAnswer> sharing_of(const IslandQuestion& question, const Di
                        shared.between() / (gpus * rate)};
 }
 
-IslandAnswer answer_of(const IslandQuestion& question, const IslandWays& ways) {
+IslandAnswer answer_of(const Session& session, const IslandQuestion& question, const IslandWays& ways) {
   IslandAnswer out;
   out.product = question.island.gpu;
   out.gpus = question.island.gpus().get();
   out.found = !ways.ways.empty();
   out.refused = ways.refused;
-  for (const Way& way : ways.ways) out.ways.push_back(answer_of(way, question.island, *question.machine));
+  for (const Way& way : ways.ways) out.ways.push_back(answer_of(session, question, way));
   out.head.algorithm = question.ask.algorithm;
   out.head.gpu = question.island.name;
   out.head.dtype = std::string(name_of(question.problem.dtype));
@@ -225,7 +228,7 @@ IslandAnswer query_island(const Session& session, const Ask& ask) {
   const IslandQuestion question = island_question(session, ask);
   IslandWays ways = ways_of(session, question);
   if (ways.ways.size() > 1) ways.ways.resize(1);
-  IslandAnswer out = answer_of(question, ways);
+  IslandAnswer out = answer_of(session, question, ways);
   out.because = because_of(out);
   if (ask.check && !ways.ways.empty()) out.check = check_of(ways.ways.front());
   return out;
@@ -235,7 +238,7 @@ IslandAnswer select_island(const Session& session, const Ask& ask, int top) {
   const IslandQuestion question = island_question(session, ask);
   IslandWays ways = ways_of(session, question);
   if (std::ssize(ways.ways) > top) ways.ways.resize(static_cast<std::size_t>(top));
-  IslandAnswer out = answer_of(question, ways);
+  IslandAnswer out = answer_of(session, question, ways);
   for (std::size_t i = 0; i < out.ways.size(); ++i) {
     if (out.ways[i].ring) out.ways[i].hidden_from = hidden_from(session, question, ways.ways[i]);
   }

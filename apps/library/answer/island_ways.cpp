@@ -84,16 +84,6 @@ std::vector<Split> splits_of(const Ask& ask, const std::string& name) {
   return out;
 }
 
-Ask ask_of(const IslandQuestion& question, const Diagram& diagram, const DeviceLaunch& launch) {
-  Ask out = question.ask;
-  out.gpu = question.island.gpu;
-  out.split.clear();
-  out.check = out.compile = false;
-  out.shape = sizes_by_name(diagram, launch.problem.sizes);
-  out.mask = launch.problem.mask;
-  return out;
-}
-
 /// Returns true if the kernel's blocks, as many as nodes, stay to its end.
 bool blocks_stay(const Head& head) {
   if (!head.kernel) return false;
@@ -217,6 +207,16 @@ const AskedLaunch& Way::heaviest() const {
 
 double Way::time_on(const Island& island) const {
   return time_of(transports_of(division, island), steps, finishing, held).seconds;
+}
+
+Ask ask_of(const IslandQuestion& question, const Diagram& diagram, const DeviceLaunch& launch) {
+  Ask out = question.ask;
+  out.gpu = question.island.gpu;
+  out.split.clear();
+  out.check = out.compile = false;
+  out.shape = sizes_by_name(diagram, launch.problem.sizes);
+  out.mask = launch.problem.mask;
+  return out;
 }
 
 IslandQuestion island_question(const Session& session, const Ask& ask) {

@@ -58,6 +58,8 @@ struct IslandWays {
   std::vector<Way> ways;  ///< the fastest first
   std::vector<std::pair<std::string, std::string>> refused;
 };
+/// Returns the question about one of a way's launches, on one GPU.
+[[nodiscard]] Ask ask_of(const IslandQuestion& question, const Diagram& diagram, const DeviceLaunch& launch);
 /// Predicts every way. Throws Error if the question names a split that is impossible.
 [[nodiscard]] IslandWays ways_of(const Session& session, const IslandQuestion& question);
 

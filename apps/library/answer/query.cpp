@@ -42,7 +42,16 @@ void explain_levels(QueryAnswer& answer) {
   }
 }
 
-QueryAnswer answer_of(const Question& question, const Setup& setup, const Tile& tile) {
+/// Adds the formulas of the levels, the laws, and what one launch saves.
+void add_formulas(const Question& question, const Setup& setup, const PlacedDiagram& placed, QueryAnswer& answer) {
+  add_optimum(question, setup, placed, answer);
+  if (!question.abstract()) {
+    if (const std::optional<LawSetting> setting = law_setting(question)) answer.laws = laws_of(*setting);
+  }
+  answer.unfused = unfused_of(question);
+}
+
+QueryAnswer answer_of(const Question& question, const Setup& setup, const Tile& tile, AnswerParts parts) {
   const KeptPlacer placer = kept_placer_of(setup);
   const Placement placement = place(placer, tile);
   QueryAnswer answer;
@@ -56,26 +65,19 @@ QueryAnswer answer_of(const Question& question, const Setup& setup, const Tile& 
                                    : std::optional(answer_of(setup.workspace->predicted(placement.placed)));
     if (answer.predicted) {
       clock = Hertz(answer.predicted->clock);
-      answer.predicted->standing = standing_of(question, setup, tile);
+      answer.predicted->standing = standing_of(question, setup, tile, parts);
     }
     answer.notes = notes_of(setup);
     for (std::string& note : launch_notes(placement.placed)) answer.notes.push_back(std::move(note));
   }
-  answer.levels = levels_of(setup, placement.placed, clock, Rereads::spread);
+  answer.levels = levels_of(placement.placed, clock, parts.rereads ? Rereads::spread : Rereads::none);
   explain_levels(answer);
   if (!question.abstract()) answer.occupancy = answer_of(placement.plan);
   answer.combine = combine_of(placement.placed, question.abstract() ? Hertz(0) : clock);
   if (!question.abstract()) answer.own_parts = own_parts_of(setup, placement.placed);
   if (answer.own_parts) answer.notes.push_back(answer.own_parts->text());
   if (question.abstract()) judge_abstract(question, setup, answer);
-  add_optimum(question, setup, placement.placed, answer);
-  if (!question.abstract()) {
-    answer.laws = Later<std::optional<Laws>>([question]() -> std::optional<Laws> {
-      const std::optional<LawSetting> setting = law_setting(question);
-      return setting ? std::optional(laws_of(*setting)) : std::nullopt;
-    });
-  }
-  answer.unfused = Later<std::optional<UnfusedAnswer>>([question] { return unfused_of(question); });
+  if (parts.formulas) add_formulas(question, setup, placement.placed, answer);
   if (question.ask.check) answer.check = check_of(question, setup, placement.placed);
   if (question.ask.compile) answer.compiled = compiled_of(placement);
   return answer;
@@ -111,10 +113,10 @@ void add_other_settings(const Question& question, const SelectedTile& selected, 
 
 }  // namespace
 
-QueryAnswer query_answer(const Question& question) {
+QueryAnswer query_answer(const Question& question, AnswerParts parts) {
   return at_shape([&] {
     const SelectedTile selected = select_tile(question);
-    QueryAnswer answer = answer_of(question, *selected.setup, selected.tile);
+    QueryAnswer answer = answer_of(question, *selected.setup, selected.tile, parts);
     answer.notes.insert(answer.notes.end(), selected.left_out.begin(), selected.left_out.end());
     if (!selected.fits && !question.ask.tile.empty() && !answer.legal) add_other_settings(question, selected, answer);
     if (!selected.fits && may_be_cut(question)) make_cut(question, answer);

@@ -16,14 +16,14 @@ namespace napkin {
 namespace {
 
 /// Adds the bytes that the best tile moves and holds.
-void add_best(const Question& question, const Ranking& ranking, SelectAnswer& answer) {
+void add_best(const Question& question, const Ranking& ranking, AnswerParts parts, SelectAnswer& answer) {
   const KeptPlacer placer = kept_placer_of(ranking.setup());
   const PlacedDiagram placed = placer->place(ranking.best().tile);
   answer.predicted = ranking.setup().ideal ? bound_of(placed) : std::optional(answer_of(ranking.best().prediction));
-  if (answer.predicted) answer.predicted->standing = standing_of(question, ranking.setup(), ranking.best().tile);
+  if (answer.predicted) answer.predicted->standing = standing_of(question, ranking.setup(), ranking.best().tile, parts);
   const Hertz clock = answer.predicted ? Hertz(answer.predicted->clock) : clock_of(*question.machine);
   answer.work = work_answer(placed);
-  answer.levels = levels_of(ranking.setup(), placed, clock, Rereads::counted);
+  answer.levels = levels_of(placed, clock, parts.rereads ? Rereads::counted : Rereads::none);
   answer.combine = combine_of(placed, clock);
   answer.own_parts = own_parts_of(ranking.setup(), placed);
   if (answer.own_parts) answer.notes.push_back(answer.own_parts->text());
@@ -41,16 +41,6 @@ std::string about_bound(const Question& question, const SelectAnswer& answer) {
          " takes, at the fastest rates that the profile states";
 }
 
-/// A question and its selection, kept for the parts of an answer that are computed at first read. The tables behind
-/// them are the workspace's, which may have dropped them by then.
-struct Kept {
-  Question question;
-  const Setup* setup = nullptr;  // of the question
-  Selection selection;
-
-  [[nodiscard]] Ranking ranking() const { return {*setup, selection}; }
-};
-
 /// Adds the runners-up.
 void add_alternatives(const Ranking& ranking, SelectAnswer& answer) {
   const std::vector<Ranked>& ranked = ranking.selection().ranked;
@@ -59,40 +49,17 @@ void add_alternatives(const Ranking& ranking, SelectAnswer& answer) {
         {values_of(*ranking.setup().mapping, ranked[i].tile), answer_of(ranked[i].prediction)});
 }
 
-using Rejected = std::vector<std::pair<std::string, std::int64_t>>;
-
-/// Answers that take longer than finding the best tile: tiles rejected by each rule, and why the best one is best.
-struct Reasons {
-  std::int64_t legal = 0;
-  Rejected rejected;
-  Explanation why;
-};
-
-Rejected rejected_of(const Rejections& counted) {
-  Rejected out;
-  for (const auto& [constraint, tiles] : counted.rejected) out.emplace_back(constraint, tiles.get());
-  return out;
-}
-
 void add_counts(const Rejections& counted, SelectAnswer& answer) {
   answer.legal = counted.legal.get();
-  answer.rejected = rejected_of(counted);
+  for (const auto& [constraint, tiles] : counted.rejected) answer.rejected.emplace_back(constraint, tiles.get());
 }
 
-Reasons reasons_of(const Ranking& ranking) {
-  const Rejections counted = ranking.count_rejections();
-  return {counted.legal.get(), rejected_of(counted), ranking.explain()};
-}
-
-/// Adds the reasons, found once for all of them.
-void add_reasons(const std::shared_ptr<const Kept>& kept, SelectAnswer& answer) {
-  using All = Later<Reasons>;
-  const auto all =
-      std::make_shared<const All>([kept] { return at_shape([&] { return reasons_of(kept->ranking()); }); });
-  answer.legal = Later<std::int64_t>([all] { return all->get().legal; });
-  answer.rejected = Later<Rejected>([all] { return all->get().rejected; });
-  answer.because = Later<std::string>([all] { return all->get().why.sentence; });
-  answer.reasons = Later<std::vector<std::string>>([all] { return all->get().why.reasons; });
+/// Adds tiles rejected by each rule, and why the best one is best.
+void add_reasons(const Ranking& ranking, SelectAnswer& answer) {
+  add_counts(ranking.count_rejections(), answer);
+  Explanation why = ranking.explain();
+  answer.because = std::move(why.sentence);
+  answer.reasons = std::move(why.reasons);
 }
 
 /// Returns the work of any tile. Refuses sizes whose products exceed 64 bits, as query does, in place of answering
@@ -109,7 +76,7 @@ WorkAnswer work_of_any(const Question& question, const Setup& setup) {
 void make_cut(const Question& question, SelectAnswer& answer) {
   answer.launches = cut_of(question);
   if (answer.launches.empty()) return;
-  answer.because = "one launch does not hold it (" + answer.because.get() + "); of all ways to cut it these " +
+  answer.because = "one launch does not hold it (" + answer.because + "); of all ways to cut it these " +
                    std::to_string(answer.launches.size()) + " launches move least through device memory";
   answer.levels = levels_of(answer.launches);
 }
@@ -123,8 +90,7 @@ void add_refusal(const Question& question, const Ranking& ranking, SelectAnswer&
   if (may_be_cut(question)) make_cut(question, answer);
 }
 
-SelectAnswer answer_of(const std::shared_ptr<Kept>& kept, const Ranking& ranking) {
-  const Question& question = kept->question;
+SelectAnswer answer_of(const Question& question, const Ranking& ranking, AnswerParts parts) {
   SelectAnswer answer;
   answer.head = head_of(question, ranking.setup(), ranking.empty() ? nullptr : &ranking.best().tile);
   answer.found = !ranking.empty() && !ranking.setup().ideal;
@@ -135,29 +101,21 @@ SelectAnswer answer_of(const std::shared_ptr<Kept>& kept, const Ranking& ranking
     add_refusal(question, ranking, answer);
     return answer;
   }
-  add_best(question, ranking, answer);
-  if (ranking.setup().ideal) {  // its table serves this question alone
+  add_best(question, ranking, parts, answer);
+  if (ranking.setup().ideal) {
     answer.because = about_bound(question, answer);
     add_counts(ranking.count_rejections(), answer);
     return answer;
   }
-  kept->setup = &ranking.setup();
-  kept->selection = ranking.selection();
-  add_reasons(kept, answer);
+  if (parts.reasons) add_reasons(ranking, answer);
   add_alternatives(ranking, answer);
   return answer;
 }
 
 }  // namespace
 
-SelectAnswer select_answer(Question question, int top) {
-  const auto kept = std::make_shared<Kept>();
-  kept->question = std::move(question);
-  return at_shape([&] {
-    const Ranking ranking = select_kernel(kept->question, top);
-    kept->question.ask.progress = nullptr;  // of this call alone
-    return answer_of(kept, ranking);
-  });
+SelectAnswer select_answer(const Question& question, int top, AnswerParts parts) {
+  return at_shape([&] { return answer_of(question, select_kernel(question, top), parts); });
 }
 
 }  // namespace napkin

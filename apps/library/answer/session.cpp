@@ -71,7 +71,7 @@ std::size_t AskedHash::operator()(const AskedAs& asked) const {
 }
 
 bool AskedEqual::operator()(const Asked& a, const AskedAs& b) const {
-  return a.top == b.top && fields_of(a.ask) == fields_of(b.ask);
+  return a.top == b.top && a.parts == b.parts && fields_of(a.ask) == fields_of(b.ask);
 }
 
 template <class Answer>
@@ -92,7 +92,7 @@ std::shared_ptr<const Answer> Answers<Answer>::keep(const AskedAs& asked, std::v
   if (const Kept* known = kept_.find(asked); known != nullptr && known->files == files) return known->answer;
   Ask ask = asked.ask;
   ask.progress = nullptr;
-  return kept_.put({std::move(ask), asked.top}, {std::move(answer), std::move(files)}).answer;
+  return kept_.put({std::move(ask), asked.top, asked.parts}, {std::move(answer), std::move(files)}).answer;
 }
 
 Question Session::State::question(const Ask& ask) {
@@ -130,23 +130,23 @@ Session& Session::operator=(Session&&) noexcept = default;
 
 Question Session::question(const Ask& ask) const { return state_->question(ask); }
 
-std::shared_ptr<const QueryAnswer> Session::query(const Ask& ask) const {
-  return answer_of(state_->queries, {ask, 0}, [&] { return query_answer(question(ask)); });
+std::shared_ptr<const QueryAnswer> Session::query(const Ask& ask, AnswerParts parts) const {
+  return answer_of(state_->queries, {ask, 0, parts}, [&] { return query_answer(question(ask), parts); });
 }
 
-std::shared_ptr<const SelectAnswer> Session::select(const Ask& ask, int top) const {
-  return answer_of(state_->selections, {ask, top}, [&] { return select_answer(question(ask), top); });
+std::shared_ptr<const SelectAnswer> Session::select(const Ask& ask, int top, AnswerParts parts) const {
+  return answer_of(state_->selections, {ask, top, parts}, [&] { return select_answer(question(ask), top, parts); });
 }
 
 std::vector<std::shared_ptr<const SelectAnswer>> Session::select_many(const Ask& ask,
-                                                                      const std::vector<NamedSizes>& shapes,
-                                                                      int top) const {
+                                                                      const std::vector<NamedSizes>& shapes, int top,
+                                                                      AnswerParts parts) const {
   std::vector<std::shared_ptr<const SelectAnswer>> answers(shapes.size());
   on_all_cores(shapes.size(), [&](std::size_t i) {
     Ask one = ask;
     one.shape.insert(one.shape.end(), shapes[i].begin(), shapes[i].end());
     try {
-      answers[i] = select(one, top);
+      answers[i] = select(one, top, parts);
     } catch (const Error& error) {
       if (error.where() != "--shape") throw;
       throw Error("shapes[" + std::to_string(i) + "]", error.problem(), error.right());
@@ -176,13 +176,17 @@ Session& default_session() {
   return one;
 }
 
-std::shared_ptr<const QueryAnswer> query(const Ask& ask) { return default_session().query(ask); }
+std::shared_ptr<const QueryAnswer> query(const Ask& ask, AnswerParts parts) {
+  return default_session().query(ask, parts);
+}
 
-std::shared_ptr<const SelectAnswer> select(const Ask& ask, int top) { return default_session().select(ask, top); }
+std::shared_ptr<const SelectAnswer> select(const Ask& ask, int top, AnswerParts parts) {
+  return default_session().select(ask, top, parts);
+}
 
 std::vector<std::shared_ptr<const SelectAnswer>> select_many(const Ask& ask, const std::vector<NamedSizes>& shapes,
-                                                             int top) {
-  return default_session().select_many(ask, shapes, top);
+                                                             int top, AnswerParts parts) {
+  return default_session().select_many(ask, shapes, top, parts);
 }
 
 std::optional<LoadAnswer> other_load(const Ask& ask, const Head& head) {
@@ -195,8 +199,8 @@ FamilyAnswer select_family(const Ask& ask, const ShapeFamily& family) {
 }
 
 CompareAnswer compare(const Ask& ask, const std::vector<std::string>& gpus, const std::vector<std::string>& dtypes,
-                      const std::vector<std::string>& kernels) {
-  return default_session().compare(ask, gpus, dtypes, kernels);
+                      const std::vector<std::string>& kernels, AnswerParts parts) {
+  return default_session().compare(ask, gpus, dtypes, kernels, parts);
 }
 
 SensitivityAnswer sensitivity(const Ask& ask) { return default_session().sensitivity(ask); }

@@ -17,21 +17,23 @@ namespace napkin {
 struct Asked {
   Ask ask;
   int top = 0;  ///< runners-up asked for; 0 for a query
+  AnswerParts parts;
 };
 /// A reference to a question, by which a kept answer is looked up without a copy.
 struct AskedAs {
   const Ask& ask;
   int top = 0;
+  AnswerParts parts;
 };
 
 /// The hash over all fields that an answer depends on, without `progress`.
 struct AskedHash {
   std::size_t operator()(const AskedAs& asked) const;
-  std::size_t operator()(const Asked& asked) const { return (*this)(AskedAs{asked.ask, asked.top}); }
+  std::size_t operator()(const Asked& asked) const { return (*this)(AskedAs{asked.ask, asked.top, asked.parts}); }
 };
 struct AskedEqual {
   bool operator()(const Asked& a, const AskedAs& b) const;
-  bool operator()(const Asked& a, const Asked& b) const { return (*this)(a, AskedAs{b.ask, b.top}); }
+  bool operator()(const Asked& a, const Asked& b) const { return (*this)(a, AskedAs{b.ask, b.top, b.parts}); }
 };
 
 /// The latest answers of one kind.

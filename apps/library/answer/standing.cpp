@@ -25,11 +25,9 @@ constexpr double least_change = 5e-3;  // of the time
 
 /// A tile of a question, to be predicted on machines that differ in one number.
 struct TimedTile {
-  Question question;
-  Setup setup;
-  Tile tile;
-  bool own_mapping = false, own_machine = false;  ///< files of the user's
-  bool burst = false;
+  const Question& question;
+  const Setup& setup;
+  const Tile& tile;
 
   template <class Use>
   auto placed(const std::shared_ptr<const Machine>& machine, Use&& use) const {
@@ -115,54 +113,43 @@ void add_band(const TimedTile& subject, const PlacedDiagram& placed, StandingAns
   }
   const Prediction prediction = subject.setup.workspace->predicted(placed);
   PredictionKind kind = kind_of(subject.question, subject.setup, placed, prediction);
-  kind.own_mapping = subject.own_mapping, kind.own_machine = subject.own_machine;
-  kind.burst = subject.burst;
+  const Ask& ask = subject.question.ask;
+  kind.own_mapping = names_file(ask.kernel), kind.own_machine = names_file(ask.gpu);
+  kind.burst = ask.conditions.load.kind == CardLoad::Kind::burst;
   out.band = band_of(kind);
 }
 
-BasisAnswer weakest_of(const TimedTile& subject) {
-  return subject.placed(subject.question.machine,
-                        [&](const Placement& placement) { return weakest_of(subject, placement.placed); });
-}
-
-StandingAnswer found(const std::shared_ptr<const TimedTile>& kept) {
-  const TimedTile& subject = *kept;
-  return subject.placed(subject.question.machine, [&](const Placement& placement) {
-    const PlacedDiagram& placed = placement.placed;
-    StandingAnswer out;
-    out.by_graph = !subject.setup.ideal && has_event_graph(placed);
-    if (!out.by_graph) out.why = why_no_graph(subject, placed);
-    out.weakest = Later<BasisAnswer>([kept] { return weakest_of(*kept); });
-    for (const Need& need : needs_of(placed)) {
-      if (need.known) continue;
-      (need.without == Without::no_graph ? out.missing : out.left_out).push_back(need.name);
-    }
-    if (const auto least = least_time(placed)) out.least = least->time.value;
-    add_band(subject, placed, out);
-    return out;
-  });
+StandingAnswer standing_of(const TimedTile& subject, const PlacedDiagram& placed, AnswerParts parts) {
+  StandingAnswer out;
+  out.by_graph = !subject.setup.ideal && has_event_graph(placed);
+  if (!out.by_graph) out.why = why_no_graph(subject, placed);
+  if (parts.weakest) out.weakest = weakest_of(subject, placed);
+  for (const Need& need : needs_of(placed)) {
+    if (need.known) continue;
+    (need.without == Without::no_graph ? out.missing : out.left_out).push_back(need.name);
+  }
+  if (const auto least = least_time(placed)) out.least = least->time.value;
+  add_band(subject, placed, out);
+  return out;
 }
 
 }  // namespace
 
 std::optional<PredictedAnswer::Likely> PredictedAnswer::likely() const {
-  if (!standing.get() || !standing.get()->band) return std::nullopt;
-  const Band& band = *standing.get()->band;
-  const double least = std::min(standing.get()->least.value_or(0), time);
+  if (!standing || !standing->band) return std::nullopt;
+  const Band& band = *standing->band;
+  const double least = std::min(standing->least.value_or(0), time);
   const auto after = [&](double factor) { return std::max(time * factor, least); };
   return Likely{after(band.mean), after(band.low), after(band.high), time * band.low < least};
 }
 
-Later<std::optional<StandingAnswer>> standing_of(const Question& question, const Setup& setup, const Tile& tile) {
-  const bool own_mapping = names_file(question.ask.kernel), own_machine = names_file(question.ask.gpu);
-  const bool burst = question.ask.conditions.load.kind == CardLoad::Kind::burst;
-  const auto subject = std::make_shared<TimedTile>(TimedTile{question, setup, tile, own_mapping, own_machine, burst});
-  subject->question.ask = {};  // its callbacks belong to the caller
-  // The table of an ideal mapping serves one shape and takes some 10 MB: the answers that a Session keeps must not
-  // keep it.
-  subject->question.setups.clear();
-  if (setup.ideal) subject->setup.workspace = make_workspace();
-  return Later<std::optional<StandingAnswer>>([subject] { return std::optional(found(subject)); });
+std::optional<StandingAnswer> standing_of(const Question& question, const Setup& setup, const Tile& tile,
+                                          AnswerParts parts) {
+  if (!parts.standing && !parts.weakest) return std::nullopt;
+  const TimedTile subject{question, setup, tile};
+  return subject.placed(question.machine, [&](const Placement& placement) {
+    return std::optional(standing_of(subject, placement.placed, parts));
+  });
 }
 
 }  // namespace napkin

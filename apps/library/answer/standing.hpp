@@ -8,8 +8,8 @@
 
 namespace napkin {
 
-/// Makes the standing of a tile of a setup of the question, found at first read. Keeps the question's parts alive.
-[[nodiscard]] Later<std::optional<StandingAnswer>> standing_of(const Question& question, const Setup& setup,
-                                                               const Tile& tile);
+/// Returns the standing of a tile of a setup of the question; nothing if `parts` does not ask for it.
+[[nodiscard]] std::optional<StandingAnswer> standing_of(const Question& question, const Setup& setup, const Tile& tile,
+                                                        AnswerParts parts);
 
 }  // namespace napkin

@@ -22,7 +22,7 @@ SelectAnswer free_selection(const Session& session, const Ask& ask, const Head& 
   open.tile.clear();
   open.check = open.compile = false;
   if (open.kernel.empty() && head.kernel) open.kernel = *head.kernel;
-  return *session.select(open, most_runners);
+  return *session.select(open, most_runners, AnswerParts::all());
 }
 
 /// Returns the best tiles beside the one that is asked about.
@@ -75,8 +75,8 @@ void add_words(const Machine& machine, const Mapping& mapping, ReportAnswer& out
   for (const Knob& knob : mapping.knobs) out.about[knob.name] = knob.about;
   if (const auto& predicted = out.query.predicted) {
     for (const auto& [pipe, busy] : predicted->pipes) out.about[pipe] = about_number(machine, pipe);
-    if (const auto& standing = predicted->standing.get()) {
-      for (const auto* names : {&standing->weakest.get().numbers, &standing->missing, &standing->left_out}) {
+    if (const auto& standing = predicted->standing) {
+      for (const auto* names : {&standing->weakest->numbers, &standing->missing, &standing->left_out}) {
         for (const std::string& name : *names) out.about[name] = about_number(machine, name);
       }
     }
@@ -90,7 +90,7 @@ void add_words(const Machine& machine, const Mapping& mapping, ReportAnswer& out
   if (out.sensitive) {
     for (const SensitivityRow& row : out.sensitive->rows) out.about[row.name] = about_row(machine, row);
   }
-  for (const auto& [rule, tiles] : out.selected.rejected.get()) {
+  for (const auto& [rule, tiles] : out.selected.rejected) {
     if (std::string line = about_rule(mapping, rule); !line.empty()) out.rules[rule] = std::move(line);
   }
   std::erase_if(out.about, [](const auto& word) { return word.second.empty(); });
@@ -105,7 +105,7 @@ ReportAnswer report_answer(const Session& session, const Ask& ask, const std::ve
     const SelectedTile selected = select_tile(question);
     const Setup& setup = *selected.setup;
     ReportAnswer out;
-    out.query = *session.query(ask);
+    out.query = *session.query(ask, AnswerParts::all());
     out.selected = free_selection(session, ask, out.query.head);
     out.picked = out.selected.found && out.selected.head.tile == out.query.head.tile;
     out.streamed = *setup.streamed;

@@ -66,8 +66,8 @@ void add_errors(const ScoredRows& question, Errors& errors) {
 void add_transfer_errors(const ScoredRow& row, std::map<std::string, std::vector<double>>& errors) {
   const MeasuredAnswer& measured = row.row->measured;
   for (const LevelAnswer& level : row.levels) {
-    if (level.name == "shared")
-      add_error(errors["shared, delivered"], static_cast<double>(level.delivered), measured.l2_to_sm_bytes);
+    if (level.name == "shared" && level.delivered)
+      add_error(errors["shared, delivered"], static_cast<double>(*level.delivered), measured.l2_to_sm_bytes);
     if (level.name == "l2") {
       add_error(errors["l2, load"], static_cast<double>(level.load), measured.dram_read_bytes);
       add_error(errors["l2, store"], static_cast<double>(level.store), measured.dram_write_bytes);

@@ -223,7 +223,7 @@ std::vector<LevelAnswer> levels_of(const std::vector<LaunchAnswer>& launches) {
       same->load += level.load;
       same->store += level.store;
       same->transfer += level.transfer;
-      same->delivered = same->delivered.get() + level.delivered.get();
+      if (same->delivered && level.delivered) *same->delivered += *level.delivered;
       if (same->time && level.time) *same->time += *level.time;
       for (std::int64_t LevelAnswer::*most :
            {&LevelAnswer::groups, &LevelAnswer::transfer_per_group, &LevelAnswer::memory_lower_bound,

@@ -67,7 +67,8 @@ std::vector<LevelAnswer> levels_of(const PlacedDiagram& placed, Hertz clock, Rer
     level.load = transfer.load.value.get();
     level.store = transfer.store.value.get();
     level.transfer = transfer.transfer().value.get();
-    level.delivered = transfer.delivered.value.get();
+    if (rereads != Rereads::none || !counts_rereads(machine, transfer.level))
+      level.delivered = transfer.delivered.value.get();
     level.transfer_per_group = transfer.transfer_per_group.value.get();
     for (const LevelMemory& memory : held) {
       if (memory.level != transfer.level) continue;
@@ -79,36 +80,10 @@ std::vector<LevelAnswer> levels_of(const PlacedDiagram& placed, Hertz clock, Rer
     level.bandwidth = bandwidth_of(machine, transfer.level, clock);
     if (level.bandwidth) level.time = static_cast<double>(level.transfer) / *level.bandwidth;
     if (transfer.delivered_apart && i + 1 < moved.size()) {
-      level.hit_rate = std::optional(hit_rate(moved[i + 1], transfer.delivered));
-      level.hit_rate_apart = std::optional(hit_rate(moved[i + 1], *transfer.delivered_apart));
+      level.hit_rate = hit_rate(moved[i + 1], transfer.delivered);
+      level.hit_rate_apart = hit_rate(moved[i + 1], *transfer.delivered_apart);
     }
     levels.push_back(std::move(level));
-  }
-  return levels;
-}
-
-std::vector<LevelAnswer> levels_of(const Setup& setup, const PlacedDiagram& placed, Hertz clock, Rereads rereads) {
-  struct Kept {
-    Setup setup;
-    PlacedDiagram placed;
-  };
-  std::vector<LevelAnswer> levels = levels_of(placed, clock, Rereads::none);
-  for (std::size_t i = 0; i < levels.size(); ++i) {
-    if (!counts_rereads(*setup.machine, placed.levels[i].level)) continue;
-    const auto kept = std::make_shared<Kept>(Kept{setup, placed});
-    kept->setup.workspace = nullptr;  // its tables may take megabytes, and transfers need none
-    kept->placed.problem = &kept->setup.problem;
-    using Moved = Later<std::vector<LevelTransfer>>;
-    const auto moved = std::make_shared<const Moved>([kept, rereads] { return transfers(kept->placed, rereads); });
-    levels[i].delivered = Later<std::int64_t>([moved, i] { return moved->get()[i].delivered.value.get(); });
-    if (rereads != Rereads::spread || i + 1 == levels.size()) continue;
-    const auto rate = [moved, i](bool apart) {
-      const LevelTransfer &at = moved->get()[i], &below = moved->get()[i + 1];
-      if (!at.delivered_apart) return std::optional<double>();
-      return std::optional(hit_rate(below, apart ? *at.delivered_apart : at.delivered));
-    };
-    levels[i].hit_rate = Later<std::optional<double>>([rate] { return rate(false); });
-    levels[i].hit_rate_apart = Later<std::optional<double>>([rate] { return rate(true); });
   }
   return levels;
 }

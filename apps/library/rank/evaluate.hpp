@@ -26,11 +26,9 @@ struct Placement {
 [[nodiscard]] KeptPlacer kept_placer_of(const Setup& setup);
 [[nodiscard]] Placement place(const Placer& placer, const Tile& tile);
 
+/// Lists the levels' bytes and times. Without re-reads nothing is said to be delivered into the cache that has some.
 [[nodiscard]] std::vector<LevelAnswer> levels_of(const PlacedDiagram& placed, Hertz clock,
                                                  Rereads rereads = Rereads::counted);
-/// Lists the levels' bytes and times. Counts re-reads when they are asked for.
-[[nodiscard]] std::vector<LevelAnswer> levels_of(const Setup& setup, const PlacedDiagram& placed, Hertz clock,
-                                                 Rereads rereads);
 /// Returns the cost of combining; nothing if no result has parts.
 [[nodiscard]] std::optional<CombineAnswer> combine_of(const PlacedDiagram& placed, Hertz clock);
 /// Describes the launches of a kernel beside the one that computes: bytes and time.

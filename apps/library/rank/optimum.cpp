@@ -113,21 +113,20 @@ OptimumAnswer machine_optimum(const Setup& setup, std::int64_t limit) {
   const GeometricProgram program = program_of(
       *setup.streamed, setup.problem, value_bytes(setup.streamed->diagram, setup.problem.dtype), Border::left_out);
   const ClosedForm form = closed_form(program, static_cast<double>(limit));
-  const auto least = [setup] { return at_shape([&] { return least_transfer(setup); }); };
   OptimumAnswer answer{terms_of(form.terms),
                        form.transfer,
                        {},
-                       Later<std::optional<OptimumAnswer::Integer>>(least),
+                       least_transfer(setup),
                        form.formula + std::string(counted_beside(*setup.streamed, setup.problem))};
   answer.exact = gives(answer.terms, static_cast<double>(limit), form.transfer);
   for (std::size_t i = 0; i < program.axes.size(); ++i) answer.group.emplace_back(program.axes[i].name, form.group[i]);
   return answer;
 }
 
-/// The inputs of formula and optimum, which are worked out at first read.
-struct Kept {
+/// The inputs of formula and optimum.
+struct LeastOf {
   std::optional<std::int64_t> memory;  // of the abstract machine
-  Setup setup;
+  const Setup& setup;
   std::vector<Count> groups;  // of the tile, where a block lives
   Count chunk;
   std::optional<std::int64_t> limit;  // of memory there, bytes
@@ -136,45 +135,42 @@ struct Kept {
   [[nodiscard]] bool packed() const { return !packing().sequences.empty(); }
 };
 
-FormulaAnswer formula_of(const Kept& kept) {
-  const Streamed& streamed = *kept.setup.streamed;
-  Problem problem = kept.setup.problem;
-  if (kept.packed()) problem.sizes[static_cast<std::size_t>(kept.packing().batch)] = 1;  // of one sequence
+FormulaAnswer formula_of(const LeastOf& of) {
+  const Streamed& streamed = *of.setup.streamed;
+  Problem problem = of.setup.problem;
+  if (of.packed()) problem.sizes[static_cast<std::size_t>(of.packing().batch)] = 1;  // of one sequence
   // Chunks that overlap read some rows twice, so H depends on the chunk too: the formula is of chunks of 1.
-  const bool of_chunks = overlapping_stream(streamed) && kept.chunk != Count(1);
+  const bool of_chunks = overlapping_stream(streamed) && of.chunk != Count(1);
   FormulaAnswer out;
   out.transfer = of_chunks ? "with " + group_name(streamed, *streamed.stream) + " = 1: " : "";
   out.transfer +=
-      (kept.packed() ? "sum over sequences of " : "") + transfer_formula(streamed, program_of(streamed, problem));
+      (of.packed() ? "sum over sequences of " : "") + transfer_formula(streamed, program_of(streamed, problem));
   out.transfer += counted_beside(streamed, problem);
   if (!leaves_chunks_out(streamed, problem) && has_border(streamed.diagram, problem.sizes))
     out.transfer += " with the rows of the border";
-  out.memory =
-      print(MemoryRule(streamed, kept.setup.problem.sizes, ColumnView::drawn).largest(kept.groups, kept.chunk));
+  out.memory = print(MemoryRule(streamed, of.setup.problem.sizes, ColumnView::drawn).largest(of.groups, of.chunk));
   return out;
 }
 
-std::optional<OptimumAnswer> least_of(const Kept& kept) {
-  if (kept.packed()) return std::nullopt;  // the closed form is of one length
-  if (kept.memory) return abstract_optimum(*kept.memory, kept.setup);
-  if (!kept.limit) return std::nullopt;
-  return machine_optimum(kept.setup, *kept.limit);
+std::optional<OptimumAnswer> least_of(const LeastOf& of) {
+  if (of.packed()) return std::nullopt;  // the closed form is of one length
+  if (of.memory) return abstract_optimum(*of.memory, of.setup);
+  if (!of.limit) return std::nullopt;
+  return machine_optimum(of.setup, *of.limit);
 }
 
 }  // namespace
 
 void add_optimum(const Question& question, const Setup& setup, const PlacedDiagram& placed, QueryAnswer& answer) {
-  const auto kept = std::make_shared<Kept>(
-      Kept{question.ask.memory, setup, groups_in(*setup.streamed, placed), placed.block().chunk, std::nullopt});
+  LeastOf of{question.ask.memory, setup, groups_in(*setup.streamed, placed), placed.block().chunk, std::nullopt};
   const std::string& home = question.machine->levels[static_cast<std::size_t>(placed.block().level)].name;
   for (const LevelAnswer& level : answer.levels) {
-    if (level.name == home) kept->limit = level.memory_limit;
+    if (level.name == home) of.limit = level.memory_limit;
   }
   const bool exchanges = placed.combine && (placed.combine->by == CombineMapping::By::turns ||
                                             placed.combine->by == CombineMapping::By::barriers);
-  if (!exchanges)  // what groups exchange is no array of the diagram
-    answer.formula = Later<FormulaAnswer>([kept] { return at_shape([&] { return formula_of(*kept); }); });
-  answer.optimum = Later<std::optional<OptimumAnswer>>([kept] { return at_shape([&] { return least_of(*kept); }); });
+  if (!exchanges) answer.formula = formula_of(of);  // what groups exchange is no array of the diagram
+  answer.optimum = least_of(of);
 }
 
 NamedSizes integer_groups(const Question& question, const Streamed& streamed, const NamedSizes& fixed) {

@@ -22,7 +22,7 @@ def seeds(algorithm: Any = "attention", top_k: int = 4, *, block_sizes: Sequence
     order; an axis without a knob has blocks of 1."""
     import helion
 
-    answer = _session.select(algorithm, kernel=kernel, top=top_k, **question)
+    answer = _session.select(algorithm, kernel=kernel, top=top_k, detail=False, **question)
     if not answer.found:
         raise InputError("shape", "fits no tile", answer.because)
     made = []

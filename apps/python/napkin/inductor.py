@@ -31,7 +31,7 @@ def _flex(answer: Any, top_k: int) -> list[dict[str, int]]:
 
 def kernel_options(gpu: Any, *, kernel: Any = "triton", **question: Any) -> dict[str, int]:
     """For flex_attention(..., kernel_options=...): the tile of this shape."""
-    return _flex(_session.select("attention", gpu=gpu, kernel=kernel, top=1, **question), 1)[0]
+    return _flex(_session.select("attention", gpu=gpu, kernel=kernel, top=1, detail=False, **question), 1)[0]
 
 
 def _best_products(choices: list[Any], sizes: tuple[int, int, int], dtype: Any, gpu: Any, kernel: Any, top_k: int) -> list[Any]:
@@ -61,7 +61,7 @@ def _choices(gpu: Any, rows: int, top_k: int, attention: Any, matmul: Any) -> An
         def get_flex_attention_fwd_configs(self, head_dim: int, dtype: Any, device_type: Any = "cuda") -> list[Any]:
             if device_type != "cuda" or dtype not in halves:
                 return super().get_flex_attention_fwd_configs(head_dim, dtype, device_type)
-            answer = _session.select("attention", gpu=gpu, kernel=attention, dtype=dtype, top=1, h=16, q=rows, x=rows, d=int(head_dim))
+            answer = _session.select("attention", gpu=gpu, kernel=attention, dtype=dtype, top=1, detail=False, h=16, q=rows, x=rows, d=int(head_dim))
             return [FlexConfig(c["BLOCK_M"], c["BLOCK_N"], c["num_stages"], c["num_warps"]) for c in _flex(answer, 1)]
 
         def _finalize_template_configs(self, template_choices: Any, kernel_inputs: Any, templates: Any, op_name: str, *more: Any, **named: Any) -> Any:

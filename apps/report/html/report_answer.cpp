@@ -75,8 +75,7 @@ std::string item(const std::string& words) { return "<li>" + breakable(html::mic
 /// Returns the reasons of the selected tile, one below the other: what limits, the neighbours, the runner-up.
 std::string reasons_of(const ReportAnswer& answer) {
   std::string out = item(why_text(answer.query.head, *answer.query.predicted));
-  for (const std::string& reason :
-       further_reasons(answer.query.head, *answer.query.predicted, answer.selected.reasons.get()))
+  for (const std::string& reason : further_reasons(answer.query.head, *answer.query.predicted, answer.selected.reasons))
     out += item(reason);
   return "<ul class=\"reasons\">\n" + out + "</ul>\n";
 }
@@ -87,7 +86,7 @@ std::string choice_of(const ReportAnswer& answer) {
   if (answer.picked && answer.query.predicted)
     return "<h3>Why this tile</h3>\n" +
            html::paragraph(fmt::format("Of {} candidates {} are legal, and none is predicted to be faster.",
-                                       count_text(best.candidates), count_text(best.legal))) +
+                                       count_text(best.candidates), count_text(best.legal.value_or(0)))) +
            reasons_of(answer);
   if (!best.found || !best.predicted || !answer.query.predicted) return "";
   const double slower = answer.query.predicted->time / best.predicted->time - 1;
@@ -96,7 +95,7 @@ std::string choice_of(const ReportAnswer& answer) {
          html::paragraph(fmt::format(
              "<b>The tile is yours.</b> Of {} legal tiles the model would choose {}, which takes {}: yours takes {} "
              "{}.",
-             count_text(best.legal), html::code(differences(best.head.tile, answer.query.head.tile)),
+             count_text(best.legal.value_or(0)), html::code(differences(best.head.tile, answer.query.head.tile)),
              html::time(best.predicted->time), html::share(std::abs(slower), 1), slower < 0 ? "less" : "more"));
 }
 
@@ -183,7 +182,7 @@ std::string band_words(const StandingAnswer& standing, const std::string& range)
 /// Writes what the prediction rests on, lacks and leaves out, its numbers with their lines.
 std::string rests_on(const ReportAnswer& answer) {
   std::string out;
-  if (const auto& standing = answer.query.predicted->standing.get()) {
+  if (const auto& standing = answer.query.predicted->standing) {
     for (const std::string& line : basis_lines(*standing)) out += "<li>" + with_terms(answer, line) + "</li>\n";
   }
   return out.empty() ? "" : "<ul class=\"reasons\">\n" + out + "</ul>\n";
@@ -191,7 +190,7 @@ std::string rests_on(const ReportAnswer& answer) {
 
 std::string how_sure(const ReportAnswer& answer) {
   std::string text = clock_words(answer);
-  const auto& standing = answer.query.predicted->standing.get();
+  const auto& standing = answer.query.predicted->standing;
   if (!standing || !answer.query.head.kernel) return text;
   text += " " + band_words(*standing, range_of(*answer.query.predicted));
   return text;

@@ -130,10 +130,10 @@ std::string pair_of(const LandscapeAnswer& map) {
 std::string rejected_table(const ReportAnswer& answer) {
   const SelectAnswer& selected = answer.selected;
   html::Table table{fmt::format("Why tiles are not legal: of {} candidates {} are", count_text(selected.candidates),
-                                count_text(selected.legal)),
+                                count_text(selected.legal.value_or(0))),
                     {{"rule"}, {"tiles that it keeps out", true}, {"it says", false, true}},
                     {}};
-  for (const auto& [rule, tiles] : selected.rejected.get())
+  for (const auto& [rule, tiles] : selected.rejected)
     table.rows.push_back({html::text(rule), count_text(tiles), html::text(rule_line(answer, rule))});
   return table.rows.empty() ? "" : html::table(table);
 }

@@ -46,8 +46,9 @@ std::string moved_table(const QueryAnswer& query) {
     const std::optional<double> busy = busy_of(query, level);
     table.rows.push_back({html::text(query.head.terms.route(level.name)),
                           busy ? html::bar(*busy) + html::share(*busy) : "", number(transfer_text(level.load)),
-                          number(transfer_text(level.store)), number(transfer_text(level.delivered)),
-                          count_text(level.groups), number(transfer_text(level.transfer_per_group)),
+                          number(transfer_text(level.store)),
+                          number(level.delivered ? transfer_text(*level.delivered) : "-"), count_text(level.groups),
+                          number(transfer_text(level.transfer_per_group)),
                           level.bandwidth ? number(rate_text(*level.bandwidth)) : "not known",
                           level.time ? html::time(*level.time) : "not known"});
   }

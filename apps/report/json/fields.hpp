@@ -42,16 +42,6 @@ void each_field(const Use& use) {
   std::apply([&](const auto&... field) { (use(field), ...); }, Fields<Part>::all);
 }
 
-/// Returns the value itself of what is worked out later.
-template <class T>
-const T& held_value(const Later<T>& value) {
-  return value.get();
-}
-template <class T>
-const T& held_value(const T& value) {
-  return value;
-}
-
 template <>
 struct Fields<ViolationAnswer> {
   static constexpr const char* about = "A limit that the tile breaks.";

@@ -58,7 +58,7 @@ Json json_of(const PredictedAnswer& predicted) {
   Json json = part_json(predicted);
   if (const auto likely = predicted.likely())
     json["likely"] = {{"mean", json_of(likely->mean)}, {"low", json_of(likely->low)}, {"high", json_of(likely->high)}};
-  if (const auto& standing = predicted.standing.get()) json["standing"] = json_of(*standing);
+  if (const auto& standing = predicted.standing) json["standing"] = json_of(*standing);
   return json;
 }
 
@@ -74,7 +74,7 @@ Json json_of(const OptimumAnswer& optimum) {
   return {{"terms", terms},
           {"transfer", clean(optimum.transfer)},
           {"group", group},
-          {"integer", value_json(optimum.integer.get())}};
+          {"integer", value_json(optimum.integer)}};
 }
 
 Json json_of(const std::vector<SequenceLengths>& lengths) {
@@ -170,10 +170,10 @@ Json json_of(const QueryAnswer& answer) {
   json["violations"] = list_json(answer.violations);
   json["work"] = part_json(answer.work);
   json["levels"] = json_of(answer.levels);
-  json["formula"] = part_json(answer.formula.get());
-  json["optimum"] = value_json(answer.optimum.get());
-  if (const auto& apart = answer.unfused.get()) json["unfused"] = unfused_json(*apart);
-  if (const auto& laws = answer.laws.get()) json["laws"] = json_of(*laws, answer.levels, value_bytes_of(answer.head));
+  json["formula"] = part_json(answer.formula);
+  json["optimum"] = value_json(answer.optimum);
+  if (const auto& apart = answer.unfused) json["unfused"] = unfused_json(*apart);
+  if (const auto& laws = answer.laws) json["laws"] = json_of(*laws, answer.levels, value_bytes_of(answer.head));
   if (answer.predicted) json["predicted"] = json_of(*answer.predicted);
   if (answer.predicted) json["nodes"] = nodes_json(answer.predicted->nodes);
   if (answer.occupancy) add_occupancy(*answer.occupancy, json);
@@ -196,8 +196,8 @@ Json json_of(const SelectAnswer& answer) {
   add_occupancy(answer.occupancy, json);
   json["alternatives"] = list_json(answer.alternatives);
   json["candidates"] = answer.candidates;
-  json["rejected"] = json_of(answer.rejected.get());
-  json["because"] = answer.because.get();
+  json["rejected"] = json_of(answer.rejected);
+  json["because"] = answer.because;
   if (!answer.notes.empty()) json["notes"] = answer.notes;
   if (!answer.launches.empty()) json["launches"] = list_json(answer.launches);
   if (!answer.kernels.empty()) json["kernels"] = list_json(answer.kernels);

@@ -22,8 +22,7 @@ template <class Part>
 Json part_json(const Part& part) {
   Json json = Json::object();
   each_field<Part>([&](const auto& field) {
-    const auto& held = std::invoke(field.member, part);
-    const auto& value = held_value(held);
+    const auto& value = std::invoke(field.member, part);
     using T = std::remove_cvref_t<decltype(value)>;
     bool none = false;  // a text that is empty, a truth that is not, a number that is not there
     if constexpr (std::is_same_v<T, std::string>) none = value.empty();

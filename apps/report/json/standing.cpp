@@ -51,10 +51,10 @@ std::string wanted_text(const StandingAnswer& standing) {
 
 std::vector<std::string> basis_lines(const StandingAnswer& standing) {
   std::vector<std::string> lines;
-  const BasisAnswer& weakest = standing.weakest;
-  std::string basis = "the weakest numbers that matter are " + weakest.basis;
-  if (!weakest.numbers.empty()) basis += ": " + few_of(weakest.numbers);
-  lines.push_back(basis);
+  if (const auto& weakest = standing.weakest) {
+    const std::string basis = "the weakest numbers that matter are " + weakest->basis;
+    lines.push_back(weakest->numbers.empty() ? basis : basis + ": " + few_of(weakest->numbers));
+  }
   if (!standing.by_graph) lines.push_back(wanted_text(standing));
   if (!standing.left_out.empty()) lines.push_back("not known there, and left out: " + few_of(standing.left_out));
   lines.erase(std::remove(lines.begin(), lines.end(), ""), lines.end());
@@ -76,8 +76,8 @@ std::string range_text(const PredictedAnswer& predicted) {
 }
 
 std::string sure_text(const PredictedAnswer& predicted) {
-  if (!predicted.standing.get()) return "";
-  const StandingAnswer& standing = *predicted.standing.get();
+  if (!predicted.standing) return "";
+  const StandingAnswer& standing = *predicted.standing;
   if (!standing.by_graph) {
     const std::string wanted = wanted_text(standing);
     return wanted.empty() ? "a bound" : "a bound; " + wanted;
@@ -89,8 +89,8 @@ std::string sure_text(const PredictedAnswer& predicted) {
 }
 
 std::vector<std::string> lines_of(const PredictedAnswer& predicted) {
-  if (!predicted.standing.get()) return {};
-  const StandingAnswer& standing = *predicted.standing.get();
+  if (!predicted.standing) return {};
+  const StandingAnswer& standing = *predicted.standing;
   const std::string range = range_text(predicted);
   std::vector<std::string> lines = band_lines(standing, range.empty() ? "" : "likely " + range + ": ");
   const std::vector<std::string> basis = basis_lines(standing);
@@ -107,17 +107,17 @@ std::string cell_of(const std::optional<Band>& band) {
 }
 
 std::string cell_of(const StandingAnswer& standing) {
-  const std::string& basis = standing.weakest.get().basis;
-  if (!standing.by_graph) return "a bound, " + basis;
-  return "event graph, " + basis + (standing.band ? ", " + cell_of(standing.band) : ", no band");
+  const std::string basis = standing.weakest ? ", " + standing.weakest->basis : "";
+  if (!standing.by_graph) return "a bound" + basis;
+  return "event graph" + basis + (standing.band ? ", " + cell_of(standing.band) : ", no band");
 }
 
 Json json_of(const std::optional<Band>& band) { return band ? part_json(*band) : Json(nullptr); }
 
 Json json_of(const StandingAnswer& standing) {
   return {{"clock", standing.by_graph ? "event graph" : "bound"},
-          {"basis", standing.weakest.get().basis},
-          {"numbers", standing.weakest.get().numbers},
+          {"basis", standing.weakest ? Json(standing.weakest->basis) : Json(nullptr)},
+          {"numbers", standing.weakest ? Json(standing.weakest->numbers) : Json::array()},
           {"missing", standing.missing},
           {"left_out", standing.left_out},
           {"why", standing.why.empty() ? Json(nullptr) : Json(standing.why)},

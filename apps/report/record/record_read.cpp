@@ -202,7 +202,7 @@ Part read_fields(Reader& part) {
   Part out;
   each_field<Part>([&](const auto& field) {
     if (field.as == As::left_out && !part.json().contains(field.name)) return;
-    using T = std::remove_cvref_t<decltype(held_value(out.*field.member))>;
+    using T = std::remove_cvref_t<decltype(out.*field.member)>;
     out.*field.member = read_value<T>(part, field.name);
   });
   return out;

@@ -124,7 +124,7 @@ std::string table_of(const std::vector<const ValidationRow*>& rows, const Style&
     const PredictedAnswer& p = row->predicted.value();
     std::optional<double> delivered;
     for (const LevelAnswer& level : row->levels) {
-      if (level.name == "shared") delivered = static_cast<double>(level.delivered);
+      if (level.name == "shared" && level.delivered) delivered = static_cast<double>(*level.delivered);
     }
     table.add({shape_text(row->head), text_of(row->head.tile), time_text(p.time), time_text(m.time),
                error_of(p.time, m.time), error_of(p.cycles, m.cycles), scaled(m.clock, 1e9, 3),

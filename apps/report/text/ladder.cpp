@@ -18,7 +18,7 @@ std::string text_of(const std::vector<QueryAnswer>& levels, const Style& style) 
   Table table({"memory", "moves in and out", "least, real-valued", "groups", "<tile", "<H*"});
   for (const QueryAnswer& answer : levels) {
     const LevelAnswer& low = answer.levels.back();
-    const auto& optimum = answer.optimum.get();
+    const auto& optimum = answer.optimum;
     table.add({count_text(low.memory_limit.value_or(0)), count_text(low.transfer),
                optimum ? number_text(std::round(optimum->transfer)) : "-", count_text(low.groups),
                text_of(answer.head.tile), optimum ? (optimum->exact ? "= " : ">= ") + optimum->formula : ""});

@@ -19,7 +19,7 @@ std::string values_table(const std::vector<LevelAnswer>& levels, const Style& st
 
 /// Writes the hit rate: "98.4%", or "21.3 to 89.6%" if blocks out of step hit less.
 std::string hits_text(const LevelAnswer& level) {
-  const std::optional<double>&together = level.hit_rate.get(), &apart = level.hit_rate_apart.get();
+  const std::optional<double>&together = level.hit_rate, &apart = level.hit_rate_apart;
   if (!together) return "";
   const std::string most = fmt::format("{:.1f}%", 100 * *together);
   const std::string least = fmt::format("{:.1f}", 100 * apart.value_or(*together));
@@ -32,9 +32,9 @@ std::string moves_table(const Head& head, const std::vector<LevelAnswer>& levels
     const LevelAnswer& level = levels[l];
     if (hands_on(levels, l)) continue;
     table.add({head.terms.route(level.name), count_text(level.groups), transfer_text(level.load),
-               transfer_text(level.store), transfer_text(level.transfer_per_group), transfer_text(level.delivered),
-               hits_text(level), level.bandwidth ? rate_text(*level.bandwidth) : "-",
-               level.time ? time_text(*level.time) : "-"});
+               transfer_text(level.store), transfer_text(level.transfer_per_group),
+               level.delivered ? transfer_text(*level.delivered) : "-", hits_text(level),
+               level.bandwidth ? rate_text(*level.bandwidth) : "-", level.time ? time_text(*level.time) : "-"});
   }
   return table.text(style, "  ");
 }

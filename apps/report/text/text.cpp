@@ -109,7 +109,7 @@ std::string optimum_text(const OptimumAnswer& optimum, bool values, const Mask& 
             fmt::format("{} with real-valued groups{}: H* {} {} (in {})", amount(optimum.transfer), groups,
                         optimum.exact ? "=" : ">=", optimum.formula, values ? "values" : "bytes"),
             style);
-  if (const auto& integer = optimum.integer.get()) {
+  if (const auto& integer = optimum.integer) {
     const double least = static_cast<double>(integer->transfer);
     text += entry("",
                   fmt::format("{} with whole groups {}{}{}", amount(least), text_of(integer->group),
@@ -159,9 +159,9 @@ std::string alternatives_table(const SelectAnswer& answer, const Style& style) {
 
 std::string space_text(const SelectAnswer& answer) {
   std::string text =
-      fmt::format("{} candidates, {} legal", count_text(answer.candidates), count_text(answer.legal.get()));
+      fmt::format("{} candidates, {} legal", count_text(answer.candidates), count_text(answer.legal.value_or(0)));
   std::string why;
-  for (const auto& [constraint, tiles] : answer.rejected.get()) {
+  for (const auto& [constraint, tiles] : answer.rejected) {
     why += fmt::format("{}{} by {}", why.empty() ? "" : ", ", count_text(tiles),
                        limit_text(answer.head.terms, constraint));
   }
@@ -250,7 +250,7 @@ Brief brief_of(const SelectAnswer& answer) {
 /// own sentence.
 std::string why_entry(const SelectAnswer& answer, const Style& style) {
   const bool limited = answer.predicted && answer.head.kernel;
-  return entry("why", limited ? why_text(answer.head, *answer.predicted) : answer.because.get(), style);
+  return entry("why", limited ? why_text(answer.head, *answer.predicted) : answer.because, style);
 }
 
 std::string more_line(const Style& style) {
@@ -275,8 +275,7 @@ std::string unfused_text(const UnfusedAnswer& apart) {
 
 std::string formulas_text(const QueryAnswer& answer, const Style& style) {
   std::string text = formula_text(answer.formula, style);
-  if (const auto& optimum = answer.optimum.get())
-    text += optimum_text(*optimum, !answer.head.gpu, answer.head.mask, style);
+  if (const auto& optimum = answer.optimum) text += optimum_text(*optimum, !answer.head.gpu, answer.head.mask, style);
   return text;
 }
 
@@ -365,8 +364,8 @@ std::string explained(const QueryAnswer& answer, const Style& style) {
   text += "\n" + table_of(answer.head, answer.levels, style) + "\n";
   if (answer.combine) text += combine_entry(*answer.combine, style);
   text += formulas_text(answer, style);
-  if (const auto& apart = answer.unfused.get()) text += entry("unfused", unfused_text(*apart), style);
-  if (const auto& laws = answer.laws.get()) text += laws_text(*laws, answer.head, answer.levels, style);
+  if (const auto& apart = answer.unfused) text += entry("unfused", unfused_text(*apart), style);
+  if (const auto& laws = answer.laws) text += laws_text(*laws, answer.head, answer.levels, style);
   return text + asked_for(answer, style);
 }
 
@@ -378,7 +377,7 @@ std::string text_of(const SelectAnswer& answer, const Style& style) {
 std::string explained(const SelectAnswer& answer, const Style& style) {
   std::string text = lead(brief_of(answer), style);
   if (answer.predicted) text += sure_lines(*answer.predicted, style);
-  text += answer.found && answer.predicted ? why_lines(answer.head, *answer.predicted, answer.reasons.get(), style)
+  text += answer.found && answer.predicted ? why_lines(answer.head, *answer.predicted, answer.reasons, style)
                                            : why_entry(answer, style);
   text += faster_entry(answer, style) + notes_text(answer.notes, style);
   if (!answer.launches.empty())

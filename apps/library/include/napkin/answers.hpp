@@ -4,9 +4,6 @@
 // place of bytes.
 
 #include <cstdint>
-#include <functional>
-#include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -61,30 +58,16 @@ struct WorkAnswer {
   std::int64_t exponentials = 0;
 };
 
-/// A value that is computed when it is first read, if that takes long. Safe from several threads.
-template <class T>
-class Later {
- public:
-  Later(T known = {}) : known_(std::move(known)) {}
-  explicit Later(std::function<T()> find) : later_(std::make_shared<Found>()) { later_->find = std::move(find); }
-  [[nodiscard]] const T& get() const {
-    if (later_ == nullptr) return known_;
-    std::call_once(later_->once, [&] {
-      later_->found = later_->find();
-      later_->find = nullptr;
-    });
-    return later_->found;
-  }
-  operator const T&() const { return get(); }
-
- private:
-  struct Found {
-    std::once_flag once;
-    std::function<T()> find;
-    T found{};
-  };
-  T known_;
-  std::shared_ptr<Found> later_;
+/// The parts of an answer that take longer to find than the rest. A part that is not asked for is empty.
+struct AnswerParts {
+  bool standing = false;  ///< `standing` of the prediction, without `weakest`
+  bool weakest = false;   ///< `standing` with `weakest`, which takes a prediction for each number of the machine
+  bool reasons = false;   ///< `because`, `reasons`, `legal` and `rejected` of a selection
+  bool rereads = false;   ///< `delivered` and the hit rates of caches, from a simulation of the launch
+  bool formulas = false;  ///< `formula`, `optimum`, `laws` and `unfused` of a query
+  bool operator==(const AnswerParts&) const = default;
+  /// Returns all parts, which --json prints.
+  [[nodiscard]] static constexpr AnswerParts all() { return {true, true, true, true, true}; }
 };
 
 /// A memory level below device memory.
@@ -92,16 +75,16 @@ struct LevelAnswer {
   std::string name;
   std::int64_t groups = 0;
   std::int64_t load = 0, store = 0, transfer = 0;  ///< bytes over the pipe from the level's parent, all groups
-  Later<std::int64_t> delivered;                   ///< bytes into a cache below device memory, re-reads after evictions
-                                                   ///< included
+  std::optional<std::int64_t> delivered;  ///< bytes into the level, re-reads after evictions included; none of a cache
+                                          ///< below device memory without AnswerParts::rereads
   std::int64_t transfer_per_group = 0;
   std::int64_t memory_lower_bound = 0, memory_live = 0, memory = 0;
   std::optional<std::int64_t> memory_limit;
   std::optional<double> bandwidth;  ///< bytes a second, whole machine
   std::optional<double> time;       ///< transfer over bandwidth
   /// Hit rates of the cache below device memory, if its size is known: with blocks in step, and with blocks that drift
-  /// apart.
-  Later<std::optional<double>> hit_rate = {}, hit_rate_apart = {};
+  /// apart. (AnswerParts::rereads of a query)
+  std::optional<double> hit_rate, hit_rate_apart;
 };
 
 struct FormulaAnswer {
@@ -119,7 +102,7 @@ struct OptimumAnswer {
   std::vector<Term> terms;
   double transfer = 0;
   std::vector<std::pair<std::string, double>> group;
-  Later<std::optional<Integer>> integer;
+  std::optional<Integer> integer;
   std::string formula;  ///< text of the closed form, "2 q d + 4 q x d^2 / M"; the numbers are `terms`
   bool exact = true;    ///< true if the sum of `terms` is `transfer`; else an axis is too short for them, and they only
                         ///< bound it
@@ -142,14 +125,14 @@ struct BasisAnswer {
 /// The confidence in a prediction: the clock that made it, the numbers on which it rests, and the errors of such
 /// predictions.
 struct StandingAnswer {
-  bool by_graph = false;              ///< true for the event graph's prediction; false for a bound by the fullest pipe
-  Later<BasisAnswer> weakest;         ///< weakest numbers, found at first read by a prediction for each number
-  std::vector<std::string> missing;   ///< numbers that would turn a bound into a prediction
-  std::vector<std::string> left_out;  ///< numbers that the machine lacks; the time leaves out their effects
-  std::string why;                    ///< the reason, beside missing numbers, why this is a bound; "": none
-  std::optional<Band> band;           ///< error band of such predictions
-  std::string unsure;                 ///< the reason why no band is known
-  std::optional<double> least;        ///< seconds below which no mapping goes
+  bool by_graph = false;               ///< true for the event graph's prediction; false for a bound by the fullest pipe
+  std::optional<BasisAnswer> weakest;  ///< weakest numbers (AnswerParts::weakest)
+  std::vector<std::string> missing;    ///< numbers that would turn a bound into a prediction
+  std::vector<std::string> left_out;   ///< numbers that the machine lacks; the time leaves out their effects
+  std::string why;                     ///< the reason, beside missing numbers, why this is a bound; "": none
+  std::optional<Band> band;            ///< error band of such predictions
+  std::string unsure;                  ///< the reason why no band is known
+  std::optional<double> least;         ///< seconds below which no mapping goes
 };
 
 /// The same tile under another load of the card: a burst if the question's is sustained, else sustained.
@@ -186,10 +169,9 @@ struct PredictedAnswer {
   std::optional<LoadAnswer> other_load;           ///< the other load's answer, if asked for (Session::other_load)
   bool at_least = false;  ///< true for a bound: the fullest pipe's time; without a kernel the time below which no
                           ///< mapping goes
-  /// The standing of a tile that was asked about or chosen; found at first read, which takes some milliseconds.
-  Later<std::optional<StandingAnswer>> standing = {};
+  std::optional<StandingAnswer> standing = {};  ///< standing of the asked or chosen tile (AnswerParts::standing)
   /// Returns true if the event graph made the prediction; false for a bound.
-  [[nodiscard]] bool by_graph() const { return standing.get() && standing.get()->by_graph; }
+  [[nodiscard]] bool by_graph() const { return standing && standing->by_graph; }
   /// The likely seconds of such calls: the mean, and the range of eight in ten. Never less than a bound.
   struct Likely {
     double mean = 0, low = 0, high = 0;
@@ -280,20 +262,20 @@ struct QueryAnswer {
   std::vector<ViolationAnswer> violations;
   WorkAnswer work;
   std::vector<LevelAnswer> levels;
-  Later<FormulaAnswer> formula;
-  Later<std::optional<OptimumAnswer>> optimum;  ///< closed form; none for packed sequences
-  Later<std::optional<Laws>> laws;              ///< laws; none also if the profile lacks a bandwidth that they need
-  Later<std::optional<UnfusedAnswer>> unfused;  ///< saving of one launch, for several operations on a machine
-  std::optional<PredictedAnswer> predicted;     ///< prediction; none on the abstract machine
-  std::optional<OccupancyAnswer> occupancy;     ///< resources of a block; none also if the algorithm does not fit a
-                                                ///< single launch
-  std::optional<CombineAnswer> combine;         ///< cost of combining, if results have parts
-  std::optional<OwnPartsAnswer> own_parts;      ///< parts by the kernel's own rule, if the tile leaves them to it
-  std::optional<CheckAnswer> check;             ///< check, if asked for
-  std::optional<CompiledAnswer> compiled;       ///< compiled kernel, if asked for
-  std::vector<std::string> notes;               ///< remarks on the question: a knob outside its domain
-  std::vector<LaunchAnswer> launches;           ///< launches of an algorithm that does not fit a single launch;
-                                                ///< `levels` is their sum
+  FormulaAnswer formula;                 ///< formulas (AnswerParts::formulas)
+  std::optional<OptimumAnswer> optimum;  ///< closed form (AnswerParts::formulas); none for packed sequences
+  std::optional<Laws> laws;              ///< laws (AnswerParts::formulas); none also if the profile lacks a bandwidth
+  std::optional<UnfusedAnswer> unfused;  ///< saving of one launch of several operations (AnswerParts::formulas)
+  std::optional<PredictedAnswer> predicted;  ///< prediction; none on the abstract machine
+  std::optional<OccupancyAnswer> occupancy;  ///< resources of a block; none also if the algorithm does not fit a
+                                             ///< single launch
+  std::optional<CombineAnswer> combine;      ///< cost of combining, if results have parts
+  std::optional<OwnPartsAnswer> own_parts;   ///< parts by the kernel's own rule, if the tile leaves them to it
+  std::optional<CheckAnswer> check;          ///< check, if asked for
+  std::optional<CompiledAnswer> compiled;    ///< compiled kernel, if asked for
+  std::vector<std::string> notes;            ///< remarks on the question: a knob outside its domain
+  std::vector<LaunchAnswer> launches;        ///< launches of an algorithm that does not fit a single launch;
+                                             ///< `levels` is their sum
 };
 
 struct AlternativeAnswer {
@@ -322,11 +304,11 @@ struct SelectAnswer {
   OccupancyAnswer occupancy;
   std::vector<AlternativeAnswer> alternatives;  ///< runners-up of other sizes, best first
   std::int64_t candidates = 0;
-  Later<std::int64_t> legal;  ///< legal candidates
-  Later<std::vector<std::pair<std::string, std::int64_t>>> rejected;
-  Later<std::string> because;
+  std::optional<std::int64_t> legal;  ///< legal candidates (AnswerParts::reasons, or nothing fits)
+  std::vector<std::pair<std::string, std::int64_t>> rejected;  ///< candidates by the rule that they break, as `legal`
+  std::string because;  ///< sentence that says why the tile is best, or why nothing fits; as `legal`
   /// Clauses of `because` in the machine's words, without the clocks of an iteration, which `predicted` has.
-  Later<std::vector<std::string>> reasons;
+  std::vector<std::string> reasons;
   std::vector<std::string> notes;
   std::vector<LaunchAnswer> launches;  ///< launches of an algorithm that does not fit a single launch; `levels` is
                                        ///< their sum

@@ -57,17 +57,17 @@ class Session {
   Session& operator=(Session&&) noexcept;
 
   /// Predicts a tile: bytes moved and held at each level, time, and what limits it. Any valid input is answered, legal
-  /// or not.
-  [[nodiscard]] std::shared_ptr<const QueryAnswer> query(const Ask& ask) const;
+  /// or not. `parts` lists the parts to fill that take longer.
+  [[nodiscard]] std::shared_ptr<const QueryAnswer> query(const Ask& ask, AnswerParts parts = {}) const;
 
   /// Finds the legal tile of least predicted time, with `top` - 1 runners-up.
-  [[nodiscard]] std::shared_ptr<const SelectAnswer> select(const Ask& ask, int top = 5) const;
+  [[nodiscard]] std::shared_ptr<const SelectAnswer> select(const Ask& ask, int top = 5, AnswerParts parts = {}) const;
 
   /// Calls select() for many shapes on all cores; answers are in the shapes' order. `ask.shape` holds the sizes that
   /// all shapes share. Throws the error of the first shape that has one.
   [[nodiscard]] std::vector<std::shared_ptr<const SelectAnswer>> select_many(const Ask& ask,
                                                                              const std::vector<NamedSizes>& shapes,
-                                                                             int top = 1) const;
+                                                                             int top = 1, AnswerParts parts = {}) const;
 
   /// Lists each kernel that can answer the question, bundled or a peer's, with its best tile, fastest first. Ignores
   /// `ask.kernel`. Kernels that take longer than `limit` seconds, and with a limit those that do not fit, may be
@@ -85,7 +85,7 @@ class Session {
   /// `ask.gpu` and `ask.dtype`. `kernels` compares kernels too ("all": every one that runs there).
   [[nodiscard]] CompareAnswer compare(const Ask& ask, const std::vector<std::string>& gpus,
                                       const std::vector<std::string>& dtypes,
-                                      const std::vector<std::string>& kernels = {}) const;
+                                      const std::vector<std::string>& kernels = {}, AnswerParts parts = {}) const;
 
   /// Computes the effect of a percent more of each number of the machine and each instruction count of the mapping, and
   /// what limits next. Throws Error on the abstract machine, which has no clock.
@@ -114,17 +114,17 @@ class Session {
 /// Returns the Session that the plain functions, attention() and matmul() use.
 [[nodiscard]] Session& default_session();
 
-[[nodiscard]] std::shared_ptr<const QueryAnswer> query(const Ask& ask);
-[[nodiscard]] std::shared_ptr<const SelectAnswer> select(const Ask& ask, int top = 5);
+[[nodiscard]] std::shared_ptr<const QueryAnswer> query(const Ask& ask, AnswerParts parts = {});
+[[nodiscard]] std::shared_ptr<const SelectAnswer> select(const Ask& ask, int top = 5, AnswerParts parts = {});
 [[nodiscard]] std::vector<std::shared_ptr<const SelectAnswer>> select_many(const Ask& ask,
                                                                            const std::vector<NamedSizes>& shapes,
-                                                                           int top = 1);
+                                                                           int top = 1, AnswerParts parts = {});
 [[nodiscard]] std::vector<KernelAnswer> kernels(const Ask& ask, double limit = INFINITY);
 [[nodiscard]] std::optional<LoadAnswer> other_load(const Ask& ask, const Head& head);
 [[nodiscard]] FamilyAnswer select_family(const Ask& ask, const ShapeFamily& family);
 [[nodiscard]] CompareAnswer compare(const Ask& ask, const std::vector<std::string>& gpus,
                                     const std::vector<std::string>& dtypes,
-                                    const std::vector<std::string>& kernels = {});
+                                    const std::vector<std::string>& kernels = {}, AnswerParts parts = {});
 [[nodiscard]] SensitivityAnswer sensitivity(const Ask& ask);
 [[nodiscard]] StepAnswer step(const StepAsk& ask);
 [[nodiscard]] NeedAnswer need(const NeedAsk& ask);

@@ -82,19 +82,20 @@ void check_laws(const Laws& laws, const Pipes& pipes, const Transfer& transfer, 
 TEST_CASE(
     "H over all levels is each level's least at its pipe's rate (7.1), and feeding the tensor units asks for it") {
   const Pipes pipes("h200-sxm");
-  const auto attention = query(asked("attention", "h200-sxm", {{"h", 16}, {"q", 8192}, {"x", 8192}, {"d", 128}}));
-  REQUIRE(attention->laws.get().has_value());
-  check_laws(*attention->laws.get(), pipes, attention_with, 4.0 * 16 * 8192 * 8192 * 128);
-  const auto product = query(asked("matmul", "h200-sxm", {{"a", 4096}, {"b", 2048}, {"c", 8192}}));
-  REQUIRE(product->laws.get().has_value());
-  check_laws(*product->laws.get(), pipes, product_with, 2.0 * 4096 * 2048 * 8192);
+  const auto attention =
+      query(asked("attention", "h200-sxm", {{"h", 16}, {"q", 8192}, {"x", 8192}, {"d", 128}}), {.formulas = true});
+  REQUIRE(attention->laws.has_value());
+  check_laws(*attention->laws, pipes, attention_with, 4.0 * 16 * 8192 * 8192 * 128);
+  const auto product = query(asked("matmul", "h200-sxm", {{"a", 4096}, {"b", 2048}, {"c", 8192}}), {.formulas = true});
+  REQUIRE(product->laws.has_value());
+  check_laws(*product->laws, pipes, product_with, 2.0 * 4096 * 2048 * 8192);
 }
 
 TEST_CASE("values a second and H/K are the paper's: 1.7e12 and 6.0e12 FP16 values, M^-1/2 + 1/(2b) (appendix B.1)") {
   Ask ask = asked("matmul", "paper-h100", {{"a", 4096}, {"b", 2048}, {"c", 4096}});
   ask.dtype = "f16";
-  const auto answer = query(ask);
-  const Laws& laws = *answer->laws.get();
+  const auto answer = query(ask, {.formulas = true});
+  const Laws& laws = *answer->laws;
   CHECK(laws.levels[0].rate / value == doctest::Approx(1.676e12).epsilon(1e-3));
   CHECK(laws.levels[1].rate / value == doctest::Approx(6.0e12).epsilon(1e-9));
   CHECK(laws.operations / laws.computing == doctest::Approx(4096 * 132 * 1.83e9));
@@ -108,23 +109,24 @@ TEST_CASE("values a second and H/K are the paper's: 1.7e12 and 6.0e12 FP16 value
 
 TEST_CASE("energies are weights too: joules of a byte of each level, and of a FLOP; none where a profile has none") {
   const NamedSizes shape{{"h", 16}, {"q", 8192}, {"x", 8192}, {"d", 128}};
-  const auto answer = query(asked("attention", "h200-sxm", shape));
-  const Laws& laws = *answer->laws.get();
+  const auto answer = query(asked("attention", "h200-sxm", shape), {.formulas = true});
+  const Laws& laws = *answer->laws;
   const Machine machine = load_machine("h200-sxm", "test");
   const auto picojoules = [&](const char* name) { return machine.find_constant(name)->value; };
   CHECK(laws.levels[0].energy == doctest::Approx(laws.levels[0].transfer * picojoules("energy_device")));
   CHECK(laws.levels[1].energy == doctest::Approx(laws.levels[1].transfer * picojoules("energy_l2")));
   CHECK(laws.levels[2].energy == doctest::Approx(laws.levels[2].transfer * picojoules("energy_shared")));
   CHECK(laws.computing_energy == doctest::Approx(4.0 * 16 * 8192 * 8192 * 128 * picojoules("energy_tensor_16bit")));
-  const auto without = query(asked("attention", "paper-h100", shape));
-  for (const LevelLaw& level : without->laws.get()->levels) CHECK(level.energy == 0);
-  CHECK(without->laws.get()->computing_energy == 0);
+  const auto without = query(asked("attention", "paper-h100", shape), {.formulas = true});
+  for (const LevelLaw& level : without->laws->levels) CHECK(level.energy == 0);
+  CHECK(without->laws->computing_energy == 0);
 }
 
 TEST_CASE("a cluster of N fetches what N M asks for and hands on the rest between its nodes (7.4)") {
   const Pipes pipes("h200-sxm");
-  const auto answer = query(asked("attention", "h200-sxm", {{"h", 16}, {"q", 8192}, {"x", 8192}, {"d", 128}}));
-  const Laws& laws = *answer->laws.get();
+  const auto answer =
+      query(asked("attention", "h200-sxm", {{"h", 16}, {"q", 8192}, {"x", 8192}, {"d", 128}}), {.formulas = true});
+  const Laws& laws = *answer->laws;
   REQUIRE(laws.crossings.size() == 4);
   const double w_l2 = laws.levels[0].time / laws.levels[0].transfer,
                w_node = laws.levels[1].time / laws.levels[1].transfer;
@@ -147,16 +149,16 @@ TEST_CASE("a cluster of N fetches what N M asks for and hands on the rest betwee
 
 TEST_CASE("compare and query have one law; the abstract machine and packed sequences have none") {
   const NamedSizes shape{{"h", 16}, {"q", 4096}, {"x", 4096}, {"d", 64}};
-  const auto one = query(asked("attention", "b200", shape));
+  const auto one = query(asked("attention", "b200", shape), {.formulas = true});
   const CompareAnswer all = compare(asked("attention", "", shape), {"b200"}, {"bf16"});
   REQUIRE(all.machines.front().laws.has_value());
-  CHECK(one->laws.get()->weighted == all.machines.front().laws->weighted);
+  CHECK(one->laws->weighted == all.machines.front().laws->weighted);
   Ask abstract = asked("attention", "", shape);
   abstract.memory = 65536;
-  CHECK_FALSE(query(abstract)->laws.get().has_value());
+  CHECK_FALSE(query(abstract, {.formulas = true})->laws.has_value());
   Ask packed = asked("attention", "h200-sxm", {{"h", 16}, {"d", 64}});
   packed.lengths = {{100, 100}, {200, 300}};
-  CHECK_FALSE(query(packed)->laws.get().has_value());
+  CHECK_FALSE(query(packed, {.formulas = true})->laws.has_value());
 }
 
 }  // namespace test_laws

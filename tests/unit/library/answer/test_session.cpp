@@ -75,8 +75,8 @@ void check_equal(const SelectAnswer& a, const SelectAnswer& b) {
   CHECK(a.head.kernel == b.head.kernel);
   CHECK(a.head.tile == b.head.tile);
   CHECK(a.predicted->time == b.predicted->time);
-  CHECK(a.because.get() == b.because.get());
-  CHECK(a.rejected.get() == b.rejected.get());
+  CHECK(a.because == b.because);
+  CHECK(a.rejected == b.rejected);
   REQUIRE(a.alternatives.size() == b.alternatives.size());
   for (std::size_t i = 0; i < a.alternatives.size(); ++i) CHECK(a.alternatives[i].tile == b.alternatives[i].tile);
 }
@@ -353,17 +353,39 @@ TEST_CASE("what is kept: the latest used, found by what is like its key") {
   CHECK(*latest.find(std::string("c")) == 3);
 }
 
-TEST_CASE("session: the bound of an ideal mapping does not keep the table that it was found by") {
-  Ask ask;
-  ask.algorithm = "max_pooling";
-  ask.gpu = "h200-sxm";
-  ask.shape = {{"i", 56}, {"x", 56}, {"c", 64}};
-  Question question = Session().question(ask);
-  const std::weak_ptr<Workspace> kept = question.setups.front().workspace;
-  const SelectAnswer answer = select_answer(std::move(question), 5);
-  REQUIRE(answer.predicted);
-  CHECK(kept.expired());
-  CHECK(answer.predicted->standing.get());
+TEST_CASE("session: a part of an answer is there if it was asked for, and answers of other detail are kept apart") {
+  const Session session;
+  const Ask ask = attention(2048);
+  const auto bare = session.select(ask), sure = session.select(ask, 5, {.standing = true});
+  const auto whole = session.select(ask, 5, AnswerParts::all());
+  CHECK_FALSE(bare->predicted->standing.has_value());
+  CHECK(bare->because.empty());
+  CHECK_FALSE(bare->legal.has_value());
+  CHECK(bare->rejected.empty());
+  CHECK_FALSE(bare->levels.front().delivered.has_value());
+  CHECK(bare->levels.back().delivered.has_value());
+  REQUIRE(sure->predicted->standing.has_value());
+  CHECK(sure->predicted->standing->band.has_value());
+  CHECK_FALSE(sure->predicted->standing->weakest.has_value());
+  CHECK(sure->because.empty());
+  REQUIRE(whole->predicted->standing.has_value());
+  CHECK(whole->predicted->standing->weakest.has_value());
+  CHECK_FALSE(whole->because.empty());
+  CHECK(whole->legal.value_or(0) > 0);
+  CHECK(whole->levels.front().delivered.has_value());
+  CHECK(whole->head.tile == bare->head.tile);
+  CHECK(whole->predicted->time == bare->predicted->time);
+  CHECK(session.select(ask) == bare);
+  CHECK(session.select(ask, 5, AnswerParts::all()) == whole);
+
+  const auto queried = session.query(ask);
+  CHECK(queried->formula.transfer.empty());
+  CHECK_FALSE(queried->optimum.has_value());
+  const auto formulas = session.query(ask, {.formulas = true});
+  CHECK_FALSE(formulas->formula.transfer.empty());
+  CHECK(formulas->optimum.has_value());
+  CHECK(formulas->laws.has_value());
+  CHECK_FALSE(formulas->predicted->standing.has_value());
 }
 
 }  // namespace test_session

@@ -26,7 +26,7 @@ TEST_CASE("a likely time is no lower than what no mapping goes below, and a boun
     standing.least = least;
     PredictedAnswer predicted;
     predicted.time = 1;
-    predicted.standing = Later<std::optional<StandingAnswer>>([standing] { return std::optional(standing); });
+    predicted.standing = standing;
     return *predicted.likely();
   };
   CHECK(likely(std::nullopt).low == doctest::Approx(0.2));
