@@ -51,8 +51,8 @@ Reply run_query(const Arguments& arguments, const report::Style& style) {
   Progress progress;
   if (ask.check) ask.progress = following(progress, "groups run");
   const bool all = arguments.has("--json") || arguments.has("--explain");
-  QueryAnswer answer =
-      *query(ask, all ? AnswerParts::all() : AnswerParts{.standing = true, .formulas = ask.memory.has_value()});
+  QueryAnswer answer = *query(
+      ask, all ? AnswerParts::all() : AnswerParts{.standing = true, .formulas = ask.memory.has_value(), .best = true});
   if (answer.predicted) answer.predicted->other_load = other_load(ask, answer.head);
   const bool fits = answer.legal || !ask.tile.empty() || !ask.kernel.empty();  // else no tile of any kernel does
   const int code = !fits || (answer.check && !answer.check->equal) ? 1 : 0;

@@ -84,6 +84,7 @@ void bind_parts(nb::module_& m) {
   bind_part<FormulaAnswer>(m, "FormulaAnswer");
   bind_part<CombineAnswer>(m, "CombineAnswer");
   bind_part<OwnPartsAnswer>(m, "OwnPartsAnswer");
+  bind_part<BestTileAnswer>(m, "BestTileAnswer");
   nb::class_<BlockAnswer>(m, "BlockAnswer", "What one block takes.")
       .def_ro("registers_per_thread", &BlockAnswer::registers_per_thread)
       .def_ro("shared_memory", &BlockAnswer::shared_memory, "Bytes.")
@@ -249,6 +250,9 @@ void bind_query(nb::module_& m) {
       .def_ro("formula", &QueryAnswer::formula)
       .def_prop_ro("optimum", [](const QueryAnswer& a) { return shown(a.optimum); })
       .def_prop_ro("occupancy", [](const QueryAnswer& a) { return shown(a.occupancy); })
+      .def_prop_ro(
+          "best", [](const QueryAnswer& a) { return shown(a.best); },
+          "Of a given tile: the best tile of its kernel, and the loss; None: without detail.")
       .def_prop_ro("check", [](const QueryAnswer& a) { return shown(a.check); })
       .def_prop_ro("compiled", [](const QueryAnswer& a) { return shown(a.compiled); });
 }
@@ -307,10 +311,11 @@ void bind_answers(nb::module_& module) {
   bind_prediction(module);
   bind_checks(module);
   bind_optimum(module);
-  for (const char* part : {"ViolationAnswer", "WorkAnswer", "FormulaAnswer", "CombineAnswer", "OwnPartsAnswer",
-                           "BlockAnswer", "OccupancyAnswer", "LevelAnswer", "Band", "StandingAnswer", "PredictedAnswer",
-                           "AlternativeAnswer", "LaunchAnswer", "CountsAnswer", "CheckAnswer", "CompiledAnswer",
-                           "OptimumAnswer", "OptimumTerm", "OptimumInteger"})
+  for (const char* part :
+       {"ViolationAnswer", "WorkAnswer",      "FormulaAnswer",     "CombineAnswer", "OwnPartsAnswer",
+        "BestTileAnswer",  "BlockAnswer",     "OccupancyAnswer",   "LevelAnswer",   "Band",
+        "StandingAnswer",  "PredictedAnswer", "AlternativeAnswer", "LaunchAnswer",  "CountsAnswer",
+        "CheckAnswer",     "CompiledAnswer",  "OptimumAnswer",     "OptimumTerm",   "OptimumInteger"})
     show_part(module.attr(part));
   bind_query(module);
   bind_select(module);

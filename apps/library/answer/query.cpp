@@ -51,6 +51,22 @@ void add_formulas(const Question& question, const Setup& setup, const PlacedDiag
   answer.unfused = unfused_of(question);
 }
 
+/// Returns the best tile of the kernel whatever knobs the user gave, or the answer's if no other is faster; nothing
+/// without a given tile that is legal, and for packed sequences, whose tiles take long to time.
+std::optional<BestTileAnswer> best_of(const Question& question, const Setup& setup, const QueryAnswer& answer) {
+  if (question.ask.tile.empty() || !answer.legal || !answer.predicted || setup.ideal) return std::nullopt;
+  if (!question.problem.packing.sequences.empty()) return std::nullopt;
+  Setup open = setup;
+  open.fixed.clear();
+  const double time = answer.predicted->time;
+  const Ranking ranking(open, Seconds(time));
+  if (ranking.empty() || ranking.best().prediction.time.value >= time) return BestTileAnswer{answer.head.tile, time, 0};
+  const Ranked& best = ranking.best();
+  if (best.prediction.at_least != answer.predicted->at_least) return std::nullopt;  // a bound beside a prediction
+  return BestTileAnswer{values_of(*setup.mapping, best.tile), best.prediction.time.value,
+                        time / best.prediction.time.value - 1};
+}
+
 QueryAnswer answer_of(const Question& question, const Setup& setup, const Tile& tile, AnswerParts parts) {
   const KeptPlacer placer = kept_placer_of(setup);
   const Placement placement = place(placer, tile);
@@ -78,6 +94,7 @@ QueryAnswer answer_of(const Question& question, const Setup& setup, const Tile& 
   if (answer.own_parts) answer.notes.push_back(answer.own_parts->text());
   if (question.abstract()) judge_abstract(question, setup, answer);
   if (parts.formulas) add_formulas(question, setup, placement.placed, answer);
+  if (parts.best) answer.best = best_of(question, setup, answer);
   if (question.ask.check) answer.check = check_of(question, setup, placement.placed);
   if (question.ask.compile) answer.compiled = compiled_of(placement);
   return answer;

@@ -90,6 +90,15 @@ struct Fields<OwnPartsAnswer> {
 };
 
 template <>
+struct Fields<BestTileAnswer> {
+  static constexpr const char* about = "The best tile of the kernel, beside the tile that is given.";
+  static constexpr auto all =
+      std::tuple(Field{"tile", &BestTileAnswer::tile, "What select picks; the given tile if no other is faster."},
+                 Field{"time", &BestTileAnswer::time, "Seconds."},
+                 Field{"loss", &BestTileAnswer::loss, "Time of the given tile over that, minus 1."});
+};
+
+template <>
 struct Fields<LevelAnswer> {
   static constexpr const char* about = "One memory level below device memory: what it moves (H) and holds (M).";
   static constexpr auto all = std::tuple(

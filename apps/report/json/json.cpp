@@ -181,6 +181,7 @@ Json json_of(const QueryAnswer& answer) {
   if (!answer.launches.empty()) json["launches"] = list_json(answer.launches);
   if (answer.combine) json["combine"] = json_of(*answer.combine);
   if (answer.own_parts) json["own_parts"] = part_json(*answer.own_parts);
+  if (answer.best) json["best"] = part_json(*answer.best);
   if (answer.check) json["check"] = check_json(*answer.check);
   if (answer.compiled) json["compiled"] = compiled_json(*answer.compiled);
   return json;

@@ -1,7 +1,8 @@
-// The parts of an answer that are there where they were asked for: --check and --compile.
+// The parts of an answer that are there where they were asked for: the best tile, --check and --compile.
 #include <fmt/format.h>
 
 #include "apps/report/text/brief.hpp"
+#include "apps/report/text/text.hpp"
 #include "apps/report/units.hpp"
 
 namespace napkin::report {
@@ -50,6 +51,16 @@ std::string check_text(const CheckAnswer& check, const Style& style) {
 }
 
 }  // namespace
+
+std::string best_entry(const QueryAnswer& answer, const Style& style) {
+  if (!answer.best) return "";
+  if (answer.best->loss <= 0) return entry("best", "no other tile of " + *answer.head.kernel + " is faster", style);
+  return entry(
+      "best",
+      fmt::format("{} takes {}: the given tile takes {:.1f} % longer", differences(answer.best->tile, answer.head.tile),
+                  time_text(answer.best->time), 100 * answer.best->loss),
+      style);
+}
 
 std::string asked_for(const QueryAnswer& answer, const Style& style) {
   std::string text;

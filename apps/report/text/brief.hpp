@@ -31,6 +31,8 @@ struct Brief {
 /// Writes "how sure   likely 749.9 us to 853.4 us, by 2,355 recorded times of attention_sm90 on h200-sxm, many waves"
 [[nodiscard]] std::string sure_line(const Brief& brief, const Style& style);
 
+/// Writes how much longer the given tile takes than the best tile of its kernel, and by which knobs they differ.
+[[nodiscard]] std::string best_entry(const QueryAnswer& answer, const Style& style);
 /// Writes the parts that are printed only if asked for: the interpreter's counts, the compiled kernel.
 [[nodiscard]] std::string asked_for(const QueryAnswer& answer, const Style& style);
 

@@ -344,7 +344,7 @@ std::string text_of(const QueryAnswer& answer, const Style& style) {
   std::string text = lead(brief_of(answer), style) + sure_line(brief_of(answer), style);
   if (!answer.legal) text += legal_entry(answer, style);
   if (answer.predicted && answer.head.kernel) text += entry("why", why_text(answer.head, *answer.predicted), style);
-  text += notes_text(answer.notes, style);
+  text += best_entry(answer, style) + notes_text(answer.notes, style);
   if (!answer.head.gpu) text += formulas_text(answer, style);
   return text + asked_for(answer, style) + more_line(style);
 }
@@ -354,7 +354,7 @@ std::string explained(const QueryAnswer& answer, const Style& style) {
   if (answer.predicted) text += sure_lines(*answer.predicted, style);
   text += legal_entry(answer, style);
   if (answer.predicted && answer.head.kernel) text += why_lines(answer.head, *answer.predicted, {}, style);
-  text += notes_text(answer.notes, style);
+  text += best_entry(answer, style) + notes_text(answer.notes, style);
   if (answer.predicted) text += prediction_text(answer.head, *answer.predicted, style);
   text += entry("work",
                 fmt::format("{}, {} executed, {} exponentials", work_text(answer.work.flops),

@@ -65,9 +65,10 @@ struct AnswerParts {
   bool reasons = false;   ///< `because`, `reasons`, `legal` and `rejected` of a selection
   bool rereads = false;   ///< `delivered` and the hit rates of caches, from a simulation of the launch
   bool formulas = false;  ///< `formula`, `optimum`, `laws` and `unfused` of a query
+  bool best = false;      ///< `best` of a query whose tile is given, which takes a selection
   bool operator==(const AnswerParts&) const = default;
   /// Returns all parts, which --json prints.
-  [[nodiscard]] static constexpr AnswerParts all() { return {true, true, true, true, true}; }
+  [[nodiscard]] static constexpr AnswerParts all() { return {true, true, true, true, true, true}; }
 };
 
 /// A memory level below device memory.
@@ -256,6 +257,13 @@ struct OccupancyAnswer {
   std::string limited_by;
 };
 
+/// The best tile of the kernel that a query names, beside the tile that the query gives.
+struct BestTileAnswer {
+  TileValues tile;  ///< tile that select picks for that kernel; the given tile if no other is faster
+  double time = 0;  ///< seconds
+  double loss = 0;  ///< time of the given tile over `time`, minus 1
+};
+
 struct QueryAnswer {
   Head head;
   bool legal = true;
@@ -271,6 +279,7 @@ struct QueryAnswer {
                                              ///< single launch
   std::optional<CombineAnswer> combine;      ///< cost of combining, if results have parts
   std::optional<OwnPartsAnswer> own_parts;   ///< parts by the kernel's own rule, if the tile leaves them to it
+  std::optional<BestTileAnswer> best;        ///< best tile, beside a given legal one of a kernel (AnswerParts::best)
   std::optional<CheckAnswer> check;          ///< check, if asked for
   std::optional<CompiledAnswer> compiled;    ///< compiled kernel, if asked for
   std::vector<std::string> notes;            ///< remarks on the question: a knob outside its domain

@@ -388,4 +388,43 @@ TEST_CASE("session: a part of an answer is there if it was asked for, and answer
   CHECK_FALSE(formulas->predicted->standing.has_value());
 }
 
+/// The question with every knob of a tile given.
+Ask with_tile(Ask ask, const Head& head) {
+  ask.kernel = *head.kernel;
+  for (const KnobValue& knob : head.tile)
+    ask.tile.emplace_back(knob.name, knob.word.empty() ? std::to_string(knob.number) : knob.word);
+  return ask;
+}
+
+TEST_CASE("session: a given tile's loss is its time over that of the kernel's best tile") {
+  const Session session;
+  const auto loss_of = [&](const Ask& ask) { return session.query(ask, {.best = true})->best; };
+  for (const bool causal : {false, true}) {
+    const Ask ask = attention(3072, causal);
+    const auto pick = session.select(ask, 5);
+    const auto none = loss_of(with_tile(ask, pick->head));
+    REQUIRE(none.has_value());
+    CHECK(none->loss == 0);
+    CHECK(none->tile == pick->head.tile);
+    for (const AlternativeAnswer& other : pick->alternatives) {
+      Head head = pick->head;
+      head.tile = other.tile;
+      const auto best = loss_of(with_tile(ask, head));
+      REQUIRE(best.has_value());
+      CHECK(best->time == pick->predicted->time);
+      CHECK(best->loss == doctest::Approx(other.predicted.time / pick->predicted->time - 1));
+      if (best->loss > 0) CHECK(best->tile == pick->head.tile);
+    }
+    CHECK_FALSE(loss_of(ask).has_value());  // no tile is given
+    CHECK_FALSE(session.query(with_tile(ask, pick->head))->best.has_value());
+    Ask illegal = ask;
+    illegal.tile = {{"x", "4096"}};
+    CHECK_FALSE(loss_of(illegal).has_value());
+    Ask ideal = ask;
+    ideal.kernel = "ideal";
+    ideal.tile = {{"q", "128"}};
+    CHECK_FALSE(loss_of(ideal).has_value());
+  }
+}
+
 }  // namespace test_session

@@ -56,6 +56,7 @@ TEST_CASE("the schema has the fields of each part, and no other") {
   const Json& query = defs["query"]["properties"];
   check_schema<WorkAnswer>(query["work"]);
   check_schema<FormulaAnswer>(query["formula"]);
+  check_schema<BestTileAnswer>(query["best"]);
   check_schema<ViolationAnswer>(query["violations"]["items"]);
 }
 
