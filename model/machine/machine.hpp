@@ -16,15 +16,23 @@
 
 namespace napkin {
 
+/// The other value of a number that sources dispute, in SI units, and who states it.
+struct Disputed {
+  double value = 0;
+  std::string unit;  ///< unit in the file
+  std::string source;
+};
+
 /// The source of a number. Either `source` (datasheet, documentation, "derived from ...") or `tool` (measured) is set;
 /// a fitted constant says so.
 struct Provenance {
   std::string source;
   std::string tool, date, driver;  ///< date: YYYY-MM-DD, YYYY-MM, YYYY or "unknown" (others' measurements)
-  std::string note;                ///< optional: a range, a condition, a conflict between sources
+  std::string note;                ///< optional: a range, a condition
   std::optional<double> spread;    ///< spread of a measurement's repetitions: (third - first quartile) / median
   bool fitted = false;
   std::string gpu;  ///< product that it was measured on or fitted to; "": the profile's own
+  std::optional<Disputed> disputed = std::nullopt;
   [[nodiscard]] bool measured() const { return !tool.empty(); }
 };
 

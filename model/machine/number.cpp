@@ -223,14 +223,28 @@ Number read_value(const yaml::Node& node, const std::vector<Dimension>& dimensio
   return number;
 }
 
+/// Reads `disputed`, the value that another source states of the same quantity.
+void read_disputed(const yaml::Node& node, const std::vector<Dimension>& dimensions, Number& number) {
+  const yaml::Node* disputed = node.find("disputed");
+  if (disputed == nullptr) return;
+  if (!disputed->is_map()) disputed->fail("not a number with its source", "{value: ..., unit: ..., source: \"...\"}");
+  disputed->allow({"value", "unit", "source"});
+  const Number other = read_value(*disputed, dimensions, false);
+  if (other.unit == number.unit && other.value == number.value)
+    disputed->at("value").fail("the same value again", "the value that the other source states");
+  const yaml::Node& source = require(*disputed, "source", "source: \"who states that value\"");
+  number.from.disputed = {other.value, other.unit, read_words(source, "who states that value")};
+}
+
 Number read_full(const yaml::Node& node, const std::vector<Dimension>& dimensions, bool zero_allowed) {
   if (!node.is_map()) {
     node.fail("not a number with its unit and source",
               "{value: ..., unit: " + unit_names(dimensions).front() + ", source: \"...\"}");
   }
-  node.allow({"value", "unit", "source", "measured", "note", "gpu"});
+  node.allow({"value", "unit", "source", "measured", "note", "gpu", "disputed"});
   Number number = read_value(node, dimensions, zero_allowed);
   number.from = read_provenance(node);
+  read_disputed(node, dimensions, number);
   return number;
 }
 
@@ -299,11 +313,12 @@ Stated read_stated(const yaml::Node& node, const std::vector<Dimension>& dimensi
   stated.datasheet->from = read_provenance(datasheet);
   const yaml::Node& measured = require(
       node, "measured", "measured: {value, unit, tool, date, driver}, or {value, unit, source} in place of both");
-  measured.allow({"value", "unit", "tool", "date", "driver", "spread", "note", "gpu"});
+  measured.allow({"value", "unit", "tool", "date", "driver", "spread", "note", "gpu", "disputed"});
   stated.measured = read_value(measured, dimensions, false);
   read_measurement(measured, stated.measured->from);
   read_spread(measured, stated.measured->from);
   read_remarks(measured, stated.measured->from);
+  read_disputed(measured, dimensions, *stated.measured);
   return stated;
 }
 

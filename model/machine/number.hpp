@@ -46,9 +46,9 @@ enum class Dimension {
 
 [[nodiscard]] Dimension dimension_of(std::string_view unit);
 
-/// Reads {value, unit, source} or {value, unit, measured: {tool, date, driver}}, note optional, in one of `dimensions`.
-/// The result is in SI units, positive, finite, plausible for its dimension, and whole for sizes in bytes and for
-/// counts.
+/// Reads {value, unit, source} or {value, unit, measured: {tool, date, driver}} in one of `dimensions`, with or without
+/// note, gpu and disputed. The result is in SI units, positive, finite, plausible for its dimension, and whole for
+/// sizes in bytes and for counts.
 [[nodiscard]] Number read_number(const yaml::Node& node, const std::vector<Dimension>& dimensions);
 [[nodiscard]] Number read_number(const yaml::Node& node, Dimension dimension);
 

@@ -55,10 +55,15 @@ std::string measured_text(const Provenance& from) {
 }
 
 std::string note_text(const Provenance& from) {
-  return (from.gpu.empty() ? "" : ", gpu: " + from.gpu) + (from.note.empty() ? "" : ", note: " + in_quotes(from.note));
+  std::string out = from.gpu.empty() ? "" : ", gpu: " + from.gpu;
+  if (!from.note.empty()) out += ", note: " + in_quotes(from.note);
+  if (!from.disputed) return out;
+  const Disputed& other = *from.disputed;
+  return out + fmt::format(", disputed: {{value: {}, unit: {}, source: {}}}", value_text({other.value, other.unit, {}}),
+                           other.unit, in_quotes(other.source));
 }
 
-/// Writes "source: ..." or "measured: {...}", and the note.
+/// Writes "source: ..." or "measured: {...}", and the remarks.
 std::string origin_text(const Provenance& from) {
   return (from.measured() ? "measured: {" + measured_text(from) + "}" : "source: " + in_quotes(from.source)) +
          note_text(from);

@@ -7,6 +7,8 @@
 #include <functional>
 #include <map>
 
+#include "model/machine/number.hpp"
+
 namespace napkin {
 namespace {
 
@@ -126,16 +128,35 @@ std::string words_of(const Violation& violation, const Question& question, const
 
 namespace {
 
-/// Adds what the profile has against a rate of a unit that the kernel uses: a remark that begins with "disputed".
+/// Adds a note if sources dispute the number.
+void add_disputed(const std::string& name, const Number& number, std::vector<std::string>& notes) {
+  if (!number.from.disputed) return;
+  const Disputed& other = *number.from.disputed;
+  notes.push_back(fmt::format("{} is disputed: {:.6g} {} here, {:.6g} {} by another source ({})", name,
+                              number.value / profile::factor_of(number.unit), number.unit,
+                              other.value / profile::factor_of(other.unit), other.unit, other.source));
+}
+
+void add_disputed(const std::string& name, const Stated& number, std::vector<std::string>& notes) {
+  if (number.known()) add_disputed(name, number.best(), notes);
+}
+
+/// Adds notes on the disputed numbers that a kernel's time reads: its units' rates, the pipes' and the constants.
 void add_disputed(const Setup& setup, std::vector<std::string>& notes) {
+  if (setup.ideal) return;
   for (const Unit& unit : setup.machine->units) {
-    if (setup.ideal || !unit.per_clock.known() || !unit.per_clock.best().from.note.starts_with("disputed")) continue;
     const auto takes = [&](const WorkMapping& work) { return work.unit == unit.name; };
     const bool used =
         std::any_of(setup.mapping->operations.begin(), setup.mapping->operations.end(),
                     [&](const OperationMapping& op) { return std::any_of(op.work.begin(), op.work.end(), takes); });
-    if (used) notes.push_back(fmt::format("units.{}.rate is {}", unit.name, unit.per_clock.best().from.note));
+    if (used) add_disputed("units." + unit.name + ".rate", unit.per_clock, notes);
   }
+  for (const Pipe& pipe : setup.machine->pipes) {
+    add_disputed("pipes." + pipe.name + ".bandwidth_per_node", pipe.per_node_clock, notes);
+    add_disputed("pipes." + pipe.name + ".bandwidth", pipe.aggregate, notes);
+    if (pipe.latency) add_disputed("pipes." + pipe.name + ".latency", *pipe.latency, notes);
+  }
+  for (const auto& [name, number] : setup.machine->constants) add_disputed("constants." + name, number, notes);
 }
 
 }  // namespace

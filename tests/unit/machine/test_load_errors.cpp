@@ -111,7 +111,16 @@ TEST_CASE("a profile's provenance: every slip is refused where it stands") {
        "measured: {value, unit, tool, date, driver}, or {value, unit, source} in place of both"},
       {"tool: a program, date: 2026-11, driver: unknown}", "source: a program}",
        "33:42: pipes.device.bandwidth.measured", "unknown key 'source'",
-       "one of value, unit, tool, date, driver, spread, note"},
+       "one of value, unit, tool, date, driver, spread, note, gpu, disputed"},
+      {"{value: 280, unit: clk, source: a datasheet}",
+       "{value: 280, unit: clk, source: a, disputed: {value: 290, unit: clk}}", "39:59: pipes.l2.latency.disputed",
+       "no source", "source: \"who states that value\""},
+      {"{value: 280, unit: clk, source: a datasheet}",
+       "{value: 280, unit: clk, source: a, disputed: {value: 280, unit: clk, source: b}}",
+       "39:67: pipes.l2.latency.disputed.value", "the same value again", "the value that the other source states"},
+      {"{value: 280, unit: clk, source: a datasheet}",
+       "{value: 280, unit: clk, source: a, disputed: {value: 1, unit: W, source: b}}",
+       "39:76: pipes.l2.latency.disputed.unit", "unit 'W' measures a power, not a number of clocks", "clk"},
   };
   for (const test::Slip& broken : all) check_refused(broken);
 }

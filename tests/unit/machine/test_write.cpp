@@ -86,7 +86,15 @@ TEST_CASE("every built-in profile survives being written, and its text is then a
 TEST_CASE("quotes, backslashes and a spread survive") {
   Machine machine = parse_machine(small_profile, "p.yaml");
   Number& number = machine.constants.at("launch_overhead");
-  number.from = {{}, "a \"tool\"", "2026-11-21", "580\\1", "one: two, {three} # four", 0.0042, false, "h200-sxm"};
+  number.from = {{},
+                 "a \"tool\"",
+                 "2026-11-21",
+                 "580\\1",
+                 "one: two, {three} # four",
+                 0.0042,
+                 false,
+                 "h200-sxm",
+                 Disputed{4e-6, "us", "a \"forum\""}};
   const Machine again = parse_machine(profile_text(machine), "again.yaml");
   const Provenance& from = again.constants.at("launch_overhead").from;
   CHECK(from.tool == "a \"tool\"");
@@ -95,6 +103,10 @@ TEST_CASE("quotes, backslashes and a spread survive") {
   CHECK(from.gpu == "h200-sxm");
   REQUIRE(from.spread.has_value());
   CHECK(*from.spread == 0.0042);
+  REQUIRE(from.disputed.has_value());
+  CHECK(from.disputed->value == doctest::Approx(4e-6));
+  CHECK(from.disputed->unit == "us");
+  CHECK(from.disputed->source == "a \"forum\"");
   CHECK_FALSE(again.power.limit->from.spread.has_value());
 }
 
