@@ -26,6 +26,7 @@ constexpr std::array units_known = {
     Sentence{"shared_port", "the port of the block's memory: bytes that threads and matrix units read and write"},
     Sentence{"shuffle", "exchanges of registers between a warp's threads"},
     Sentence{"tensor_memory", "reads and writes of the accumulators' memory by threads"},
+    Sentence{"peer_memory", "copies to the memory of another block of the cluster"},
 };
 
 constexpr std::array fields_known = {

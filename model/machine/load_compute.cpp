@@ -167,6 +167,7 @@ const std::vector<UnitName>& unit_names() {
       {"shared_port", {bytes_per_clock}, true},
       {"shuffle", results, false, true},
       {"tensor_memory", results, true},
+      {"peer_memory", results, true},
   };
   return names;
 }

@@ -183,9 +183,9 @@ struct PlacedDiagram {
     return cuts && streamed->stream && block().groups_of[static_cast<std::size_t>(*streamed->stream)] == Count(1);
   }
   [[nodiscard]] bool in_parts(const Crossing& crossing) const { return crossing.parts && !whole(); }
-  /// Returns true if each block of a cluster gets an equal part of it.
+  /// Returns true if each block of a cluster gets, or stores, an equal part of it.
   [[nodiscard]] bool divided(const Crossing& c) const {
-    return c.fills && c.variable >= 0 && variables[static_cast<std::size_t>(c.variable)].divided;
+    return (c.fills || c.store) && c.variable >= 0 && variables[static_cast<std::size_t>(c.variable)].divided;
   }
   /// Returns true if one copy, whole or divided, serves all blocks of a cluster.
   [[nodiscard]] bool shared_by_cluster(const Crossing& c) const { return multicast(c) || divided(c); }

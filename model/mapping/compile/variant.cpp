@@ -183,7 +183,10 @@ class VariantMaker {
       source = variable;
     };
     for (const int variable : at_home) {
-      if (position(variable) > reached) fill(variable, position(variable));
+      const int where = position(variable);
+      // A second variable of a level that an engine fills has the array in another layout: a copy of its own.
+      if (where == reached && source >= 0 && v_.variables[at(variable)].engine != CopyEngine::none) reached = where - 1;
+      if (where > reached) fill(variable, where);
     }
     if (at_home.empty()) fill(-1, c_.deepest_);
   }

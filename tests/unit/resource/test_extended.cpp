@@ -91,7 +91,7 @@ TEST_CASE("gradients of grouped heads: dK and dV of each query head leave, in th
   const std::int64_t heads = 8, x = 1024, d = 128;
   for (const Base& base :
        {Base{"flash_attention_2_backward", "a100-sxm-80", 2}, Base{"flash_attention_3_backward", "h100-sxm", 4},
-        Base{"flash_attention_4_backward", "b200", 4}}) {
+        Base{"flash_attention_4_backward", "b200", 4}, Base{"flash_attention_4_backward_pair", "b200", 4}}) {
     CAPTURE(base.mapping);
     const auto placed = [&](const std::string& name, std::int64_t h, std::int64_t g) {
       const Mapped m("attention_backward", name, base.gpu, {{"h", h}, {"g", g}, {"q", x}, {"x", x}, {"d", d}});
@@ -102,6 +102,27 @@ TEST_CASE("gradients of grouped heads: dK and dV of each query head leave, in th
     CHECK(one.load.value == grouped.load.value);  // each query head is a head
     CHECK(grouped.store.value - one.store.value == Count(2 * heads * x * d * (base.bytes - 2)));
   }
+}
+
+TEST_CASE("gradients by two SMs: Q and dO come in halves twice, K twice, and half of dQ leaves from each") {
+  const std::int64_t h = 4, s = 1024, d = 128;
+  const testing::Given shape{{"h", h}, {"q", s}, {"x", s}, {"d", d}};
+  const Mapped plain("attention_backward", "flash_attention_4_backward", "b200", shape),
+      pair("attention_backward", "flash_attention_4_backward_pair", "b200", shape),
+      wide("attention_backward", "flash_attention_4_backward_wide", "b200",
+           {{"h", h}, {"q", s}, {"x", s}, {"d", 192}, {"dv", 128}});
+  const PlacedDiagram by_one = plain.place({{"x", "128"}}), by_two = pair.place({{"turns", "ahead"}});
+  const LevelTransfer one = into(by_one, "shared"), two = into(by_two, "shared");
+  CHECK(two.load.value - one.load.value == Count(h * s * d * 2));
+  CHECK(one.store.value - two.store.value == Count(h * (s / 128) * s * d * 4 / 2));
+  // SharedStorage of flash_bwd_sm100.py, in KiB: halves of Q, dO, dQ's way out and dS' way to the other SM; K twice, V,
+  // dS.
+  const auto holds = [](const PlacedDiagram& placed, std::int64_t arrays) {
+    CHECK(shared_bytes(placed) >= Bytes(arrays * 1024));
+    CHECK(shared_bytes(placed) <= Bytes(227 * 1024));
+  };
+  holds(by_two, 4 * 16 + 16 + 16 + 2 * 32 + 32 + 32);
+  holds(wide.place({{"turns", "in_turn"}}), 24 + 16 + 24 + 2 * 48 + 32 + 32);
 }
 
 TEST_CASE("TensorRT-LLM's and ThunderKittens' blocks on Hopper hold what their sources say") {
