@@ -8,6 +8,8 @@
     /somewhere/bin/python script/peers/compile.py attention 120 > kernels/attention/mappings/triton_sm120.compiled.csv
     /somewhere/bin/python script/peers/compile.py matmul 90 > kernels/matmul/mappings/triton_matmul.compiled.csv
     /somewhere/bin/python script/peers/compile.py matmul 80 > kernels/matmul/mappings/triton_matmul_sm80.compiled.csv
+    /somewhere/bin/python script/peers/compile.py encoder 80 > kernels/attention/mappings/triton_encoder.compiled.csv
+    /somewhere/bin/python script/peers/compile.py encoder 120 > kernels/attention/mappings/triton_encoder_sm120.compiled.csv
     /somewhere/bin/python script/peers/compile.py few_rows 90 > kernels/matmul/mappings/triton_matmul_few_rows.compiled.csv
 
 triton.compiled.csv has the rows of a second release below those of the first (knob `release`), made in an environment of
@@ -32,6 +34,7 @@ behind the last. s_waits, o_waits: how often a warp waits for products that run 
 has registers enough. Of local memory bytes of a thread stand in place of instructions. Of mma.sync, whose loads of fragments the model
 counts itself, `ldmatrix` and `products` are there for the tests. Of tcgen05 there are two parts: p_ up to the first product, which is the
 second operation's, and o_ from there on; words: of 32 bits that a thread moves from or to tensor memory.
+The table of `encoder` has the tiles that its library takes.
 """
 
 import argparse
@@ -60,6 +63,8 @@ HEADS = {90: [64, 128, 256], 80: [64, 128], 86: [64, 128], 89: [64, 128], 100: [
 # Fewer rows than wgmma has go by mma.sync on Hopper: a table of their own (few_rows).
 FEW_ROWS = [32, 16]
 MATMUL = {"a": [128, 64], "c": [256, 128, 64], "b": [64, 32, 128], "warps": [8, 4], "stages": [3, 2, 4, 5, 6]}
+# Rows and keys of a tile, and warps by head: the library takes 4 up to 64, else 8; heads of 80 stand for all of 65 to 128.
+ENCODER = {80: (64, {64: 4, 80: 8}), 120: (128, {80: 8})}
 OUTSIDE = {"attention": {"q": [256, 128, 64], "x": [256, 128, 64, 32, 16], "warps": [8, 4], "stages": [2]},
            "matmul": {"a": [256, 128, 64], "c": [256, 128, 64, 32], "b": [64], "warps": [8, 4], "stages": [3]}}
 GROUP_M = 8
@@ -87,6 +92,14 @@ def attention(arch, tile, d, mask, dtype="bf16"):
     signature = {**pointers("QKVO", dtype), "L": "*fp32", "scale": "fp32", "stride": "i32", "length": "i32"}
     constants = {"BLOCK_M": tile["q"], "BLOCK_N": tile["x"], "D": d, "CAUSAL": mask == "causal"}
     return build(source_of(kernels.attention, signature, constants, ["scale"]), arch, tile)
+
+
+def encoder(arch, tile, d, dtype="bf16"):
+    strides = [f"{kind}_{array}" for kind in ("row", "head") for array in "qkvo"]
+    signature = {**pointers("QKVO", dtype), "scale": "fp32", "starts": "*i32", "lengths": "*i32",
+                 **{name: "i32" for name in strides}}
+    constants = {"GROUP": 1, "BLOCK": tile["q"], "D": d, "D_PADDED": triton.next_power_of_2(d)}
+    return build(source_of(kernels.encoder, signature, constants, ["scale"]), arch, tile)
 
 
 def matmul(arch, tile, dtype="bf16"):
@@ -182,7 +195,11 @@ def products_of(kernel, arch):
 
 def rows(kernel, arch, dtype, limit):
     """Keys and rows, compiled on all cores."""
-    if kernel in ("matmul", "few_rows"):
+    if kernel == "encoder":
+        side, heads = ENCODER[arch]
+        keys = [{"q": side, "x": side, "warps": warps} for warps in heads.values()]
+        jobs = [(encoder_row, arch, {**key, "stages": 1}, d, dtype) for key, d in zip(keys, heads)]
+    elif kernel in ("matmul", "few_rows"):
         keys = tiles(products_of(kernel, arch))[:limit]
         jobs = [(matmul_row, arch, tile, dtype) for tile in keys]
     else:
@@ -193,6 +210,10 @@ def rows(kernel, arch, dtype, limit):
         jobs = [(attention_row, arch, tile, d, mask, dtype, share) for tile, d, mask in asked]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as all_cores:
         yield from zip(keys, all_cores.map(lambda job: attempt(*job), jobs))
+
+
+def encoder_row(arch, tile, d, dtype):
+    return row_of(encoder(arch, tile, d, dtype), 0.5)
 
 
 def matmul_row(arch, tile, dtype):
@@ -229,7 +250,7 @@ def outside(kernel, arch, dtype):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kernel", choices=["attention", "matmul", "few_rows"])
+    parser.add_argument("kernel", choices=["attention", "encoder", "matmul", "few_rows"])
     parser.add_argument("arch", type=int, choices=[80, 86, 89, 90, 100, 120])
     parser.add_argument("--dtype", default="bf16", choices=["bf16", "fp16"])
     parser.add_argument("--limit", type=int, help="so many tiles, to try")

@@ -72,6 +72,45 @@ def attention(Q, K, V, O, L, scale, stride, length,
 
 
 @triton.jit
+def encoder(Q, K, V, O, scale, starts, lengths, row_q, row_k, row_v, row_o, head_q, head_k, head_v, head_o,
+            GROUP: tl.constexpr, BLOCK: tl.constexpr, D: tl.constexpr, D_PADDED: tl.constexpr):
+    """Attention of an encoder over packed sequences, as SGLang has it: every load masked by the length and the head's
+    width, every chunk's scores too, O divided by its sum in each iteration."""
+    batch, head, row0 = tl.program_id(0), tl.program_id(1), tl.program_id(2) * BLOCK
+    length, start = tl.load(lengths + batch), tl.load(starts + batch)
+    rows, keys, width = row0 + tl.arange(0, BLOCK), tl.arange(0, BLOCK), tl.arange(0, D_PADDED)
+    q_at = Q + (start + rows[:, None]) * row_q + head * head_q + width[None, :]
+    k_at = K + keys[None, :] * row_k + head // GROUP * head_k + width[:, None]
+    v_at = V + keys[:, None] * row_v + head // GROUP * head_v + width[None, :]
+    inside = width < D
+    q = tl.load(q_at, mask=(rows[:, None] < length) & inside[None, :], other=0.0)
+    top = tl.zeros([BLOCK], dtype=tl.float32) - float("inf")
+    total = tl.zeros([BLOCK], dtype=tl.float32)
+    acc = tl.zeros([BLOCK, D_PADDED], dtype=tl.float32)
+    last = tl.where(row0 < length, length, 0)
+    for first in range(0, last, BLOCK):
+        first = tl.multiple_of(first, BLOCK)
+        k = tl.load(k_at + (start + first) * row_k, mask=(first + keys[None, :] < length) & inside[:, None], other=0.0)
+        s = tl.zeros([BLOCK, BLOCK], dtype=tl.float32)
+        s += tl.dot(q, k)
+        s *= scale
+        s += tl.where(first + keys[None, :] < length, 0, float("-inf"))
+        top_here = tl.max(s, 1)
+        p = tl.exp(s - top_here[:, None])
+        part = tl.sum(p, 1)
+        new_top = tl.maximum(top, top_here)
+        fade, rise = tl.exp(top - new_top), tl.exp(top_here - new_top)
+        new_total = fade * total + rise * part
+        p = p * (rise / new_total)[:, None]
+        acc = acc * (total / new_total * fade)[:, None]
+        v = tl.load(v_at + (start + first) * row_v, mask=(first + keys[:, None] < length) & inside[None, :], other=0.0)
+        acc += tl.dot(p.to(v.dtype), v)
+        total, top = new_total, new_top
+    o_at = O + (start + rows[:, None]) * row_o + head * head_o + width[None, :]
+    tl.store(o_at, acc.to(O.dtype.element_ty), mask=(rows[:, None] < length) & inside[None, :])
+
+
+@triton.jit
 def matmul(A, B, C, M, N, K, stride_a, stride_b, stride_c,
            BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP_M: tl.constexpr):
     """A block's tile of C = A B; tiles in groups of GROUP_M rows, so that neighbours share what the L2 holds."""
