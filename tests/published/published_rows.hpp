@@ -1,0 +1,29 @@
+#pragma once
+// The published rows and what they are asked, once for all tests of a program.
+
+#include <string>
+#include <vector>
+
+#include "apps/library/judge/published_names.hpp"
+#include "apps/report/record/published.hpp"
+
+namespace published {
+
+inline const std::vector<napkin::PublishedRow>& rows() {
+  static const std::vector<napkin::PublishedRow> read =
+      napkin::report::parse_published(napkin::published_rows_text(), "published.json");
+  return read;
+}
+
+inline const std::vector<napkin::PublishedAnswer>& answers() {
+  static const std::vector<napkin::PublishedAnswer> asked = napkin::ask_published(rows());
+  return asked;
+}
+
+/// Returns a file of one row, in which a field is another one.
+inline std::string row_of(const std::string& changed = R"("b": 4)") {
+  return R"([{"gpu": "RTX 3090", "kernel": "FlashAttention-2", "direction": "fwd", "dtype": "fp16", )" + changed +
+         R"(, "h": 32, "s": 1024, "d": 128, "causal": false, "tflops": 62, "source": "mine"}])";
+}
+
+}  // namespace published
