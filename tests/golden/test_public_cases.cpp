@@ -43,6 +43,19 @@ TEST_CASE("public cases: reported times are met within a tenth") {
   }
 }
 
+TEST_CASE("sinks cost nothing: gpt-oss' layers take as long as without them, on Hopper and on Blackwell") {
+  const std::string layers[] = {"h=8,g=8,q=4096,x=4096,d=64 --causal", "b=8,h=8,g=8,q=2048,x=2048,d=64 --window 127,0"};
+  for (const char* of : {"h100-sxm --kernel flash_attention_3", "b200 --kernel flash_attention_4"}) {
+    for (const std::string& layer : layers) {
+      CAPTURE(of);
+      CAPTURE(layer);
+      const double with = time_of("select sink_attention --gpu " + std::string(of) + "_sink --shape " + layer),
+                   without = time_of("select attention --gpu " + std::string(of) + " --shape " + layer);
+      CHECK(std::abs(with / without - 1) < 0.01);
+    }
+  }
+}
+
 TEST_CASE("public cases: tiles that tuners found are the picks") {
   const auto picked = [](const std::string& question) { return cli::pairs(cli::answer("select " + question)["tile"]); };
   // vllm-project/vllm, configs of its fused experts with one expert on an A100 and an H100

@@ -25,7 +25,8 @@ void GraphBuilder::copy(const std::string& name) {
   const bool store = name.starts_with("store ");
   const Crossing* found = crossing_of(name);
   EventNode& into = node(name, store ? NodeKind::store : NodeKind::copy, -1);
-  into.phase = found != nullptr ? found->phase : Phase::loop;
+  // A result that stays may have its base's store, which takes no time and waits for the block's last work.
+  into.phase = found != nullptr ? found->phase : store ? Phase::tail : Phase::loop;
   if (found == nullptr) return;
   into.agent = mover_of(*found);
   const double parts = instances(into.agent);

@@ -53,6 +53,21 @@ TEST_CASE("capped scores are one operation more, between scores and softmax, and
   }
 }
 
+TEST_CASE("a sink for each head is one word more from device memory, and Y leaves where O does") {
+  const testing::Given shape{{"h", 4}, {"g", 2}, {"q", 1024}, {"x", 1024}, {"d", 128}};
+  for (const std::string base : {"flash_attention_3", "flash_attention_4"}) {
+    CAPTURE(base);
+    const std::string gpu = base == "flash_attention_3" ? "h100-sxm" : "b200";
+    const Mapped plain("attention", base, gpu, shape), sink("sink_attention", base + "_sink", gpu, shape);
+    CHECK(outputs_of(sink.mapping) == std::vector<std::string>{"S", "P", "O", "D", "F", "Y"});
+    const testing::Text tile{{"x", "128"}, {"warpgroups", "2"}};
+    const PlacedDiagram a = plain.place(tile), b = sink.place(tile);
+    CHECK(into(b, "l2").load.value - into(a, "l2").load.value == Count(4 * 2 * 4));
+    for (const char* level : {"l2", "shared"}) CHECK(into(b, level).store.value == into(a, level).store.value);
+    CHECK(shared_bytes(a) == shared_bytes(b));
+  }
+}
+
 TEST_CASE("keys in pages come by cp.async: the same bytes and tile, more registers for the threads that copy") {
   const testing::Given shape{{"h", 4}, {"q", 1024}, {"x", 1024}, {"d", 128}};
   const Mapped plain("attention", "flash_attention_3", "h100-sxm", shape),
