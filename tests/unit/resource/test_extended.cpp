@@ -119,6 +119,22 @@ TEST_CASE("gradients of grouped heads: dK and dV of each query head leave, in th
   }
 }
 
+TEST_CASE("gradients of wide heads on Hopper hold what flash_bwd_sm90.py's shared memory has") {
+  const auto holds = [](std::int64_t d, std::int64_t dv, const char* x, std::int64_t arrays) {
+    for (const std::int64_t g : {1, 4}) {
+      const std::string name = std::string("flash_attention_3_backward_wide") + (g > 1 ? "_grouped" : "");
+      const Mapped m("attention_backward", name, "h200-sxm",
+                     {{"h", 2}, {"g", g}, {"q", 1024}, {"x", 1024}, {"d", d}, {"dv", dv}});
+      const Bytes bytes =
+          shared_bytes(m.place({{"x", x}, {"stages", d == 192 ? "2" : "1"}, {"o_stages", dv == 128 ? "2" : "1"}}));
+      CHECK(bytes >= Bytes(arrays * 1024));
+      CHECK(bytes <= Bytes(arrays * 1024 + 4096));
+    }
+  };
+  holds(192, 128, "96", 48 + 32 + 36 + 24 + 2 * 12 + 48);  // Q, dO, K, V, P and dS, dQ's way out
+  holds(256, 256, "64", 32 + 32 + 32 + 32 + 2 * 8 + 64);
+}
+
 TEST_CASE("gradients by two SMs: Q and dO come in halves twice, K twice, and half of dQ leaves from each") {
   const std::int64_t h = 4, s = 1024, d = 128;
   const testing::Given shape{{"h", h}, {"q", s}, {"x", s}, {"d", d}};
