@@ -11,7 +11,7 @@ __device__ __forceinline__ void barrier_init(u32 barrier, u32 arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals));
 }
 
-// Makes initialised barriers visible to the copy engine and to the cluster.
+/// Makes initialised barriers visible to the copy engine and to the cluster.
 __device__ __forceinline__ void barrier_init_fence() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
@@ -20,8 +20,8 @@ __device__ __forceinline__ void barrier_arrive(u32 barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
-// Arrives at this barrier's twin in block `rank` of the cluster: says that shared memory was read, and releases no
-// writes (a release to the cluster would cost a fence to device memory each time).
+/// Arrives at this barrier's twin in block `rank` of the cluster: says that shared memory was read, and releases no
+/// writes (a release to the cluster would cost a fence to device memory each time).
 __device__ __forceinline__ void barrier_arrive_remote(u32 barrier, u32 rank) {
   asm volatile(
       "{\n.reg .b32 remote;\n"
@@ -31,12 +31,12 @@ __device__ __forceinline__ void barrier_arrive_remote(u32 barrier, u32 rank) {
       : "memory");
 }
 
-// Arrives and announces the bytes that the copy engine will deliver in this phase.
+/// Arrives and announces the bytes that the copy engine will deliver in this phase.
 __device__ __forceinline__ void barrier_expect(u32 barrier, u32 bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
 }
 
-// Waits until the phase of that parity has completed.
+/// Waits until the phase of that parity has completed.
 __device__ __forceinline__ void barrier_wait(u32 barrier, u32 parity) {
   asm volatile(
       "{\n.reg .pred done;\n"
@@ -49,26 +49,27 @@ __device__ __forceinline__ void barrier_wait(u32 barrier, u32 parity) {
       : "memory");
 }
 
-// Who meets at a named barrier. Each kind has one barrier for every consumer warpgroup w; barrier 0 is __syncthreads'.
+/// Named barriers and who meets at each. A kind has one barrier for every consumer warpgroup w; barrier 0 is
+/// __syncthreads'.
 enum class NamedBarrier : u32 {
   turn = 1,       // w's turn on the tensor cores: w waits, the warpgroup before it arrives (ping-pong)
   all = 1,        // one for every thread of a block that takes no turns
   warpgroup = 6,  // the four warps of w
 };
 
-// Waits until so many threads, whole warps, have come to the barrier; arrives without waiting.
+/// Waits until so many threads, whole warps, have come to the barrier; arrives without waiting.
 __device__ __forceinline__ void named_sync(NamedBarrier kind, u32 warpgroup, u32 threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(static_cast<u32>(kind) + warpgroup), "r"(threads) : "memory");
 }
 __device__ __forceinline__ void named_arrive(NamedBarrier kind, u32 warpgroup, u32 threads) {
   asm volatile("bar.arrive %0, %1;" ::"r"(static_cast<u32>(kind) + warpgroup), "r"(threads) : "memory");
 }
-// The four warps of a warpgroup have come here.
+/// Waits until the four warps of a warpgroup have arrived.
 __device__ __forceinline__ void warpgroup_sync(u32 warpgroup) {
   named_sync(NamedBarrier::warpgroup, warpgroup, warpgroup_threads);
 }
 
-// gridDim.x, read at its use: held in a register of a small producer, it would be spilled.
+/// Returns gridDim.x, read where it is used: kept in a register of a small producer, it would be spilled.
 __device__ __forceinline__ int grid_blocks() {
   int blocks;
   asm volatile("mov.u32 %0, %%nctaid.x;" : "=r"(blocks));
@@ -80,7 +81,8 @@ __device__ __forceinline__ u32 cluster_rank() {
   asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
   return rank;
 }
-// All threads of the cluster have come here. Publishes no writes: initialised barriers have a fence of their own.
+/// Waits until all threads of the cluster have arrived. Publishes no writes: initialised barriers have a fence of their
+/// own.
 __device__ __forceinline__ void cluster_sync() {
   asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
@@ -94,7 +96,7 @@ __device__ __forceinline__ void registers_shrink() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(N));
 }
 
-// A word in shared memory, handed over under a barrier.
+/// Writes a word to shared memory; a barrier must tell its reader.
 __device__ __forceinline__ void post(u32 address, int value) {
   asm volatile("st.shared.s32 [%0], %1;" ::"r"(address), "r"(value) : "memory");
 }
@@ -104,7 +106,7 @@ __device__ __forceinline__ int read(u32 address) {
   return value;
 }
 
-// Position in a ring of `Stages` buffers, with the parity of its current round.
+/// Position in a ring of `Stages` buffers, with the parity of its current round.
 template <int Stages>
 struct Ring {
   u32 stage = 0;

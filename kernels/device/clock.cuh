@@ -9,7 +9,8 @@ __device__ __forceinline__ unsigned int sm_id() {
   return id;
 }
 
-// spans: by SM, {first start, last end}, set to {all ones, 0} before the launch. One thread of a block calls it.
+/// Notes that a block starts, in one of its threads. `spans` has {first start, last end} of each SM, set to {all ones,
+/// 0} before the launch.
 __device__ __forceinline__ void note_start(unsigned long long* spans) {
   atomicMin(spans + 2 * sm_id(), static_cast<unsigned long long>(clock64()));
 }

@@ -5,11 +5,11 @@
 
 namespace napkin {
 
-// n / divisor
+/// Returns n / divisor.
 __device__ __forceinline__ int divide(int n, const Divisor& by) {
   return by.value == 1 ? n : static_cast<int>(__umulhi(static_cast<unsigned int>(n), by.multiplier) >> by.shift);
 }
-// n = quotient * divisor + remainder
+/// Returns the quotient of n = quotient * divisor + remainder, and sets the remainder.
 __device__ __forceinline__ int divide(int n, const Divisor& by, int& remainder) {
   const int quotient = divide(n, by);
   remainder = n - quotient * by.value;

@@ -12,9 +12,9 @@
 
 namespace napkin {
 
-// f32 [tiles][chunks + 1][rows][pitch]. Tiles are numbered as the groups of the grouped axes, the last axis fastest;
-// chunks from the start of the stream, in whatever order they are taken. A row holds the arrays of a kernel side by
-// side; the place behind the last chunk holds what is made after the loop.
+/// f32 [tiles][chunks + 1][rows][pitch]. Tiles are numbered as the groups of the grouped axes, the last axis fastest;
+/// chunks from the start of the stream, in whatever order they are taken. A row holds the arrays of a kernel side by
+/// side; the place behind the last chunk holds what is made after the loop.
 struct DumpLayout {
   int rows, pitch, chunks;
 
@@ -23,7 +23,8 @@ struct DumpLayout {
 };
 
 #ifdef __CUDACC__
-// A lane's part of those rows, the first of which begins at `to`; `value(i)` is its i-th accumulator.
+/// Writes a lane's accumulators of a warp's 16 rows, the first of which begins at `to`; `value(i)` is its i-th
+/// accumulator.
 template <int Count, class Value>
 __device__ __forceinline__ void write_fragment(float* to, int pitch, const Value& value) {
   const int lane = warp_lane();

@@ -12,7 +12,7 @@
 
 namespace napkin {
 
-// Row and column of a lane's i-th accumulator in its warp's 16 rows.
+/// Returns the row of a lane's i-th accumulator in its warp's 16 rows; fragment_column() returns its column.
 template <class Lane>
 NAPKIN_HOST_DEVICE constexpr Lane fragment_row(Lane lane, int i) {
   return lane / 4 + i / 2 % 2 * 8;
@@ -22,13 +22,14 @@ NAPKIN_HOST_DEVICE constexpr Lane fragment_column(Lane lane, int i) {
   return i / 4 * 8 + lane % 4 * 2 + i % 2;
 }
 
-// The other way round: the accumulator of the lane's upper (0) or lower (1) row, in the pair of the n-th eight columns,
-// the first or the second of the pair.
+/// Returns the number of an accumulator, the inverse of both: in the lane's upper (0) or lower (1) row, in the n-th
+/// eight columns, the first (0) or second (1) of its pair.
 NAPKIN_HOST_DEVICE constexpr int fragment_index(int eight, int lower, int second) {
   return 4 * eight + 2 * lower + second;
 }
 
-// Row and column of the eight elements whose address a lane gives to ldmatrix or stmatrix, .x4, of a 16 x 16 matrix.
+/// Returns the row of the eight elements whose address a lane gives to ldmatrix or stmatrix, .x4, of a 16 x 16 matrix;
+/// matrix_column() returns their first column.
 template <class Lane>
 NAPKIN_HOST_DEVICE constexpr Lane matrix_row(Lane lane) {
   return lane % 16;
@@ -39,15 +40,15 @@ NAPKIN_HOST_DEVICE constexpr Lane matrix_column(Lane lane) {
 }
 
 #ifdef __CUDACC__
-// This thread in its warp and in its warpgroup. The assembler's order of instructions hangs on where a thread's number
-// is read: kernels say threadIdx.x % warp_threads themselves where these functions gave them other machine code.
+/// Returns this thread's number in its warp. The assembler's order of instructions depends on where threadIdx.x is
+/// read: kernels write threadIdx.x % warp_threads themselves where a call gave them other machine code.
 __device__ __forceinline__ u32 warp_lane() { return threadIdx.x % warp_threads; }
 __device__ __forceinline__ u32 warpgroup_thread() { return threadIdx.x % warpgroup_threads; }
 
-// The first of this warp's 16 rows among its warpgroup's 64.
+/// Returns the first of this warp's 16 rows among the 64 of its warpgroup.
 __device__ __forceinline__ u32 warp_row() { return threadIdx.x % warpgroup_threads / warp_threads * 16; }
 
-// matrix_row() and matrix_column() of this thread, the row among its warpgroup's 64.
+/// matrix_row() and matrix_column() of this thread, the row among its warpgroup's 64.
 struct MatrixPlace {
   u32 row, column;
 };

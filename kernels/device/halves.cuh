@@ -8,7 +8,7 @@ namespace napkin {
 
 constexpr u32 hidden_halves = 0xFC00FC00u;  // -infinity twice
 
-// The number in both halves, rounded.
+/// Returns a pair whose halves are both x, rounded.
 __device__ __forceinline__ u32 both_halves(float x) { return pack<false>(x, x); }
 
 __device__ __forceinline__ u32 multiply_add_halves(u32 a, u32 b, u32 c) {
@@ -32,7 +32,7 @@ __device__ __forceinline__ u32 exp2_halves(u32 x) {
   return y;
 }
 
-// 16 bytes to a 16-byte aligned address of shared memory.
+/// Stores 16 bytes at a 16-byte aligned address of shared memory.
 __device__ __forceinline__ void store_quad(u32 address, u32 w0, u32 w1, u32 w2, u32 w3) {
   asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(w0), "r"(w1), "r"(w2), "r"(w3)
                : "memory");

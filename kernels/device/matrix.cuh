@@ -7,8 +7,8 @@
 
 namespace napkin {
 
-// Byte offset of element (row, column) in a tile of `Rows` rows stored as spans of `Columns` 16-bit elements, each span
-// [Rows][Columns] with its 16-byte units permuted as the copy engine and wgmma expect.
+/// Returns the byte offset of element (row, column) in a tile of `Rows` rows, stored as spans of `Columns` 16-bit
+/// elements: each span is [Rows][Columns], its 16-byte units permuted as the copy engine and wgmma expect.
 template <int Rows, int Columns>
 __device__ __forceinline__ u32 swizzled(u32 row, u32 column) {
   constexpr u32 mask = Columns == 64 ? 7 : Columns == 32 ? 3 : 1;
@@ -17,7 +17,7 @@ __device__ __forceinline__ u32 swizzled(u32 row, u32 column) {
   return span * (Rows * Columns * 2) + (offset ^ ((offset >> 7 & mask) << 4));
 }
 
-// Four 8x8 matrices of 16-bit elements; lane l gives the address of row l % 8 of matrix l / 8.
+/// Stores four 8x8 matrices of 16-bit elements; lane l gives the address of row l % 8 of matrix l / 8.
 __device__ __forceinline__ void store_matrices(u32 address, u32 r0, u32 r1, u32 r2, u32 r3) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(r0), "r"(r1),
                "r"(r2), "r"(r3)

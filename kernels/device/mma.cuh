@@ -6,22 +6,22 @@
 
 namespace napkin {
 
-// Four 8x8 matrices of 16-bit elements; lane l gives the address of row l % 8 of matrix l / 8 and receives the pair of
-// row l / 4 that starts at column 2 (l % 4).
+/// Loads four 8x8 matrices of 16-bit elements; lane l gives the address of row l % 8 of matrix l / 8 and receives the
+/// pair of row l / 4 that starts at column 2 (l % 4).
 __device__ __forceinline__ void load_matrices(u32 (&r)[4], u32 address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
                : "r"(address));
 }
 
-// Four 8x8 matrices, each transposed on its way.
+/// Loads four 8x8 matrices, each transposed on its way.
 __device__ __forceinline__ void load_matrices_transposed(u32 (&r)[4], u32 address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
                : "r"(address));
 }
 
-// d += a b, d four registers of a fragment (fragment.cuh).
+/// Adds a b to d, four registers of a fragment (fragment.cuh).
 template <bool Bf16>
 __device__ __forceinline__ void mma(float* d, const u32* a, u32 b0, u32 b1) {
   if constexpr (Bf16) {

@@ -6,7 +6,8 @@
 
 namespace napkin {
 
-// In: pairs[j] is this lane's pair of block j. Out: pairs[j] is the pair of lane j, of this lane's block.
+/// Transposes pairs over four lanes. Before, pairs[j] is this lane's pair of block j; after, pairs[j] is lane j's pair
+/// of this lane's block.
 __device__ __forceinline__ void transpose_quad(u32 (&pairs)[4]) {
   const bool high = (threadIdx.x & 2u) != 0, odd = (threadIdx.x & 1u) != 0;
   const u32 far0 = __shfl_xor_sync(0xffffffffu, high ? pairs[0] : pairs[2], 2);

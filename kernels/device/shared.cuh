@@ -13,7 +13,8 @@ __device__ __forceinline__ u32 shared_address(const void* pointer) {
   return static_cast<u32>(__cvta_generic_to_shared(pointer));
 }
 
-// Volatile: read where they are used, and what follows from them is not kept in registers around a loop.
+/// Returns the lane's number. The read is volatile: it stays where it is used, and values that follow from it are not
+/// kept in registers around a loop.
 __device__ __forceinline__ u32 lane_id() {
   u32 lane;
   asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));
@@ -38,7 +39,7 @@ __device__ __forceinline__ void store_word(u32 address, u32 value) {
   asm volatile("st.shared.b32 [%0], %1;" ::"r"(address), "r"(value) : "memory");
 }
 
-// 16 bytes at a 16-byte aligned address.
+/// Loads 16 bytes from a 16-byte aligned address.
 __device__ __forceinline__ Quad load_quad(u32 address) {
   Quad q;
   asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"

@@ -6,7 +6,7 @@
 
 namespace napkin {
 
-// Two floats as a pair of 16-bit elements, the first in the low half.
+/// Packs two floats as a pair of 16-bit elements, the first in the low half.
 template <bool Bf16>
 __device__ __forceinline__ u32 pack(float low, float high) {
   u32 pair;
@@ -18,7 +18,7 @@ __device__ __forceinline__ u32 pack(float low, float high) {
   return pair;
 }
 
-// The first 16-bit element of a pair, or the second (`high`).
+/// Returns the first 16-bit element of a pair, or the second (`high`), as a float.
 template <bool Bf16>
 __device__ __forceinline__ float unpack(u32 pair, bool high) {
   if constexpr (Bf16) return __uint_as_float(high ? pair & 0xffff0000u : pair << 16);
@@ -34,10 +34,10 @@ __device__ __forceinline__ float exp2_fast(float x) {
   return y;
 }
 
-// The assembler moves no instruction across it; it is one itself (PMTRIG), for a profiler that nobody runs.
+/// Stops the assembler from moving instructions across it. It is an instruction itself (PMTRIG, a profiler's trigger).
 __device__ __forceinline__ void scheduling_fence() { asm volatile("pmevent 1;"); }
 
-// Maximum and sum over the four lanes that share a row of an accumulator.
+/// Returns the maximum over the four lanes that share a row of an accumulator; quad_sum() returns the sum.
 __device__ __forceinline__ float quad_max(float x) {
   x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 1));
   return fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 2));

@@ -14,7 +14,7 @@ __device__ __forceinline__ void prefetch(const TensorMap& map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(reinterpret_cast<u64>(&map)) : "memory");
 }
 
-// Loads one box; its bytes complete on `barrier`. Coordinates: innermost first.
+/// Loads one box; its bytes complete on `barrier`. Coordinates: innermost first.
 __device__ __forceinline__ void load_box(u32 to, const TensorMap& map, u32 barrier, u64 policy, int c0, int c1, int c2,
                                          int c3) {
   asm volatile(
@@ -24,8 +24,8 @@ __device__ __forceinline__ void load_box(u32 to, const TensorMap& map, u32 barri
       : "memory");
 }
 
-// Loads one box into every block of the cluster whose bit is set in `blocks`, at one offset in all of them, completing
-// on each block's barrier.
+/// Loads one box into every block of the cluster whose bit is set in `blocks`, at one offset in all of them, completing
+/// on each block's barrier.
 __device__ __forceinline__ void load_box_multicast(u32 to, const TensorMap& map, u32 barrier, u64 policy,
                                                    unsigned short blocks, int c0, int c1, int c2, int c3) {
   asm volatile(
@@ -44,7 +44,7 @@ __device__ __forceinline__ void load_box(u32 to, const TensorMap& map, u32 barri
       : "memory");
 }
 
-// Boxes of matrices, which take no hint.
+/// Loads a box of a matrix, without a cache hint.
 __device__ __forceinline__ void load_box(u32 to, const TensorMap& map, u32 barrier, int c0, int c1) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(
@@ -75,14 +75,15 @@ __device__ __forceinline__ void store_box(u32 from, const TensorMap& map, int c0
 }
 
 __device__ __forceinline__ void store_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
-// Until the copy engine has read the shared memory of every group committed by this thread but the last `Pending`.
+/// Waits until the copy engine has read the shared memory of every group committed by this thread but the last
+/// `Pending`.
 template <int Pending = 0>
 __device__ __forceinline__ void store_wait_read() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(Pending) : "memory");
 }
 __device__ __forceinline__ void store_wait() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
 
-// Orders ordinary shared-memory writes before reads by the copy engine and the tensor cores.
+/// Orders ordinary shared-memory writes before reads by the copy engine and the tensor cores.
 __device__ __forceinline__ void async_fence() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
 }  // namespace napkin

@@ -12,21 +12,21 @@ struct Floats {
   float value[4];
 };
 
-// `to` is a multiple of 16.
+/// Adds four floats to device memory in one instruction; `to` is a multiple of 16.
 __device__ __forceinline__ void add_four(float* to, const Floats& four) {
   asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "f"(four.value[0]),
                "f"(four.value[1]), "f"(four.value[2]), "f"(four.value[3])
                : "memory");
 }
 
-// Until the counter says `turn`; then everything that its earlier owners wrote is visible.
+/// Waits until the counter equals `turn`; then all that its earlier owners wrote is visible.
 __device__ __forceinline__ void await_turn(const u32* counter, u32 turn) {
   u32 now;
   do {
     asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(counter) : "memory");
   } while (now != turn);
 }
-// Until the counter says that many or more; for counters of what comes in no order.
+/// Waits until the counter is at least `least`: for counters whose additions come in no order.
 __device__ __forceinline__ void await_count(const u32* counter, u32 least) {
   u32 now;
   do {

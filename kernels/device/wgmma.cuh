@@ -7,19 +7,19 @@
 
 namespace napkin {
 
-// Columns of 16-bit elements that one swizzle span holds: 64 (128 B), 32 (64 B) or 16 (32 B); the widest that divides.
+/// Returns how many 16-bit elements of a row a swizzle span holds: 64 (128 B), 32 (64 B) or 16 (32 B); the widest that
+/// divides the columns.
 __host__ __device__ constexpr int swizzle_columns(int columns) {
   return columns % 64 == 0 ? 64 : columns % 32 == 0 ? 32 : 16;
 }
 
-// A descriptor's address, in units of 16 bytes: within the block's own shared memory. In a cluster the block's rank
-// stands above.
+/// Returns an address as descriptors have it: in units of 16 bytes, within the block's own shared memory. In a cluster
+/// the bits above are the block's rank.
 __device__ __forceinline__ u32 matrix_address(u32 address) { return (address & 0x3FFFF) >> 4; }
 
-// Shared-memory matrix descriptor. `columns`: elements of a swizzle span; `address` and `leading` in units of 16 bytes,
-// `leading` between spans (used where the contiguous axis is not the contracted one). Eight rows of a span lie
-// together: the stride. No field is masked, so that neighbours' descriptors differ by a sum: addresses come from
-// matrix_address().
+/// Makes the descriptor of a matrix in shared memory from matrix_address() and from the distance of its spans, both in
+/// units of 16 bytes (`leading` counts where the contracted axis is not the contiguous one). Eight rows of a span are
+/// the stride. No field is masked, so that descriptors of parts are sums.
 template <int Columns>
 __device__ __forceinline__ u64 descriptor(u32 address, u32 leading) {
   constexpr u32 layout = Columns == 64 ? 1 : Columns == 32 ? 2 : 3;
@@ -29,9 +29,9 @@ __device__ __forceinline__ u64 descriptor(u32 address, u32 leading) {
   return both;
 }
 
-// From a matrix's descriptor to that of its part from (row, column) on, in units of 16 bytes. The matrix lies as spans
-// of `Columns` 16-bit elements, one behind the other, each of `Rows` rows. Example: a product's next 16 elements of the
-// contracted axis are 16 columns on in a K-major operand, and 16 rows down in an MN-major one.
+/// Returns the distance from a matrix's descriptor to that of its part from (row, column) on, in units of 16 bytes. The
+/// matrix is stored span after span, a span having `Rows` rows of `Columns` 16-bit elements. Example: the next 16
+/// elements of the contracted axis are 16 columns on in a K-major operand, 16 rows down in an MN-major one.
 template <int Rows, int Columns>
 __device__ __forceinline__ constexpr u32 descriptor_offset(u32 row, u32 column) {
   return (column / Columns * (Rows * Columns * 2) + row * (Columns * 2) + column % Columns * 2) >> 4;
@@ -44,7 +44,7 @@ __device__ __forceinline__ void wgmma_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Pending) : "memory");
 }
 
-// Tells the compiler that registers of an asynchronous product may change here.
+/// Tells the compiler that registers of an asynchronous product may change here.
 template <int N>
 __device__ __forceinline__ void pin(float (&registers)[N]) {
 #pragma unroll
@@ -109,7 +109,8 @@ __device__ __forceinline__ void pin(u32 (&registers)[N]) {
                : NAPKIN_L##S(d)                                                                 \
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate), "n"(TransposedB))
 
-// d (64 x N) = A B + (accumulate ? d : 0), both operands in shared memory. TransposedB: B's contiguous axis is N.
+/// Computes d (64 x N) = A B + (accumulate ? d : 0), both operands in shared memory. TransposedB: B's contiguous axis
+/// is N.
 template <int N, bool Bf16, int TransposedB>
 __device__ __forceinline__ void wgmma(float (&d)[N / 2], u64 a, u64 b, int accumulate) {
   static_assert(N % 16 == 0 && N >= 16 && N <= 256);
@@ -196,7 +197,7 @@ __device__ __forceinline__ void wgmma(float (&d)[N / 2], u64 a, u64 b, int accum
   }
 }
 
-// d = A B + (accumulate ? d : 0) with A (64 x 16) in registers: four 32-bit pairs a thread.
+/// Computes d = A B + (accumulate ? d : 0) with A (64 x 16) in registers: four 32-bit pairs a thread.
 template <int N, bool Bf16, int TransposedB>
 __device__ __forceinline__ void wgmma(float (&d)[N / 2], const u32* a, u64 b, int accumulate) {
   static_assert(N % 16 == 0 && N >= 16 && N <= 256);

@@ -48,7 +48,7 @@ namespace napkin {
                : NAPKIN_L##S(d)                                                         \
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate))
 
-// d (64 x N) = A B + (accumulate ? d : 0), both operands in shared memory.
+/// Computes d (64 x N) = A B + (accumulate ? d : 0), both operands in shared memory.
 template <int N>
 __device__ __forceinline__ void wgmma_e4m3(float (&d)[N / 2], u64 a, u64 b, int accumulate) {
   static_assert(N % 32 == 0 && N >= 32 && N <= 256);
@@ -70,7 +70,7 @@ __device__ __forceinline__ void wgmma_e4m3(float (&d)[N / 2], u64 a, u64 b, int 
     NAPKIN_WGMMA_SS(8, 256, 128, 129, 130);
 }
 
-// A (64 x 32) in registers: four words of four bytes a thread.
+/// Computes d = A B + (accumulate ? d : 0) with A (64 x 32) in registers: four words of four bytes a thread.
 template <int N>
 __device__ __forceinline__ void wgmma_e4m3(float (&d)[N / 2], const u32* a, u64 b, int accumulate) {
   static_assert(N % 32 == 0 && N >= 32 && N <= 256);

@@ -28,7 +28,7 @@ namespace napkin {
                : NAPKIN_L##S(d)                                                                                  \
                : "l"(a), "l"(b), "r"(accumulate))
 
-// d (64 x N) = A B + (accumulate ? d : 0) of fp16; B's contiguous axis is N.
+/// Computes d (64 x N) = A B + (accumulate ? d : 0) of fp16; B's contiguous axis is N.
 template <int N>
 __device__ __forceinline__ void wgmma_halves(u32 (&d)[N / 4], u64 a, u64 b, int accumulate) {
   static_assert(N == 16 || N == 32 || N == 64 || N == 128);
@@ -42,7 +42,7 @@ __device__ __forceinline__ void wgmma_halves(u32 (&d)[N / 4], u64 a, u64 b, int 
     NAPKIN_WGMMA(8, 128, "k16.f16.f16.f16", 32, 33, 34, ", 0, 1");
 }
 
-// Of e4m3: both K-major.
+/// Computes d = A B + (accumulate ? d : 0) of e4m3, both operands K-major.
 template <int N>
 __device__ __forceinline__ void wgmma_e4m3_halves(u32 (&d)[N / 4], u64 a, u64 b, int accumulate) {
   static_assert(N == 16 || N == 32 || N == 64 || N == 128);

@@ -6,8 +6,8 @@
 
 namespace napkin {
 
-// grid: a block per tile, rows first. The others: as many blocks as the device holds at once, each taking every n-th
-// tile; grouped: rows in groups, down a group's columns; hilbert: along a Hilbert curve.
+/// grid: a block per tile, rows first. The others: as many blocks as the device holds at once, each taking every n-th
+/// tile; grouped: rows in groups, down a group's columns; hilbert: along a Hilbert curve.
 enum class MatmulOrder { grid, grouped, hilbert };
 
 struct MatmulConfig {
@@ -23,7 +23,7 @@ struct MatmulConfig {
   bool merges;  // fp8: chunks are summed outside of the tensor cores, which keep about 14 bits of a running sum
 };
 
-// A tile here is a cluster's: `cluster` tiles of a block, one below the other.
+/// A tile here is a cluster's: `cluster` tiles of a block, one below the other.
 struct MatmulShape {
   int tiles, chunks;                       // tiles in all; ceil(b / tile b)
   Divisor rows;                            // tiles down
@@ -32,9 +32,10 @@ struct MatmulShape {
   Divisor group, group_tiles, last_group;  // grouped: rows of a group, tiles of it, rows of the last one
 };
 
-// How the chunks of a tile are dealt out: 40 chunks in parts of 12 are four parts, the last one of 4.
+/// Parts that a tile's chunks are divided into, each a block's work: 40 chunks in parts of 12 are four parts, the last
+/// of 4.
 struct MatmulParts {
-  Divisor tiles;      // of a part
+  Divisor tiles;      // tiles of a part
   int count, chunks;  // parts of a tile; chunks of a part
   float* sums;   // [tile, block of the cluster, part, warp]: what its threads hold, four sums each and then four more
   int* arrived;  // [tile, block of the cluster, warp] parts that are there; zero before a launch and after it
@@ -45,9 +46,9 @@ struct MatmulArguments {
   MatmulShape shape;
   void* c;
   long long c_row;                 // elements from row to row
-  int c_rows, c_columns;           // of C in all
-  unsigned long long* cycles;      // by SM, first start and last end
-  MatmulParts parts;               // with `split`; shape.tiles counts every part's then
+  int c_rows, c_columns;           // rows and columns of C
+  unsigned long long* cycles;      // first start and last end, by SM
+  MatmulParts parts;               // parts, with `split`; shape.tiles then counts every part's tiles
   const float *a_scale, *b_scale;  // fp8: scales of A and B; null: 1
 };
 

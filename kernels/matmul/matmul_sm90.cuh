@@ -16,7 +16,7 @@ namespace napkin {
 
 template <MatmulConfig C>
 struct Matmul {
-  static constexpr int rows = C.a / C.warpgroups, steps = rows / 64;  // of a consumer warpgroup
+  static constexpr int rows = C.a / C.warpgroups, steps = rows / 64;  // rows of a consumer warpgroup
   static constexpr int b_span = swizzle_columns(C.b), c_span = swizzle_columns(C.c);
   static constexpr u32 a_bytes = C.a * C.b * 2, b_bytes = C.b * C.c * 2;
   static constexpr int accumulators = C.c / 2;  // registers a thread and step
@@ -24,7 +24,7 @@ struct Matmul {
   static_assert(rows * C.warpgroups == C.a && steps * 64 == rows);
   static_assert(C.stages >= 2);  // a stage is released when the next one's products have been issued
 
-  // The result leaves by warp, in parts of 16 rows and 64 columns through a ring of buffers.
+  /// The result leaves by warp, in parts of 16 rows and 64 columns through a ring of buffers.
   static constexpr int part = C.c < 64 ? C.c : 64, buffers = 2;
   static constexpr u32 part_bytes = 16 * part * 2;
 
@@ -49,20 +49,21 @@ struct Matmul {
   static __device__ __forceinline__ int first_tile() { return blockIdx.x / C.cluster; }
   static __device__ __forceinline__ int next_tile(int index) { return index + grid_blocks() / C.cluster; }
 
-  // Which part of which tile; without `split` a tile has one.
+  /// Returns the part that an index names, and leaves the tile's number in `index`; without `split` a tile has one
+  /// part.
   __device__ __forceinline__ int part_of(int& index) const {
     if constexpr (!C.split) return 0;
     return divide(index, arguments.parts.tiles, index);
   }
 
-  // The chunks that a block adds up: all of them, or those of its part.
+  /// Returns the first of the chunks that a block adds up: all of the tile's, or those of its part.
   __device__ __forceinline__ int first_chunk(int index) const { return part_of(index) * arguments.parts.chunks; }
   __device__ __forceinline__ int chunks_of(int index) const {
     if constexpr (!C.split) return arguments.shape.chunks;
     return min(arguments.parts.chunks, arguments.shape.chunks - first_chunk(index));
   }
 
-  // First row and column of this block's part of that tile.
+  /// Returns the first row and column of this block's share of that tile.
   __device__ __forceinline__ Place corner(int index) const {
     part_of(index);
     const Place tile = find_place<C.order>(arguments.shape, index);
@@ -72,8 +73,8 @@ struct Matmul {
 
   // ---- producer: one thread ----------------------------------------------------------------------------------------
 
-  // Each block of a cluster loads its own A and its share of B's rows for all. Of e4m3 B lies with the contracted axis
-  // inside, as the tensor cores want it: its rows are C's columns.
+  /// Loads this block's own A and, for all blocks of a cluster, its share of B's rows. In e4m3 B's rows are C's
+  /// columns, since the tensor cores take it with the contracted axis inside.
   __device__ __forceinline__ void load_chunk(u32 stage, int row, int column, int k) const {
     constexpr int share = (C.fp8 ? C.c : C.b) / C.cluster;
     const u32 rank = C.cluster > 1 ? cluster_rank() : 0, ready = barrier(full + stage);
@@ -121,7 +122,8 @@ struct Matmul {
 
   // ---- consumers ---------------------------------------------------------------------------------------------------
 
-  // The stage is free in every block that writes to it. (By the remainder itself: warpgroup_thread() gives other code.)
+  /// Frees the stage for every block that writes to it. (Reads threadIdx.x itself: warpgroup_thread() gives other
+  /// code.)
   __device__ __forceinline__ void release(u32 stage) const {
     if constexpr (C.cluster > 1) {
       if (threadIdx.x % warpgroup_threads < C.cluster)
@@ -131,7 +133,7 @@ struct Matmul {
     }
   }
 
-  // One chunk's products: issues and commits.
+  /// Issues and commits the products of one chunk.
   template <bool Accumulate>
   __device__ __forceinline__ void issue(Accumulators& d, u32 stage) const {
     const u64 a =
@@ -155,7 +157,7 @@ struct Matmul {
     wgmma_commit();
   }
 
-  // Rows of C by the copy engine, which clips what is ragged. Warps go their own ways: no barrier among them.
+  /// Stores rows of C by the copy engine, which clips ragged ends. Each warp stores its own: no barrier among them.
   __device__ __forceinline__ void store(const Accumulators& d, int row, int column) const {
     const u32 lane = threadIdx.x % warp_threads, warp = threadIdx.x % warpgroup_threads / warp_threads;
     const u32 base = shared + C.c_offset + (wg * 4 + warp) * (buffers * part_bytes);
@@ -188,8 +190,8 @@ struct Matmul {
     }
   }
 
-  // Straight from registers. The copy engine writes 16 bytes at a time, beyond the end of a row that is no multiple of
-  // them.
+  /// Stores C straight from registers, where a row's end is no multiple of the 16 bytes that the copy engine writes at
+  /// a time.
   __device__ __forceinline__ void store_elements(const Accumulators& d, int row, int column) const {
     const int lane = threadIdx.x % warp_threads, warp = threadIdx.x % warpgroup_threads / warp_threads;
 #pragma unroll
@@ -216,13 +218,14 @@ struct Matmul {
 
   static constexpr int warps = C.warpgroups * 4, quads = accumulators / 4;
 
-  // This warp's sums of a part, in quads of a thread.
+  /// Returns where this thread's first four sums of a part lie; the next four follow those of the warp's other threads.
   __device__ __forceinline__ float* sums_of(int meeting, int warp, int part) const {
     const long long first = (static_cast<long long>(meeting) * arguments.parts.count + part) * warps + warp;
     return arguments.parts.sums + (first * (steps * quads * warp_threads) + threadIdx.x % warp_threads) * 4;
   }
 
-  // Rows that begin beyond the end hold nothing: neither moves them.
+  /// Calls each(step, quad, offset) for the quads of this thread whose rows exist: beyond the last row nothing is
+  /// moved.
   template <class Each>
   __device__ __forceinline__ void each_quad(int row, const Each& each) const {
 #pragma unroll
@@ -233,8 +236,8 @@ struct Matmul {
     }
   }
 
-  // Returns true if all other parts of these rows are there; the last one leaves the counter at zero for the next
-  // launch.
+  /// Returns true if all other parts of these rows are there; the last one leaves the counter at zero for the next
+  /// launch.
   __device__ __forceinline__ bool comes_last(int* arrived) const {
     __threadfence();
     __syncwarp();
@@ -246,8 +249,8 @@ struct Matmul {
     return last;
   }
 
-  // Leaves this warp's part in device memory. Of the warps of these rows the one that comes last adds the parts up, in
-  // their order, whoever came when. False for the others, whose d is no result.
+  /// Leaves this warp's part in device memory. Of the warps of these rows the one that comes last adds the parts up, in
+  /// their order, whoever came when. False for the others, whose d is no result.
   __device__ __forceinline__ bool combine(Accumulators& d, int index, int row) const {
     if (arguments.parts.count == 1) return true;
     const int warp = static_cast<int>(threadIdx.x / warp_threads) - 4, own = part_of(index);
@@ -276,7 +279,8 @@ struct Matmul {
     return true;
   }
 
-  // d = all chunks of the tile, each by itself from the tensor cores: the other warpgroups multiply meanwhile.
+  /// Computes d = the sum of all chunks of the tile, each from the tensor cores by itself and added by the threads; the
+  /// other warpgroups multiply meanwhile.
   __device__ __forceinline__ void merge_chunks(Accumulators& d, Ring<C.stages>& ring, int index) const {
 #pragma unroll
     for (int s = 0; s < steps; ++s) {
@@ -301,7 +305,7 @@ struct Matmul {
     }
   }
 
-  // What a product of a number of A and one of B stands for.
+  /// Multiplies the sums by the scales of A and B.
   __device__ __forceinline__ void scale(Accumulators& d) const {
     const float a = arguments.a_scale != nullptr ? *arguments.a_scale : 1.f;
     const float factor = arguments.b_scale != nullptr ? a * *arguments.b_scale : a;
@@ -312,7 +316,7 @@ struct Matmul {
     }
   }
 
-  // The sum, or this block's part of it, goes where it belongs.
+  /// Stores the tile, or adds this block's part to the others' and stores if it is the last.
   __device__ __forceinline__ void leave(Accumulators& d, int index, Place at) const {
     if constexpr (C.fp8) scale(d);
     if constexpr (C.split) {
@@ -344,7 +348,7 @@ struct Matmul {
         wgmma_wait<1>();
         release(before);
       }
-      const Place at = corner(index);  // beside the last products
+      const Place at = corner(index);  // found while the last products run
       wgmma_wait<0>();
 #pragma unroll
       for (int s = 0; s < steps; ++s) pin(d[s]);

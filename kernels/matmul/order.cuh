@@ -11,13 +11,13 @@ struct Place {
   int row, column;
 };
 
-// Cell `n` of the Hilbert curve over a square of `side`, counting only cells inside rows x columns: from the whole
-// square down to one cell, skip the quadrants before the one that holds it. Without branches: all threads that ask wait
-// for it.
+/// Returns cell `n` of the Hilbert curve over a square of `side`, counting only cells inside rows x columns. Descends
+/// from the square to one cell, skipping the quadrants before the one that holds it; without branches, as all threads
+/// wait for it.
 __device__ __forceinline__ Place along_hilbert(int n, int rows, int columns, int side) {
   Place at{0, 0};
   bool flip = false,
-       swap = false;  // how the curve lies in the current square: turned half round, mirrored at the diagonal
+       swap = false;  // the curve in the current square is turned by 180 degrees, mirrored at the diagonal
 #pragma unroll 1
   for (side >>= 1; side > 0; side >>= 1) {
     // Cells inside along the curve's first side (u) and its second (v), in the half where it begins and in the other.

@@ -18,7 +18,7 @@ struct Agents {
   u32 shared;
   const AgentsArguments& arguments;
 
-  // Vector work and copies ask this now and then; the answer is one for a warp.
+  /// Returns true if the measurement is over; vector work and copies ask now and then. The answer is one for a warp.
   __device__ __forceinline__ bool over(long long start) const {
     int finished;
     asm volatile("ld.volatile.shared.s32 %0, [%1];" : "=r"(finished) : "r"(shared + C.over_at()) : "memory");
@@ -70,8 +70,8 @@ struct Agents {
     if (arguments.kept != nullptr) arguments.kept[threadIdx.x] = summed(d);
   }
 
-  // Operands of a warp's products, two by two, and what it loads anew of them: B, and then A, of two that come six
-  // later.
+  /// Operands of a warp's products, two by two, and what it loads anew of them: B, and then A, of two that come six
+  /// later.
   struct Operands {
     static constexpr int ring = 4;
     u32 a[ring][4], b[ring][4], address;
@@ -86,7 +86,7 @@ struct Agents {
         }
       }
     }
-    // Each from a place of its own: of two loads of one place the assembler keeps one.
+    /// Loads an operand of a pair, each load from its own place: of two loads of one place the assembler keeps one.
     __device__ __forceinline__ void load(int pair, int which) {
       u32(&to)[4] = which % 2 == 0 ? b[pair % ring] : a[pair % ring];
       const u32 from = address + 16 * (2 * pair + which);
@@ -200,7 +200,8 @@ __global__ void __launch_bounds__(C.threads(), 1) agents(const __grid_constant__
   }
   async_fence();
   __syncthreads();
-  const int warp = __shfl_sync(0xFFFFFFFF, static_cast<int>(threadIdx.x / 32), 0), group = warp / 4;  // one for a warp
+  const int warp = __shfl_sync(0xFFFFFFFF, static_cast<int>(threadIdx.x / 32), 0),
+            group = warp / 4;  // uniform in a warp
   if (group < C.tensor_groups) {
     if constexpr (C.tensor_groups > 0) {
       if (group < arguments.tensor_groups) {

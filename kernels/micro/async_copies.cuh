@@ -18,7 +18,7 @@ __device__ __forceinline__ void ask_for_chunk(u32 to, const char* from) {
   copy_commit();
 }
 
-// Until the copies are done: products, and the loads of their operands.
+/// Multiplies, and loads the operands, until the copies are done.
 template <AsyncCopiesConfig C>
 __device__ __forceinline__ void keep_busy(u32 shared, const AsyncCopiesArguments& arguments) {
   constexpr int count = 8;

@@ -18,7 +18,7 @@ struct Boxes {
   __device__ __forceinline__ u32 full(int stage) const { return shared + C.barriers_at() + 16 * stage; }
   __device__ __forceinline__ u32 empty(int stage) const { return full(stage) + 8; }
 
-  // Boxes follow each other from the block's first row, and begin there again after `around` of them.
+  /// Boxes follow each other from the block's first row, and begin there again after `around` of them.
   struct Place {
     int row = 0, box = 0;
   };
@@ -66,7 +66,7 @@ struct Boxes {
     }
   }
 
-  // Every block of the cluster has read this stage.
+  /// Tells every block of the cluster that this one has read the stage.
   __device__ __forceinline__ void release(int stage) const {
     if constexpr (C.cluster > 1) {
       for (int block = 0; block < C.cluster; ++block) barrier_arrive_remote(empty(stage), block);

@@ -6,7 +6,7 @@
 
 namespace napkin {
 
-// What was written to shared memory before is seen by the whole cluster behind this.
+/// Waits for the whole cluster; then all of it sees what was written to shared memory before.
 __device__ __forceinline__ void cluster_meet() {
   asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
@@ -17,7 +17,7 @@ __device__ __forceinline__ u32 in_block(u32 address, u32 rank) {
   return there;
 }
 
-// A ring in shared memory: one word each 132 bytes, so that every bank takes its turn.
+/// A ring in shared memory: one word each 132 bytes, so that every bank takes its turn.
 constexpr u32 ring_words = 1024, ring_step = 33;
 
 template <ChaseConfig C>
@@ -57,12 +57,12 @@ __global__ void chase(const __grid_constant__ ChaseArguments arguments) {
       }
     }
     const long long clocks = clock64() - start;
-    arguments.clocks[blockIdx.x] = at == 0xFFFFFFFFu ? 0 : clocks;  // that is no address: the chain is needed
+    arguments.clocks[blockIdx.x] = at == 0xFFFFFFFFu ? 0 : clocks;  // no address: the test keeps the chain
   }
   if constexpr (C.space == ChaseSpace::cluster) cluster_meet();
 }
 
-// Writes the ring that chase() follows in device memory.
+/// Writes the ring that chase() follows in device memory.
 template <RingConfig C>
 __global__ void lay_ring(const __grid_constant__ ChaseArguments arguments) {
   const unsigned long long threads = static_cast<unsigned long long>(gridDim.x) * blockDim.x;

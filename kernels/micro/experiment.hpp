@@ -24,6 +24,7 @@ struct Experiment {
 inline constexpr std::string_view micro_architecture = "sm_90a", micro_gpu = "sm_90";
 
 // One function a row.
+
 [[nodiscard]] Readings device_query(Bench& bench);
 [[nodiscard]] Readings tensor_time(Bench& bench);
 [[nodiscard]] Readings tensor_latency(Bench& bench);

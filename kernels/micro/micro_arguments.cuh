@@ -44,17 +44,17 @@ enum class VectorWork {
 struct AgentsConfig {
   int tensor_groups;  // warpgroups that issue products m64 n k16, one behind the other
   int n;
-  bool a_registers;  // else A is in shared memory, as B always is
+  bool a_registers;  // true if A is in registers; else in shared memory, as B always is
   int vector_groups;
   VectorWork work;
-  bool copies;               // one warp more, whose copies from the L2 the copy engine writes into shared memory
+  bool copies;               // true for one more warp, which copies boxes from the L2 to shared memory
   bool synchronous = false;  // each tensor warp issues mma.sync m16 n8 k16 of its own, n / 8 accumulators in turn
-  int among = 0;             // of synchronous: instructions of `work` that a tensor warp has among two products; of a
-                             // mix that many times its four
-  int loads = 0;             // of synchronous: ldmatrix of B for every four products
+  int among = 0;             // synchronous: instructions of `work` between two products of a tensor warp; four times as
+                             // many of a mix
+  int loads = 0;             // synchronous: ldmatrix of B for every four products
   bool e4m3 = false;         // products m64 n k32 of normal numbers of eight bits; in registers A is as P is
 
-  // Offsets in shared memory, which begins at a multiple of 1024.
+  /// Offsets in shared memory, which begins at a multiple of 1024.
   static constexpr int a_bytes = 64 * 64 * 2, warp_bytes = 4096, box_bytes = 64 * 128, boxes = 4;
   NAPKIN_BOTH constexpr int b_at() const { return tensor_groups * a_bytes; }
   NAPKIN_BOTH constexpr int scratch_at() const { return b_at() + n * 128; }
@@ -65,18 +65,19 @@ struct AgentsConfig {
   NAPKIN_BOTH constexpr int barriers_at() const { return boxes_at() + (copies ? boxes * box_bytes : 0); }
   NAPKIN_BOTH constexpr int over_at() const { return barriers_at() + 8 * boxes; }
   NAPKIN_BOTH constexpr int shared() const { return over_at() + 8; }
-  // Products a commit; of synchronous ones a warp's in its loop: 64 or a few more, all accumulators as often.
+  /// Returns the products a commit; of synchronous ones, a warp's in its loop: 64 or a few more, as many for each
+  /// accumulator.
   NAPKIN_BOTH constexpr int batch() const { return synchronous ? (512 + n - 1) / n * n / 8 : n > 64 ? 8 : 16; }
   NAPKIN_BOTH constexpr int threads() const { return 128 * (tensor_groups + vector_groups) + (copies ? 32 : 0); }
 };
 
 struct AgentsArguments {
-  TensorMap from;  // what copies read: rows of 128 bytes, four boxes of 64 a block
+  TensorMap from;  // rows of 128 bytes that copies read, four boxes of 64 a block
   unsigned long long*
       counts;        // [blocks, warps, 2]: units done, clocks they took; of a tensor warpgroup its first warp's
   long long window;  // clocks after which vector work and copies end; the first tensor warpgroup's end ends them too
-  int batches;       // of products that a tensor warpgroup issues
-  int tensor_groups, vector_groups, copies;  // of the above at work; the others leave
+  int batches;       // batches of products that a tensor warpgroup issues
+  int tensor_groups, vector_groups, copies;  // groups at work, of those above; the others end at once
   int apart;                                 // boxes from a block's first one to the next block's; 0: all copy the same
   int shift;    // 0: from one load's address to the next one's, which the compiler does not know to be equal
   float* kept;  // null. Results go there, so that the compiler computes them
@@ -112,7 +113,7 @@ struct ChaseConfig {
 
 struct ChaseArguments {
   unsigned int* ring;              // global: where line i holds the number of the next at its start
-  unsigned long long lines, step;  // of 128 bytes; from a line to the next, modulo `lines`
+  unsigned long long lines, step;  // lines of 128 bytes; distance from a line to the next, modulo `lines`
   unsigned long long first;
   int steps, passes;           // the same steps again; the last pass is timed
   unsigned long long* clocks;  // [blocks]: of the steps of the last pass
@@ -134,9 +135,9 @@ struct StreamConfig {
 
 struct StreamArguments {
   char *from, *to;
-  long long bytes;             // of a block's part: whole chunks
-  long long stride;            // from one block's part to the next block's; 0: all blocks the same
-  int warm_passes, passes;     // over the part; the clocks are those of `passes`
+  long long bytes;             // bytes of a block's part: whole chunks
+  long long stride;            // distance from one block's part to the next block's; 0: all blocks read the same
+  int warm_passes, passes;     // passes over the part; only `passes` are timed
   unsigned long long* clocks;  // [blocks]
   unsigned int* kept;          // null, as above
 };
@@ -145,9 +146,9 @@ struct StreamArguments {
 
 struct BoxesConfig {
   bool spin;    // wait by test_wait in a loop, else by try_wait, which sleeps
-  int kib;      // of a box; by multicast that a block receives
+  int kib;      // KiB of a box; with multicast, of what a block receives
   int stages;   // boxes in flight
-  int cluster;  // above 1: each block loads its share of each box for all by multicast
+  int cluster;  // blocks of a cluster; above 1 each loads its share of each box for all by multicast
   bool shared_tiles =
       false;  // boxes come in turn from two tiles, which other blocks read too, and are worked on for a while
 
@@ -163,12 +164,11 @@ struct SharedTile {
 
 struct BoxesArguments {
   TensorMap from;
-  int block_rows;       // from the first row of a cluster to the next one's; 0: all the same
-  int count, warm;      // boxes; the first `warm` of them are not timed
-  int around;           // boxes after which a block begins at its first row again
-  SharedTile tiles[2];  // of shared_tiles; block_rows are a tile's
-  int work;  // of shared_tiles: clocks from a box's coming, or from the end of that of the last one, until its stage is
-             // free
+  int block_rows;              // distance from the first row of a cluster to the next one's; 0: all read the same
+  int count, warm;             // boxes; the first `warm` of them are not timed
+  int around;                  // boxes after which a block begins at its first row again
+  SharedTile tiles[2];         // tiles with shared_tiles; block_rows are a tile's
+  int work;                    // clocks that a box is worked on before its stage is free, with shared_tiles
   unsigned long long* clocks;  // [blocks, 1 + count]: of the timed ones together; with one stage of each one, too
 };
 
@@ -176,7 +176,7 @@ struct BoxesArguments {
 
 struct AsyncCopiesConfig {
   int threads;
-  int pieces;    // of 16 bytes that a thread asks for at a time: a chunk
+  int pieces;    // pieces of 16 bytes that a thread asks for at a time: a chunk
   int stages;    // chunks in flight
   int busy = 0;  // warps beside them that multiply (mma.sync), with an ldmatrix for two products
 
@@ -189,7 +189,7 @@ struct AsyncCopiesConfig {
 
 struct AsyncCopiesArguments {
   const char* from;
-  long long apart;             // from one block's bytes to the next block's; 0: all blocks the same
+  long long apart;             // distance from one block's bytes to the next block's; 0: all blocks read the same
   int count, warm;             // chunks; the first `warm` of them are not timed
   int around;                  // chunks after which a block begins at its first one again
   int shift;                   // 0, as above
@@ -215,7 +215,7 @@ struct TilesConfig {
 
 struct TilesArguments {
   TensorMap a, b;              // rows x around chunks, chunks x columns
-  int rows;                    // of tiles: block i (or cluster) has row i % rows and column i / rows
+  int rows;                    // rows of tiles: block (or cluster) i has row i % rows and column i / rows
   int count, warm;             // chunks; the first `warm` of them are not timed
   int around;                  // chunks after which a block begins at its first one again
   int work;                    // clocks that a consumer is busy with a chunk
@@ -225,13 +225,13 @@ struct TilesArguments {
 // ---- cluster.cuh: shared memory of the next block of a cluster
 
 struct ClusterConfig {
-  bool store;  // else load
+  bool store;  // true to store, else load
 
   static constexpr int threads = 512, bytes = 65536;
 };
 
 struct ClusterArguments {
-  int passes;                  // over `bytes`
+  int passes;                  // passes over `bytes`
   int shift;                   // 0, as above: else the loads leave the loop
   unsigned long long* clocks;  // [blocks]
   unsigned int* kept;          // null, as above

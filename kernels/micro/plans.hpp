@@ -51,7 +51,7 @@ struct AgentsAtWork {
   bool copies = false;
   int batches = 0;
   long long window = 0;  ///< clocks for which the agents work
-  bool same = false;     ///< all SMs copy the same boxes, else each its own
+  bool same = false;     ///< true if all SMs copy the same boxes, else each its own
 };
 [[nodiscard]] LaunchPlan agents_plan(Bench& bench, const AgentsConfig& config, const AgentsAtWork& at_work);
 

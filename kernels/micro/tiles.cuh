@@ -17,7 +17,7 @@ struct Tiles {
   __device__ __forceinline__ u32 empty(u32 stage) const { return full(stage) + 8; }
 
   __device__ __forceinline__ void produce() const {
-    constexpr int share = C.chunk / C.cluster;  // of B's rows, for all blocks of the cluster
+    constexpr int share = C.chunk / C.cluster;  // share of B's rows that a block loads for all of the cluster
     constexpr int a_span = C.span(C.chunk), c_span = C.span(C.c);
     const u32 rank = C.cluster > 1 ? cluster_rank() : 0;
     const int block = static_cast<int>(blockIdx.x) / C.cluster, rows = arguments.rows / C.cluster;
@@ -55,7 +55,8 @@ struct Tiles {
     }
   }
 
-  // A chunk's stage is free once the next chunk has come and this one's work is done.
+  /// Waits for chunk after chunk and works on each. A chunk's stage is free once the next chunk has arrived and this
+  /// one's work is done.
   __device__ __forceinline__ void consume() const {
     long long start = clock64(), end = start;
     Ring<C.stages> ring;

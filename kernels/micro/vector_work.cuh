@@ -9,18 +9,19 @@
 
 namespace napkin {
 
-// One thread's registers and the instruction that it repeats: independent chains, each link of which needs the one
-// before.
+/// Registers of a thread and the instruction that it repeats: independent chains, in which each instruction needs the
+/// result of the one before.
 template <VectorWork W>
 struct Repeated {
   static constexpr int chains = 8, repeats = 16;
-  // Warp instructions of a chunk.
+  /// Warp instructions of a chunk.
   static constexpr bool pairs =
       W == VectorWork::convert_fp8 || W == VectorWork::special_register || W == VectorWork::ex2_maximum;
   static constexpr bool triples = W == VectorWork::ex2_fma || W == VectorWork::maximum_fma;
   static constexpr int units = chains * repeats * (triples ? 3 : pairs ? 2 : 1);
 
-  // Between two looks at the clock: some thousand clocks, of which a look takes some hundred.
+  /// Chunks between two reads of the clock, fewer of slow instructions: some thousand clocks, of which a read takes
+  /// some hundred.
   static constexpr bool slow = W == VectorWork::ex2 || W == VectorWork::shuffle || W == VectorWork::mix ||
                                W == VectorWork::ex2_fma || W == VectorWork::ex2_maximum;
   static constexpr int chunks = W >= VectorWork::load ? 1 : slow ? 8 : 32;
@@ -112,7 +113,7 @@ struct Repeated {
     }
   }
 
-  // As many in flight as there are chains.
+  /// Loads from shared memory, as many loads in flight as there are chains.
   __device__ __forceinline__ void loads() {
 #pragma unroll
     for (int r = 0; r < repeats; ++r) {
@@ -151,9 +152,9 @@ struct Repeated {
   }
 };
 
-// Scores of a chunk to pairs of exponentials and their sums, as an attention kernel has them: in steps of a few
-// elements, of which one's arguments are found and another's exponentials are summed while a third's are on their way,
-// or, in one step of all, as the assembler orders what is independent. Two chains of pairs, as nothing else reads them.
+/// Turns scores of a chunk into pairs of exponentials and their sums, as an attention kernel does: while exponentials of
+/// one step of `Step` elements are under way, the next step's arguments are computed and the last step's results added.
+/// In one step of all N the assembler chooses the order.
 template <int Step, int N>
 __device__ __forceinline__ void exponentials(float (&s)[N], const float (&maximum)[2], float (&sum)[2],
                                              u32 (&packed)[2]) {
@@ -176,8 +177,8 @@ __device__ __forceinline__ void exponentials(float (&s)[N], const float (&maximu
   pin(packed);
 }
 
-// Two rows of scores a thread. With their maximum first; or, `Kept`, with one that is kept, as attention_sm90's
-// rescale=rarely has it: fewer columns, since three warpgroups beside products have 128 registers a thread.
+/// Two rows of scores a thread. With their maximum first; or, `Kept`, with one that is kept, as attention_sm90's
+/// rescale=rarely has it: fewer columns, since three warpgroups beside products have 128 registers a thread.
 template <bool Kept, bool Stepped>
 struct Softmax {
   static constexpr int columns = Kept ? 24 : 32, units = 2 * columns, chunks = 8;  // elements

@@ -48,7 +48,7 @@ struct AttentionCall {
   std::uint64_t arrived = 0,
                 parts = 0;  ///< addresses of attention_scratch()'s memory, for one launch at a time; 0: none
   ScaleView q_scale, k_scale, v_scale;  ///< scales by query head, and by key head
-  bool halves = false;  ///< V and O are f16 beside Q and K of e4m3: napkin_fp8_sm90, which takes no others
+  bool halves = false;  ///< true if V and O are f16, Q and K e4m3: napkin_fp8_sm90, which takes no other types
   /// Address of u64 [SMs, 2] for first starts and last ends, initialised to all ones and 0; 0: not wanted.
   std::uint64_t cycles = 0;
   std::uint64_t dump = 0;  ///< f32 as kernels/attention/common/dump.cuh lays it out: the debug variant; 0: not wanted.

@@ -71,6 +71,7 @@ struct BundledKernel {
 [[nodiscard]] std::vector<std::string> bundled_names();
 
 // One function a kernel, each in its own file.
+
 [[nodiscard]] BundledKernel attention_sm90_bundled();
 [[nodiscard]] BundledKernel attention_wide_sm90_bundled();
 [[nodiscard]] BundledKernel attention_sm80_bundled();

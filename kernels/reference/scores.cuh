@@ -18,7 +18,7 @@ __device__ __forceinline__ unsigned short rounded(float value) {
   return static_cast<unsigned short>(pair);
 }
 
-// Four times a 16-bit number.
+/// Returns four times a 16-bit number.
 template <ScoresConfig C>
 __device__ __forceinline__ unsigned short fourfold(unsigned short value) {
   unsigned short out;

@@ -10,7 +10,7 @@ namespace napkin::driver {
 using Address = std::uint64_t;  // CUdeviceptr
 using Handle = void*;           // contexts, modules, functions, streams, events
 
-// As cuda.h lays them out (CUlaunchAttribute, CUlaunchConfig).
+/// Launch attribute, laid out as in cuda.h (CUlaunchAttribute); LaunchConfig is CUlaunchConfig.
 struct LaunchAttribute {
   int id;
   int pad;

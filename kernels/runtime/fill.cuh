@@ -6,7 +6,7 @@
 
 namespace napkin {
 
-// One round of splitmix64: a bijection whose outputs pass the usual tests of randomness.
+/// Returns a round of splitmix64: a bijection whose outputs pass the usual tests of randomness.
 __device__ __forceinline__ unsigned long long scrambled(unsigned long long x) {
   x += 0x9E3779B97F4A7C15ull;
   x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9ull;

@@ -5,28 +5,28 @@
 namespace napkin {
 
 struct FillConfig {
-  bool bf16;  // else f16
+  bool bf16;  // true for bf16, else f16
 };
 
 struct FillArguments {
   unsigned short* to;
   long long count;  // elements
   unsigned long long seed;
-  float deviation;  // of the normal distribution around 0
+  float deviation;  // standard deviation of a normal distribution around 0
 };
 
 static_assert(sizeof(FillArguments) == 32);
 
 struct ScoresConfig {
-  bool bf16;   // else f16
-  bool spike;  // one huge score a row; else a ramp along the keys
+  bool bf16;   // true for bf16, else f16
+  bool spike;  // true for one huge score a row; else a ramp along the keys
 };
 
 struct RowStrides {
   long long row, head, batch;  // elements
 };
 
-// Rows of Q[b, h g, q, d] and K[b, h, x, d] that give the scores of attention a shape.
+/// Rows of Q[b, h g, q, d] and K[b, h, x, d] that give the scores of attention a shape.
 struct ScoresArguments {
   unsigned short *q, *k;
   RowStrides q_strides, k_strides;

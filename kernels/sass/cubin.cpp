@@ -12,7 +12,7 @@
 namespace napkin {
 namespace {
 
-// Attributes of a kernel (.nv.info), by the names that nvdisasm prints.
+/// Attributes of a kernel (.nv.info), by the names that nvdisasm prints.
 constexpr int max_threads = 0x05, required_threads = 0x10, frame_size = 0x11, register_count = 0x2F;
 constexpr int form_of_bytes = 4;  // a length, and so many bytes
 

@@ -7,8 +7,8 @@
 
 namespace napkin {
 
-// How the blocks of different keys add up dQ: by the copy engine from shared memory, by threads from their registers,
-// or by threads block after block.
+/// Ways in which blocks of different keys add up dQ: by the copy engine from shared memory, by threads from their
+/// registers, or by threads block after block.
 enum class SumOrder { bulk, atomic, ordered };
 
 struct AttentionBackwardConfig {
@@ -29,26 +29,26 @@ struct AttentionBackwardConfig {
 };
 
 struct AttentionBackwardShape {
-  int b, g, q, x;    // sizes; packed: q and x are the longest
-  int d, dv;         // columns that heads have, multiples of 8
-  int tiles;         // of keys, of all heads
-  int q_tiles;       // of queries: those that a head's scratch has room for
-  Divisor x_tiles;   // ceil(x / tile x)
-  Divisor q_grid;    // ceil(q / tile q)
-  Divisor h;         // key heads
-  Divisor together;  // heads whose blocks of the same keys come one behind the other: a divisor of b h
-  Divisor section;   // blocks of so many heads
-  int sections;      // of heads
-  int ahead;  // of them: the first whose sums of dQ the launch before makes zero, the last that one behind rounds
+  int b, g, q, x;       // sizes; packed: q and x are the longest
+  int d, dv;            // columns that heads have, multiples of 8
+  int tiles;            // tiles of keys, of all heads
+  int q_tiles;          // tiles of queries that a head's scratch has room for
+  Divisor x_tiles;      // ceil(x / tile x)
+  Divisor q_grid;       // ceil(q / tile q)
+  Divisor h;            // key heads
+  Divisor together;     // heads whose blocks of the same keys come one behind the other: a divisor of b h
+  Divisor section;      // blocks of so many heads
+  int sections;         // sections of heads
+  int ahead;            // sections that the launch before zeroes; as many, the last, are rounded by the launch after
   int section_tiles;    // tiles of queries of a section
-  int asides;           // its first blocks, which make zeros of a section to come and round one behind
+  int asides;           // first blocks of a section, which zero a later one and round an earlier one
   Divisor groups;       // query heads of a key head
   int left, right;      // window
   const int* q_starts;  // packed: b + 1 first rows
   const int* x_starts;
 };
 
-// Rows of heads; strides in elements.
+/// Rows of heads; strides in elements.
 struct RowsPointer {
   void* first;
   long long row, head, batch;
@@ -65,7 +65,7 @@ struct AttentionBackwardArguments {
   unsigned int* zeroed;          // scratch [sections]: warps that made their part of a section's sums zero
   unsigned int* added;           // scratch [sections]: blocks that have added all they add
   float scale, scale_log2;       // softmax scale, positive; it times log2 e
-  unsigned long long* cycles;    // by SM, first start and last end
+  unsigned long long* cycles;    // first start and last end, by SM
 };
 
 }  // namespace napkin

@@ -14,7 +14,8 @@ struct BackwardAside : BackwardBlock<C> {
   using Block::arguments, Block::barrier;
   static constexpr u32 warps = Block::aside_warps, halves = 8 * GradientOfQueries<C>::parts;
 
-  // apply(a tile of queries of a section, its number among all scratch), unless it lies behind a sequence's end.
+  /// Calls apply(tile, number) for the i-th tile of queries of a section, `number` being its own among all scratch; not
+  /// for one behind a sequence's end.
   template <class Apply>
   __device__ __forceinline__ void at_tile(int section, int i, Apply apply) const {
     const int index = section * arguments.shape.section_tiles + i;
@@ -26,7 +27,7 @@ struct BackwardAside : BackwardBlock<C> {
     }
   }
 
-  // This block's share of a section to come: every so many-th tile of queries.
+  /// Zeroes this block's share of a later section: every `asides`-th tile of queries.
   __device__ __forceinline__ void zero(int section, int rank) const {
     const AttentionBackwardShape& shape = arguments.shape;
 #pragma unroll 1
@@ -39,7 +40,8 @@ struct BackwardAside : BackwardBlock<C> {
     if (threadIdx.x % warp_threads == 0) end_turn(arguments.zeroed + section);
   }
 
-  // And of one behind, once all of its blocks have added: every so many-th half of a warp's part of a tile.
+  /// Converts this block's share of an earlier section, once all of its blocks have added: every so many-th half of a
+  /// warp's part of a tile.
   __device__ __forceinline__ void convert(int section, int rank, u32 warp) const {
     const AttentionBackwardShape& shape = arguments.shape;
     if (threadIdx.x % warp_threads == 0) await_count(arguments.added + section, shape.section.value);

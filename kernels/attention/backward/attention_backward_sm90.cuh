@@ -22,7 +22,7 @@ struct BackwardConsumer : BackwardGradients<C> {
   using QueryRing = Ring<C.stages>;
   using OutputRing = Ring<C.o_stages>;
 
-  // What lives through the loop.
+  /// Accumulators that are kept through the loop.
   struct Sums {
     float dk[C.d / 2], dv[C.dv / 2];
   };
@@ -32,7 +32,8 @@ struct BackwardConsumer : BackwardGradients<C> {
   }
   __device__ __forceinline__ void meet() const { named_sync(NamedBarrier::all, 0, C.warpgroups * warpgroup_threads); }
 
-  // P and dS of one tile from its scores and dP, which runs under the exponentials; dV runs under dS.
+  /// Computes P and dS of a tile of queries from its scores and dP, whose product runs under the exponentials; dV's
+  /// product runs under dS.
   __device__ __forceinline__ void differentiate(const KeyTile& tile, int q_tile, Scores& s, Halves& p, Halves& ds,
                                                 Sums& sums, u32 stage, const OutputRing& d_o, bool accumulate) const {
     Scores dp;
@@ -49,12 +50,12 @@ struct BackwardConsumer : BackwardGradients<C> {
   struct Walk : TileWalk {
     QueryRing q;
     OutputRing d_o;
-    u32 copy = 0;  // of dS
+    u32 copy = 0;  // copy of dS
     bool accumulate = false;
     u32 steps = 0;
   };
 
-  // One tile, whose scores are there. `Last`: there is no next one to issue the scores of.
+  /// Does a tile of queries whose scores are ready. `Last`: no next tile's scores are issued.
   template <bool Last>
   __device__ __forceinline__ void step(const KeyTile& tile, Walk& at, Scores& s, Halves& p, Halves& ds,
                                        Sums& sums) const {
@@ -90,16 +91,16 @@ struct BackwardConsumer : BackwardGradients<C> {
     at.next_tile(tile);
   }
 
-  // dS of the n-th step lies in copy n % 2, and is the n / 2-th that lies there.
+  /// Returns the copy in which dS of the n-th step lies; it is the n / 2-th dS there.
   static __device__ __forceinline__ u32 copy_of(u32 n) { return n & 1; }
   static __device__ __forceinline__ u32 parity_of(u32 n) { return n >> 1 & 1; }
 
-  // dQ of the n-th step, whose dS both warpgroups have placed by now or soon.
+  /// Issues dQ of the n-th step, once both warpgroups have placed their dS.
   __device__ __forceinline__ void issue_late_dq(float (&dq)[Dq::numbers], u32 n) const {
     barrier_wait(barrier(Block::ds_full + copy_of(n)), parity_of(n));
     Products::issue_dq(dq, copy_of(n));
   }
-  // It is there: added to the tile before the one that `at` says.
+  /// Adds a finished dQ to the tile before the one that `at` names.
   __device__ __forceinline__ void add_late_dq(float (&dq)[Dq::numbers], const KeyTile& tile, const Walk& at) const {
     pin(dq);
     const int in_group = at.q_tile == tile.start ? at.in_group - 1 : at.in_group,
@@ -107,8 +108,8 @@ struct BackwardConsumer : BackwardGradients<C> {
     Gradients::add_dq(dq, tile, Block::scratch(tile, in_group, q_tile), q_tile);
   }
 
-  // One tile, with dQ of the one before: the other warpgroup's dS has had an exponential's time to come, so that the
-  // two need not be in step. dQ is where the scores were, which are P by then.
+  /// Does a tile of queries, and dQ of the tile before: the other warpgroup's dS had the time of the exponentials to
+  /// arrive, so the two need not run in step. dQ takes the registers of the scores, which are P by then.
   template <bool First, bool Last>
   __device__ __forceinline__ void late_step(const KeyTile& tile, Walk& at, Scores& s, Halves& p, Halves& ds,
                                             Sums& sums) const {
@@ -172,7 +173,7 @@ struct BackwardConsumer : BackwardGradients<C> {
     add_late_dq(dq, tile, at);
   }
 
-  // All tiles of queries that see these keys, of all heads of the group.
+  /// Goes through all tiles of queries that see these keys, of all heads of the group.
   __device__ __forceinline__ void walk(const KeyTile& tile, Sums& sums) const {
     Walk at;
     Scores s;

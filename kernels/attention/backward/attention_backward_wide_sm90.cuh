@@ -12,18 +12,19 @@
 
 namespace napkin {
 
-// Position of the n-th tile in a ring: one number costs a thread fewer registers than a position in each ring.
+/// Returns the position of the n-th tile in a ring: one number costs a thread fewer registers than a position in each
+/// ring.
 template <int Stages>
 __device__ __forceinline__ Ring<Stages> ring_at(u32 n) {
   return {n % Stages, n / Stages & 1};
 }
 
-// P of a tile as the accumulators have it, from the threads of one warpgroup to those of another.
+/// P of a tile as the accumulators have it, from the threads of one warpgroup to those of another.
 template <AttentionBackwardConfig C>
 struct HandedP {
   using Halves = typename BackwardBlock<C>::Halves;
 
-  // A thread's n-th 16 bytes.
+  /// Returns the address of a thread's n-th 16 bytes.
   static __device__ __forceinline__ u32 place(const BackwardBlock<C>& block, int n) {
     return block.shared + C.p_offset + (n * warpgroup_threads + threadIdx.x % warpgroup_threads) * 16;
   }
@@ -50,7 +51,7 @@ struct HandedP {
   }
 };
 
-// The warpgroup of dV: S' = K Q', P' = exp(S'), dV += P' dO.
+/// The warpgroup of dV: S' = K Q', P' = exp(S'), dV += P' dO.
 template <AttentionBackwardConfig C>
 struct BackwardValues : BackwardGradients<C> {
   using Block = BackwardBlock<C>;
@@ -65,7 +66,7 @@ struct BackwardValues : BackwardGradients<C> {
     Products::issue_scores(s, q.stage);
   }
 
-  // Multiplies the n-th tile, whose scores are there, into dV; the next tile's scores run behind it.
+  /// Multiplies the n-th tile, whose scores are there, into dV; the next tile's scores run behind it.
   template <bool Last>
   __device__ __forceinline__ void step(const KeyTile& tile, int q_tile, u32 n, Scores& s, float (&dv)[C.dv / 2]) const {
     const auto q = ring_at<C.stages>(n);
@@ -114,7 +115,7 @@ struct BackwardValues : BackwardGradients<C> {
   }
 };
 
-// The warpgroup of dK: dP' = V dO', dS' = P' (dP' - delta), dK += dS' Q.
+/// The warpgroup of dK: dP' = V dO', dS' = P' (dP' - delta), dK += dS' Q.
 template <AttentionBackwardConfig C>
 struct BackwardKeys : BackwardGradients<C> {
   using Block = BackwardBlock<C>;
@@ -129,7 +130,7 @@ struct BackwardKeys : BackwardGradients<C> {
     Products::issue_dp(dp, d_o.stage);
   }
 
-  // Multiplies the n-th tile, whose dP is there, into dK; the next tile's dP runs behind it.
+  /// Multiplies the n-th tile, whose dP is there, into dK; the next tile's dP runs behind it.
   template <bool Last>
   __device__ __forceinline__ void step(u32 n, Scores& dp, float (&dk)[C.d / 2]) const {
     const auto q = ring_at<C.stages>(n);
@@ -177,7 +178,7 @@ struct BackwardKeys : BackwardGradients<C> {
   }
 };
 
-// The warpgroup of dQ = dS K, some columns after the other.
+/// The warpgroup of dQ = dS K, some columns after the other.
 template <AttentionBackwardConfig C>
 struct BackwardQueries : BackwardGradients<C> {
   using Block = BackwardBlock<C>;
@@ -185,8 +186,8 @@ struct BackwardQueries : BackwardGradients<C> {
   using Block::arguments, Block::barrier, Block::release;
   using typename Block::Dq;
 
-  // The place of the walk: tile of queries, and its number among all scratch, which costs fewer registers than what it
-  // follows from.
+  /// The place of the walk: tile of queries, and its number among all scratch, which costs fewer registers than what it
+  /// follows from.
   struct Walk {
     int q_tile, number;
 
@@ -197,7 +198,7 @@ struct BackwardQueries : BackwardGradients<C> {
     }
   };
 
-  // Adds every part of a tile's dQ.
+  /// Adds every part of a tile's dQ.
   __device__ __forceinline__ void step(const KeyTile& tile, const Walk& at, u32 copy) const {
     Gradients part = *this;
 #pragma unroll 1

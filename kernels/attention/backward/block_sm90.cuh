@@ -9,28 +9,29 @@
 
 namespace napkin {
 
-// The part of dQ's tile that a consumer warpgroup has: its 64 rows, or, where there are only 64, its share of the
-// columns. A warpgroup that has dQ alone makes 64 columns after the other.
+/// The part of dQ's tile that a consumer warpgroup has: its 64 rows, or, where there are only 64, its share of the
+/// columns. A warpgroup that has dQ alone makes 64 columns after the other.
 template <AttentionBackwardConfig C>
 struct GradientOfQueries {
   static constexpr int parts = C.by_gradient ? C.d / 64 : C.warpgroups;
   static constexpr bool by_rows = C.q == 64 * parts;
   static constexpr int columns = by_rows ? C.d : C.d / parts;
-  static constexpr int numbers = columns / 2;                 // of a thread
-  static constexpr u32 warp_floats = warp_threads * numbers;  // one behind the other, in scratch as in shared memory
+  static constexpr int numbers = columns / 2;  // numbers of a thread
+  static constexpr u32 warp_floats =
+      warp_threads * numbers;  // numbers of a warp, adjacent in scratch and shared memory
   static constexpr u32 tile_floats = C.q * C.d;
   static_assert(by_rows || C.q == 64);
 
-  // A warp's share of a part.
+  /// Returns the first number of a warp's share of a part.
   static __device__ __forceinline__ u32 part(u32 number, u32 warp) { return (number * 4 + warp) * warp_floats; }
-  // A lane's four numbers from the 4 c-th on, within that part.
+  /// Returns the place of a lane's four numbers from the 4 c-th on, within that share.
   static __device__ __forceinline__ u32 place(int c, u32 lane) { return (c * warp_threads + lane) * 4; }
 };
 
 template <AttentionBackwardConfig C>
 struct BackwardBlock {
   static constexpr int rows = 64;        // keys of a consumer warpgroup
-  static constexpr u32 aside_warps = 3;  // of the producer warpgroup, which have work beside the products
+  static constexpr u32 aside_warps = 3;  // warps of the producer warpgroup that work beside the products
   static constexpr int d_span = swizzle_columns(C.d), dv_span = swizzle_columns(C.dv), x_span = swizzle_columns(C.x);
   static constexpr int k_span = swizzle_columns(GradientOfQueries<C>::columns);  // a part of dQ reads whole spans of K
   static constexpr u32 q_bytes = C.q * C.d * 2, do_bytes = C.q * C.dv * 2, ds_bytes = C.q * C.x * 2;
@@ -40,12 +41,12 @@ struct BackwardBlock {
   using Scores = float[C.q / 2];
   using Halves = u32[C.q / 4];
 
-  // Barriers, eight bytes each.
+  /// Barriers, eight bytes each.
   static constexpr int q_full = 0, q_empty = C.stages, do_full = 2 * C.stages, do_empty = do_full + C.o_stages;
   static constexpr int k_full = do_empty + C.o_stages, v_full = k_full + 1;
   static constexpr int ds_full = v_full + 1, ds_empty = ds_full + C.s_stages;
   static constexpr int added = ds_empty + C.s_stages, p_full = added + 1, p_empty = p_full + 1;
-  // Warps that read a copy of Q or of dO, that place dS, and that compute dQ of it.
+  /// Warps that read a copy of Q or of dO, that place dS, and that compute dQ of it.
   static constexpr int readers = 4 * (C.by_gradient ? 2 : C.warpgroups), own = 4 * (C.by_gradient ? 1 : C.warpgroups);
 
   u32 shared;
@@ -76,7 +77,7 @@ struct BackwardBlock {
     }
     barrier_init_fence();
   }
-  // Every lane of the warp has read what it reads of that copy, or has written what it writes.
+  /// Tells that the whole warp has read that copy, or written it.
   __device__ __forceinline__ void release(int slot) const {
     if (threadIdx.x % warp_threads == 0) barrier_arrive(barrier(slot));
   }

@@ -17,10 +17,10 @@ struct BackwardGradients : BackwardProducts<C> {
   using Block::arguments, Block::rows, Block::wg;
   using typename Block::Scores, typename Block::Halves, typename Block::Dq;
 
-  // The key of this block's tile that a lane's first accumulator belongs to.
+  /// Returns the key of this block's tile that a lane's first accumulator belongs to.
   __device__ __forceinline__ u32 thread_key(u32 lane) const { return wg * rows + warp_row() + fragment_row(lane, 0); }
 
-  // What the mask hides becomes -infinity, and what lies behind the last key.
+  /// Sets scores to -infinity that the mask hides or that lie behind the last key.
   __device__ __forceinline__ void hide(Scores& s, const KeyTile& tile, int q_tile) const {
     const u32 lane = threadIdx.x % warp_threads;
     const int own = q_tile * C.q + static_cast<int>(fragment_column(lane, 0));
@@ -40,8 +40,8 @@ struct BackwardGradients : BackwardProducts<C> {
     }
   }
 
-  // Scores become P = exp2(scale log2(e) score - log-sum-exp); rows that see nothing, and those behind the last query,
-  // have an infinite one.
+  /// Turns scores into P = exp2(scale log2(e) score - log-sum-exp). Rows that see no key, and rows behind the last
+  /// query, have an infinite log-sum-exp.
   __device__ __forceinline__ void exponentials(Scores& s, Halves& p, u32 stage) const {
     const u32 from = Block::lse_place(stage) + fragment_column(threadIdx.x % warp_threads, 0) * 4;
     const float c = arguments.scale_log2;
@@ -60,8 +60,8 @@ struct BackwardGradients : BackwardProducts<C> {
     }
   }
 
-  // dS = P (dP - delta), not scaled: dK and dQ are at their end. P as it is multiplied, rounded: its scores' registers
-  // are needed for what comes.
+  /// Computes dS = P (dP - delta), without the scale, which dK and dQ get at their end. Takes P rounded, as it is
+  /// multiplied: the registers of its scores are needed for what comes.
   __device__ __forceinline__ void differences(const Halves& p, const Scores& dp, Halves& ds, u32 stage) const {
     const u32 from = Block::delta_place(stage) + fragment_column(threadIdx.x % warp_threads, 0) * 4;
 #pragma unroll
@@ -76,7 +76,7 @@ struct BackwardGradients : BackwardProducts<C> {
     }
   }
 
-  // dQ's sums are zero: by the launch before, or by earlier blocks.
+  /// Waits until dQ's sums are zero: the launch before or earlier blocks set them.
   __device__ __forceinline__ void await_zeros() const {
     const AttentionBackwardShape& shape = arguments.shape;
     int rank;
@@ -86,7 +86,7 @@ struct BackwardGradients : BackwardProducts<C> {
     __syncwarp();
   }
 
-  // A warp's part of dQ's tile is added to the sum in device memory; `number` is the tile's among all scratch.
+  /// Adds a warp's part of dQ's tile to the sum in device memory; `number` is the tile's among all scratch.
   __device__ __forceinline__ void add_dq(const float (&dq)[Dq::numbers], const KeyTile& tile, long long number,
                                          int q_tile) const {
     const u32 lane = threadIdx.x % warp_threads, warp = threadIdx.x % warpgroup_threads / warp_threads;
@@ -119,8 +119,8 @@ struct BackwardGradients : BackwardProducts<C> {
     }
   }
 
-  // dK or dV of this warpgroup's keys, times `factor`, from registers: 16 bytes of a row a lane, of which `width`
-  // columns are there.
+  /// Stores dK or dV of this warpgroup's keys, times `factor`, from registers: a lane stores 16 bytes of a row, of
+  /// which `width` columns exist.
   template <int D>
   __device__ __forceinline__ void store_rows(const float (&values)[D / 2], const RowsPointer& to, const KeyTile& tile,
                                              float factor, int width) const {

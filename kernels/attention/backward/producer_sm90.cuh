@@ -12,7 +12,7 @@ struct BackwardProducer : BackwardBlock<C> {
   using Block = BackwardBlock<C>;
   using Block::arguments, Block::barrier;
 
-  // C.x rows of K or V, in spans of that many columns.
+  /// Loads C.x rows of K or V, in spans of that many columns.
   template <int D, int Span>
   __device__ __forceinline__ void load_keys(const TensorMap& map, u32 to, u32 full, const KeyTile& tile) const {
     barrier_expect(full, C.x * D * 2);
@@ -21,7 +21,7 @@ struct BackwardProducer : BackwardBlock<C> {
       load_box(to + c * C.x * 2, map, full, evict_first, c, tile.x_start + tile.x_first, tile.head, tile.map_batch);
   }
 
-  // C.q rows of Q or dO, and `floats`, a number for each of them.
+  /// Loads C.q rows of Q or dO, and of `floats` a number for each row.
   template <int D>
   __device__ __forceinline__ void load_queries(const TensorMap& map, u32 to, u32 full, const float* floats,
                                                u32 floats_to, const KeyTile& tile, int in_group, int q_tile) const {

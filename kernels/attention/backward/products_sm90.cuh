@@ -13,7 +13,7 @@ struct BackwardProducts : BackwardBlock<C> {
   using Block::rows, Block::k_span, Block::dv_span, Block::x_span, Block::wg;
   using typename Block::Scores, typename Block::Halves, typename Block::Dq;
 
-  // to (64 keys x C.q) = rows of `keys` times those of `queries`: issues and commits.
+  /// Issues and commits to (64 keys x C.q) = rows of `keys` times rows of `queries`.
   template <int D, int KeySpan>
   static __device__ __forceinline__ void issue_pairs(Scores& to, u32 keys, u32 queries) {
     constexpr int span = swizzle_columns(D);
@@ -34,8 +34,8 @@ struct BackwardProducts : BackwardBlock<C> {
                                matrix_address(Block::do_place(stage)));
   }
 
-  // to (64 keys x D) += a (64 x C.q, in registers) times rows of `queries`: issues and commits. Of 256 columns an
-  // instruction would name more registers than a thread of four warpgroups has at launch.
+  /// Issues and commits to (64 keys x D) += a (64 x C.q, in registers) times rows of `queries`. For 256 columns in two
+  /// instructions: one would name more registers than a thread of four warpgroups has at launch.
   template <int D>
   static __device__ __forceinline__ void issue_sum(float (&to)[D / 2], const Halves& a, u32 queries, bool accumulate) {
     constexpr int span = swizzle_columns(D), columns = D > 192 ? D / 2 : D;
@@ -60,7 +60,7 @@ struct BackwardProducts : BackwardBlock<C> {
     issue_sum<C.d>(dk, ds, matrix_address(Block::q_place(stage)), accumulate);
   }
 
-  // dS of this warpgroup's keys to shared memory, where a row is a query.
+  /// Places dS of this warpgroup's keys in shared memory, where a row is a query.
   __device__ __forceinline__ void place_ds(const Halves& ds, u32 copy) const {
     const u32 lane = threadIdx.x % warp_threads, base = Block::ds_place(copy);
     const u32 key = wg * rows + warp_row() + transposed_column(lane), query = transposed_row(lane);
@@ -72,7 +72,7 @@ struct BackwardProducts : BackwardBlock<C> {
     async_fence();
   }
 
-  // This warpgroup's part of dQ's tile from all of the block's keys: issues and commits.
+  /// Issues and commits this warpgroup's part of dQ's tile, from all of the block's keys.
   __device__ __forceinline__ void issue_dq(float (&dq)[Dq::numbers], u32 copy) const {
     constexpr u32 next_span = descriptor_offset<C.x, k_span>(0, k_span);
     u32 ds = matrix_address(Block::ds_place(copy)), k_matrix = matrix_address(Block::k_place());

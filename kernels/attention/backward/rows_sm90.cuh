@@ -11,7 +11,7 @@
 
 namespace napkin {
 
-// Eight lanes a row, 16 bytes each at a time.
+/// Eight lanes a row, 16 bytes each at a time.
 template <AttentionBackwardConfig C>
 struct DeltaRows {
   static constexpr int lanes = 8, step = 8;
@@ -40,7 +40,7 @@ struct DeltaRows {
   }
 };
 
-// A tile of dQ's sum becomes zero, by so many threads.
+/// Zeroes a tile of dQ's sum, by `threads` threads.
 template <AttentionBackwardConfig C>
 __device__ __forceinline__ void zero_tile(const AttentionBackwardArguments& arguments, long long number, int thread,
                                           int threads) {
@@ -83,13 +83,13 @@ __global__ void __launch_bounds__(128)
   if (thread < 4 * C.warpgroups) arguments.turns[number * (4 * C.warpgroups) + thread] = 0;
 }
 
-// Half of a warp's part of a tile of dQ, its lanes' upper or lower rows: from the sum, scaled and rounded, to its rows.
-// So many times 32 columns at once: `Unrolled` 1 takes the fewest registers.
+/// Converts half of a warp's part of a tile of dQ, its lanes' upper or lower rows: reads the sums, scales, rounds and
+/// writes the rows. `Unrolled` is how many times 32 columns are done at once: 1 takes the fewest registers.
 template <AttentionBackwardConfig C, int Unrolled>
 __device__ __forceinline__ void convert_half(const AttentionBackwardArguments& arguments, const QueryTile& tile,
                                              long long number, u32 half) {
   using Dq = GradientOfQueries<C>;
-  constexpr int blocks = Dq::numbers / 4;  // of eight columns; four at a time, of 48 columns four and two
+  constexpr int blocks = Dq::numbers / 4;  // blocks of eight columns; four at a time, of 48 columns four and two
   const u32 lane = lane_id(), lower = half % 2, warp = half / 2 % 4, wg = half / 8;
   const RowsPointer& to = arguments.dq;
   const float* from = arguments.dq_sum + number * Dq::tile_floats + Dq::part(wg, warp) + Dq::place(0, lane) + 2 * lower;
@@ -118,7 +118,7 @@ __device__ __forceinline__ void convert_half(const AttentionBackwardArguments& a
   }
 }
 
-// The sections that the launch before has left.
+/// Converts the sections that the launch before has left.
 template <AttentionBackwardConfig C>
 __global__ void __launch_bounds__(C.warpgroups * 128)
     attention_backward_convert(const __grid_constant__ AttentionBackwardArguments arguments) {

@@ -11,15 +11,15 @@ namespace napkin {
 
 struct KeyTile {
   int batch, head;                  // key head
-  int number, x_first;              // of this sequence's tiles of keys; its first key
-  int queries, keys;                // this sequence's lengths
-  int q_start, x_start, map_batch;  // where the sequence starts; batch as the copy engine addresses it
+  int number, x_first;              // number among this sequence's tiles of keys; its first key
+  int queries, keys;                // lengths of the sequence
+  int q_start, x_start, map_batch;  // first rows of the sequence; batch as the copy engine addresses it
   int first, last;                  // tiles of queries visited
-  int start;                        // the one visited first; behind the last comes the first
-  int whole_first, whole_last;      // of the visited ones, those whose rows see every key of the tile
+  int start;                        // tile visited first; behind the last comes the first
+  int whole_first, whole_last;      // visited tiles whose rows all see every key of the tile
 };
 
-// The place of a walk over a key tile's queries: query head of the group, tile of queries.
+/// The place of a walk over a key tile's queries: query head of the group, tile of queries.
 struct TileWalk {
   int in_group = 0, q_tile = 0;
 
@@ -29,7 +29,7 @@ struct TileWalk {
   }
 };
 
-// Lengths and place of one sequence.
+/// Finds the lengths and the place of a sequence.
 template <bool Packed, class Tile>
 __device__ __forceinline__ void find_sequence(const AttentionBackwardShape& shape, Tile& tile) {
   tile.queries = shape.q;
@@ -46,7 +46,7 @@ __device__ __forceinline__ void find_sequence(const AttentionBackwardShape& shap
   }
 }
 
-// Queries that see one key: first .. last, both in. Bottom-right aligned.
+/// Queries that see one key: first .. last, both in. Bottom-right aligned.
 struct Seers {
   int first, last;
 };
@@ -85,7 +85,7 @@ __device__ __forceinline__ KeyTile find_key_tile(const AttentionBackwardShape& s
   return tile;
 }
 
-// How many blocks add to a tile of queries before the block of these keys does.
+/// Returns how many blocks add to a tile of queries before the block of these keys does.
 template <int Queries, int Keys, MaskKind Mask>
 __device__ __forceinline__ u32 turn_of(const AttentionBackwardShape& shape, const KeyTile& tile, int q_tile) {
   if constexpr (Mask != MaskKind::window) return tile.number;
@@ -93,7 +93,7 @@ __device__ __forceinline__ u32 turn_of(const AttentionBackwardShape& shape, cons
   return tile.number - first_key / Keys;
 }
 
-// Number of a tile of queries of one query head among all scratch.
+/// Returns the number of a tile of queries of one query head among all scratch.
 template <int Queries, bool Packed, class Tile>
 __device__ __forceinline__ long long scratch_tile(const AttentionBackwardShape& shape, const Tile& tile, int in_group,
                                                   int q_tile) {
@@ -103,7 +103,7 @@ __device__ __forceinline__ long long scratch_tile(const AttentionBackwardShape& 
   return (static_cast<long long>(tile.batch) * shape.h.value * shape.g + heads) * shape.q_tiles + q_tile;
 }
 
-// A tile of queries of one query head, for the kernels before and behind.
+/// A tile of queries of one query head, for the kernels before and behind.
 struct QueryTile {
   int batch, head, in_group, number;
   int queries, keys, q_start, x_start, map_batch;

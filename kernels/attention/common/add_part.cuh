@@ -13,7 +13,7 @@ struct alignas(8) WordPair {
   u32 word[2];
 };
 
-// A row of the part, counted over b, rows and heads, and its place in the running result.
+/// A row of the part, counted over b, rows and heads, and its place in the running result.
 struct AddedRow {
   long long part, part_lse, running, running_lse;
 
@@ -25,7 +25,7 @@ struct AddedRow {
   }
 };
 
-// Calls work(row, column) for every four columns of this block's rows; whole warps have one row.
+/// Calls work(row, column) for every four columns of this block's rows; whole warps have one row.
 template <class Work>
 __device__ __forceinline__ void for_rows(const AddPartArguments& a, const Work& work) {
   const long long rows = static_cast<long long>(a.b) * a.rows * a.heads, step = gridDim.x * (blockDim.x / 32);
@@ -60,7 +60,7 @@ __global__ void add_part(const __grid_constant__ AddPartArguments a) {
   });
 }
 
-// Writes the running result in the part's type: `part` is the result here, of all rows.
+/// Writes the running result in the part's type: `part` is the result here, of all rows.
 template <AddPartConfig C>
 __global__ void finish_parts(const __grid_constant__ AddPartArguments a) {
   for_rows(a, [&](const AddedRow& row) {

@@ -5,7 +5,7 @@
 namespace napkin {
 
 struct AddPartConfig {
-  bool bf16;   // of the part, else f16
+  bool bf16;   // true if the part is bf16, else f16
   bool first;  // the part becomes the running result
 };
 

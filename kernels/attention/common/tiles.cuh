@@ -8,19 +8,20 @@
 namespace napkin {
 
 struct Tile {
-  int batch, head, packed_head;          // key head; first query head of the group that this tile packs
-  int q_first, queries, keys;            // first query, and this sequence's lengths
-  int q_start, x_row, q_row, map_batch;  // where the sequence starts; rows and batch as the copy engine addresses them
-  int first, last;                       // chunks of keys visited
-  int whole_first, whole_last;           // of the visited chunks, those that every row sees in full
+  int batch, head, packed_head;  // key head; first query head of the group that this tile packs
+  int q_first, queries, keys;    // first query, and this sequence's lengths
+  int q_start, x_row, q_row,
+      map_batch;                // first query of the sequence; rows and batch as the copy engine addresses them
+  int first, last;              // chunks of keys visited
+  int whole_first, whole_last;  // visited chunks that every row sees in full
 };
 
 struct Span {
   int first, last;
 };
 
-// Columns that one query sees: [first, last). Bottom-right aligned: of 3 queries and 5 keys query 0 sees
-// keys 0 to 2 under a causal mask, query 2 sees all.
+/// Returns the keys [first, last) that one query sees. Aligned at the bottom right: of 3 queries and 5 keys query 0
+/// sees keys 0 to 2 under a causal mask, query 2 sees all.
 template <MaskKind Mask>
 __device__ __forceinline__ Span seen_by(const AttentionShape& shape, const Tile& tile, int query) {
   const int diagonal = query + tile.keys - tile.queries;
@@ -76,14 +77,14 @@ __device__ __forceinline__ Tile find_tile(const AttentionShape& shape, int index
   return tile;
 }
 
-// A row of a tile: its query, and its head of the group. Example: of 3 query heads a key head, tiles of 2 heads have a
-// row for a fourth. Whatever is written to device memory asks `exists` first.
+/// A row of a tile: its query, and its head of the group. Example: of 3 query heads a key head, tiles of 2 heads have a
+/// row for a fourth. Whatever is written to device memory asks `exists` first.
 struct TileRow {
   int query, head;
   bool exists;
 };
 
-// Rows are (query, packed head), the head fastest.
+/// Returns the query and the packed head of a row of the tile; rows go through the heads of a query first.
 template <int Heads>
 __device__ __forceinline__ TileRow row_of(const AttentionShape& shape, const Tile& tile, unsigned int row) {
   const int query = tile.q_first + static_cast<int>(row) / Heads,
@@ -91,15 +92,15 @@ __device__ __forceinline__ TileRow row_of(const AttentionShape& shape, const Til
   return {query, head, query < tile.queries && (Heads == 1 || head < shape.g)};
 }
 
-// A tile's place among all tiles, whatever the order in which they are taken: batch, head, group of heads, queries. Not
-// packed.
+/// Returns a tile's number among all tiles, whatever the order in which they are taken: batch, head, group of heads,
+/// then queries. Not for packed sequences.
 template <int Queries, int Heads>
 __device__ __forceinline__ int tile_number(const AttentionShape& shape, const Tile& tile) {
   const int heads = (tile.batch * shape.h.value + tile.head) * shape.groups.value + tile.packed_head / Heads;
   return heads * shape.q_tiles.value + tile.q_first / Queries;
 }
 
-// Index into the log-sum-exp: [b, h, g, q], or [h, g, total q] when packed.
+/// Returns the index into the log-sum-exp: [b, h, g, q], or [h, g, total q] when packed.
 template <bool Packed>
 __device__ __forceinline__ long long lse_index(const AttentionShape& shape, const Tile& tile, const TileRow& row) {
   const long long heads = static_cast<long long>(tile.head) * shape.g + row.head;

@@ -9,7 +9,7 @@ namespace napkin {
 
 struct AttentionDecodeArguments {
   AttentionArguments forward;  // k_map and v_map: [columns, keys, h, b], or [columns, keys of a page, h, pages]
-  Divisor parts;               // of a tile; the last ones of a short sequence are empty
+  Divisor parts;               // parts of a tile; the last ones of a short sequence are empty
   Divisor batch_tiles;         // tiles of a sequence
   Divisor page;                // keys of a page
   int part_chunks;             // chunks of keys that a part has

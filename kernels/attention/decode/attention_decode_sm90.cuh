@@ -16,8 +16,8 @@ struct DecodeConsumer : DecodeCombiner<C> {
   using typename Block::Outputs;
   using RowState = typename AttentionSoftmax<C>::RowState;
 
-  // Rows of V behind the last key of a sequence are whatever its memory holds, maybe no numbers, which a P of 0 does
-  // not hide: they become 0. Where no page and no length cuts the keys, the copy engine brings zeros.
+  /// Zeroes rows of V behind a sequence's last key: memory there may hold NaN, which a P of 0 does not hide. Needed
+  /// only where pages or lengths cut the keys; elsewhere the copy engine brings zeros.
   __device__ __forceinline__ void clear_tail(const Tile& tile, const Ring<C.stages>& at) const {
     const int keys = tile.keys - (tile.last - 1) * C.x;
     if (keys >= C.x || (decode.pages == nullptr && decode.lengths == nullptr)) return;
@@ -54,7 +54,7 @@ struct DecodeConsumer : DecodeCombiner<C> {
   }
 };
 
-// Blocks of an SM that registers are left for: two, unless an O of more columns needs more at launch than that leaves.
+/// Blocks of an SM that registers are left for: two, unless an O of more columns needs more at launch than that leaves.
 template <AttentionConfig C>
 constexpr int blocks_of_sm = C.warpgroups == 1 && C.dv <= 128 ? 2 : 1;
 

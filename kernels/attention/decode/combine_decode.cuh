@@ -19,14 +19,14 @@ struct DecodeCombiner : AttentionConsumer<C> {
   static constexpr u32 threads = C.warpgroups * warpgroup_threads;
   static constexpr float log2e = 1.4426950408889634f;
 
-  // Among the consumers' threads.
+  /// Returns this thread's number among the consumers' threads.
   __device__ __forceinline__ u32 own_thread() const { return Block::wg * warpgroup_threads + warpgroup_thread(); }
   __device__ __forceinline__ void consumers_sync() const { named_sync(NamedBarrier::all, 0, threads); }
 
-  // Columns of O that there are.
+  /// Returns how many columns O has.
   __device__ __forceinline__ int width() const { return C.padded ? arguments.shape.dv : C.dv; }
 
-  // One row of this thread, divided by its sum: 0 where it saw nothing.
+  /// Stores a row of this thread, times `inverse`, one over its sum: 0 where it saw no key.
   __device__ __forceinline__ void store_row(const DecodePart& at, const Outputs& o, int r, float inverse,
                                             float lse) const {
     const u32 lane = threadIdx.x % warp_threads;
@@ -62,8 +62,8 @@ struct DecodeCombiner : AttentionConsumer<C> {
     }
   }
 
-  // Returns true if all other parts of the tile are there; the last block leaves the counter at zero for the next
-  // launch.
+  /// Returns true if all other parts of the tile are there; the last block leaves the counter at zero for the next
+  /// launch.
   __device__ __forceinline__ bool comes_last(const DecodePart& at) const {
     __threadfence();
     consumers_sync();
@@ -77,12 +77,12 @@ struct DecodeCombiner : AttentionConsumer<C> {
     return read(barrier(Block::mailbox)) != 0;
   }
 
-  // Four columns of one row, added up over parts.
+  /// Four columns of one row, added up over parts.
   struct RowSum {
     float top = -infinity, sum = 0, total[4] = {0, 0, 0, 0};  // weights are those of the largest log-sum-exp, `top`
   };
 
-  // Adds so many parts, all of whose loads are under way before the first is used; those behind the last one weigh 0.
+  /// Adds so many parts, all of whose loads are under way before the first is used; those behind the last one weigh 0.
   template <int Parts>
   __device__ __forceinline__ void add_parts(RowSum& row, const float* lse, const float* o, int left) const {
     float own[Parts];
@@ -110,7 +110,7 @@ struct DecodeCombiner : AttentionConsumer<C> {
     }
   }
 
-  // Parts whose loads are under way together: sixteen; where eight hold all, eight, so that fewer are loaded twice.
+  /// Parts whose loads are under way together: sixteen; where eight hold all, eight, so that fewer are loaded twice.
   static constexpr int few = 8, many = 16;
 
   __device__ __forceinline__ void combine_row(const DecodePart& at, const TileRow& own, int column) const {

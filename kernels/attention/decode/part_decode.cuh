@@ -8,12 +8,12 @@
 namespace napkin {
 
 struct DecodePart {
-  Tile tile;                  // its chunks cut to this part's
-  int number, part;           // of the tile; of the part among the tile's
+  Tile tile;                  // tile, its chunks cut to the part's
+  int number, part;           // number of the tile; number of the part among the tile's
   int first_part, last_part;  // parts that have any keys
 
   __device__ __forceinline__ int parts() const { return last_part - first_part; }
-  // A tile that sees no key at all is its first part's to write.
+  /// Returns true if this part has nothing to do. A tile that sees no key is written by its first part.
   __device__ __forceinline__ bool idle() const { return part < first_part || part >= last_part; }
   __device__ __forceinline__ bool empty() const { return tile.first >= tile.last; }
 };

@@ -15,12 +15,14 @@ struct DecodeProducer : AttentionProducer<C> {
   using Block = AttentionBlock<C>;
   using Block::barrier;
 
-  // Where the box of that key begins: the row within its page, and the page; or within the sequence, and its number.
+  /// Place of a box of keys: its first row within its page and the page, or within the sequence and the sequence's
+  /// number.
   struct BoxPlace {
     int row, index;
   };
 
-  // No key: a page that there is not, of which the copy engine brings zeros.
+  /// Returns the place of that key's box. Behind the last key it names a page that does not exist: the copy engine
+  /// brings zeros.
   __device__ __forceinline__ BoxPlace place_of(const Tile& tile, int key) const {
     if (decode.pages == nullptr) return {key, tile.batch};
     if (key >= tile.keys) return {0, decode.page_count};
@@ -30,7 +32,7 @@ struct DecodeProducer : AttentionProducer<C> {
     return place;
   }
 
-  // A chunk of K or V.
+  /// Loads a chunk of K or V.
   template <int D>
   __device__ __forceinline__ void load_boxes(const TensorMap& map, u32 to, u32 full, u32 empty, u32 parity,
                                              const Tile& tile, const BoxPlace& place) const {
@@ -47,7 +49,7 @@ struct DecodeProducer : AttentionProducer<C> {
     }
   }
 
-  // By a whole warp.
+  /// Loads all chunks of the part, by a whole warp.
   __device__ __forceinline__ void produce_chunks(const Tile& tile) const {
     const int own = static_cast<int>(threadIdx.x % warp_threads) * decode.box_keys;
     Ring<C.stages> ring;

@@ -22,7 +22,7 @@ struct Fp8Consumer : Fp8Products<F> {
   using typename Block::Scores, typename Block::Outputs, typename Softmax::Probabilities, typename Softmax::RowState,
       typename Softmax::Factors;
 
-  // Scales of a chunk's K and V.
+  /// Scales of a chunk's K and V.
   struct KeyScales {
     float k, v;
   };
@@ -49,7 +49,7 @@ struct Fp8Consumer : Fp8Products<F> {
     Softmax::find_maximum(s, state, rows, key);
   }
 
-  // O of a chunk joins the others', which then have its maximum.
+  /// Adds O of a chunk to the sum, which is scaled to the new maximum first.
   static __device__ __forceinline__ void merge(Outputs& o, const Outputs& chunk, const float (&delta)[2], float v) {
 #pragma unroll
     for (int i = 0; i < Block::outputs; ++i) {
@@ -58,7 +58,7 @@ struct Fp8Consumer : Fp8Products<F> {
     }
   }
 
-  // Adds P V of the final chunk to O, with nothing beside it.
+  /// Adds P V of the final chunk to O, with nothing beside it.
   __device__ __forceinline__ void last_outputs(const Probabilities& p, Outputs& o, Outputs& chunk,
                                                const RowState& state, Position& at, bool accumulate, float v) const {
     Products::wait_turned(at);
@@ -71,8 +71,8 @@ struct Fp8Consumer : Fp8Products<F> {
     at.advance();
   }
 
-  // O for one tile from that copy of Q. `at` is V's position; K's is one further inside the loop. `pending`: the copy
-  // of Q whose O the last tile is still storing.
+  /// Computes O of a tile from that copy of Q. `at` is V's position, K's is one further inside the loop; `pending` is
+  /// the copy of Q's place from which the tile before still stores its O.
   __device__ __forceinline__ void attend(const Tile& tile, Outputs& o, RowState& state, const Factors& rows,
                                          KeyScales scales, Position& at, u32 copy, int pending) const {
     Scores s;
@@ -127,7 +127,8 @@ struct Fp8Consumer : Fp8Products<F> {
     last_outputs(p, o, chunk, state, at, accumulate, scales.v);
   }
 
-  // O of a finished tile to device memory. Returns the copy of Q that is still being stored from; negative: none.
+  /// Stores O of a finished tile to device memory. Returns the copy of Q's place that the copy engine may still read;
+  /// negative for none.
   __device__ __forceinline__ int store(const Tile& tile, Outputs& o, u32 copy) const {
     if constexpr (C.packed) {
       if (warpgroup_thread() == 0) Base::release_q(copy);

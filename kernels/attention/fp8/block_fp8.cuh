@@ -1,24 +1,24 @@
 #pragma once
-// Fp8Places adds to attention_sm90's block of pairs of e4m3 what lies beside it in attention_fp8_sm90: V as it comes,
-// V^T as the tensor cores want it, and the barriers between them.
+// Fp8Places says where V lies in a block of attention_fp8_sm90: as it was loaded, and transposed for the tensor cores
+// (V^T, `turned`), and has the barriers between both. The rest of the block is attention_sm90's, with pairs of e4m3 as
+// elements.
 
 #include "kernels/attention/fp8/arguments_fp8.cuh"
 #include "kernels/attention/sm90/block_sm90.cuh"
 
 namespace napkin {
 
-// attention_sm90's barriers of V have other ends here: v_full is the copy engine's word that V is there, v_empty the
-// consumers' that V^T may change. Between them, by copy: V^T is there, and V has been read, by each warp of the
-// producer.
+/// Places and barriers of V, by copy: v_full tells the producer that V is loaded, turned_full the consumers that V^T is
+/// there, raw_empty that the producer's warps have read V, and v_empty that the consumers have read V^T.
 template <AttentionFp8Config F>
 struct Fp8Places {
   static constexpr AttentionConfig C = F.forward;
   using Block = AttentionBlock<C>;
 
   static constexpr int producer_warps = 4;
-  static constexpr int block_rows = 128;  // that share a scale
+  static constexpr int block_rows = 128;  // rows that share a scale
   static constexpr u32 v_bytes = C.x * C.dv;
-  // Columns of 16 bits in a swizzle span of V and of V^T.
+  /// Columns of 16 bits in a swizzle span of V and of V^T.
   static constexpr int v_span = swizzle_columns(C.dv / 2), turned_span = swizzle_columns(C.x / 2);
   static constexpr int turned_full = Block::mailbox + 1, raw_empty = turned_full + C.stages;
 

@@ -1,7 +1,7 @@
 #pragma once
-// Fp8Producer feeds a block of attention_fp8_sm90: a warpgroup asks for boxes as attention_sm90's does, and turns V
-// over, since the tensor cores take e4m3 only with the contracted axis inside. Example: 32 keys of 16 columns are one
-// ldmatrix, four permutations of bytes and one stmatrix of a warp.
+// Fp8Producer is the producer warpgroup of attention_fp8_sm90: it loads boxes as attention_sm90's does, and transposes
+// V (V^T is `turned` in names), since the tensor cores take e4m3 only with the contracted axis inside. Example: 32 keys
+// of 16 columns are one ldmatrix, four permutations of bytes and one stmatrix of a warp.
 
 #include "kernels/attention/fp8/block_fp8.cuh"
 #include "kernels/attention/sm90/producer_sm90.cuh"
@@ -10,9 +10,9 @@
 
 namespace napkin {
 
-// From the address of element (r, c) of a swizzled tile to that of (r + row, c + column), in one instruction: `row` is
-// a multiple of 8, c and `column` within their span have no bit in common, and the tile begins at a multiple of 128
-// bytes.
+/// Returns the address of element (r + row, c + column) of a swizzled tile from that of (r, c), in one instruction.
+/// `row` is a multiple of 8, c and `column` within their span have no bit in common, the tile begins at a multiple of
+/// 128 bytes.
 template <int Rows, int Columns>
 __device__ __forceinline__ u32 swizzled_further(u32 address, int row, int column) {
   return (address ^ (column % Columns * 2)) + (column / Columns * Rows + row) * Columns * 2;
@@ -27,7 +27,7 @@ struct Fp8Producer : AttentionProducer<F.forward> {
   using Position = Ring<C.stages>;
   using Base::arguments, Base::shared, Base::barrier;
 
-  // A part is 32 keys of 16 columns; its warps turn 64 columns over at once.
+  /// A part is 32 keys of 16 columns a warp: the four warps transpose 64 columns at once.
   static constexpr int columns = 16 * Places::producer_warps, column_parts = C.dv / columns;
 
   __device__ __forceinline__ void load_v(const Tile& tile, int row, const Position& at) const {
@@ -36,12 +36,13 @@ struct Fp8Producer : AttentionProducer<F.forward> {
                                         barrier(Block::v_full + at.stage), tile, row);
   }
 
-  // `Count` parts of 32 keys and 16 columns, each warp its own; `v` and `turned` are this lane's places in the first. A
-  // word that ldmatrix brings has two columns of two keys; of two such words one word gets a column of four keys. So 16
-  // keys of V^T lie in the order 0 1 8 9 2 3 10 11 ..., which is that of P in the accumulators of S, and even columns
-  // lie before odd ones in every 16 rows: eight rows of one stmatrix are then neighbours and meet in no bank.
+  /// Transposes `Count` parts of 32 keys and 16 columns, a warp each; `v` and `turned` are this lane's addresses in the
+  /// first. Two words of ldmatrix, of two columns and two keys each, become one word of a column and four keys.
   template <int Count>
   static __device__ __forceinline__ void turn_parts(u32 v, u32 turned, int part) {
+    // So 16 keys of V^T lie in the order 0 1 8 9 2 3 10 11 ..., which is P's order in the accumulators of S, and even
+    // columns lie before odd ones in every 16 rows: the eight rows of a stmatrix are neighbours and have no bank
+    // conflicts.
     u32 r[Count][4];
 #pragma unroll
     for (int i = 0; i < Count; ++i) {
@@ -56,7 +57,7 @@ struct Fp8Producer : AttentionProducer<F.forward> {
     }
   }
 
-  // V of that stage turned over, by four warps together.
+  /// Transposes V of that stage, by four warps together.
   __device__ __forceinline__ void turn(const Position& at) const {
     // Two at a time hide some of the latency; a producer that draws tiles has no registers for it.
     constexpr int parts = C.x / 32 * column_parts;
@@ -78,7 +79,7 @@ struct Fp8Producer : AttentionProducer<F.forward> {
     __syncwarp();
   }
 
-  // The tile behind this one, to all lanes. The first warp draws it where tiles are drawn, and tells the others.
+  /// Returns the next tile to all lanes. With longest_first the first warp draws it and announces it to the others.
   __device__ __forceinline__ int next_of(int index, u32& parity, bool first) const {
     int next = index + grid_blocks();
     if constexpr (C.order == TileOrder::longest_first) {
@@ -96,7 +97,8 @@ struct Fp8Producer : AttentionProducer<F.forward> {
     return next;
   }
 
-  // K and V of the first warp's lane 0 run a chunk ahead of what is turned.
+  /// Loads and transposes. K and V, which the first warp's lane 0 loads, are a chunk ahead of the one that is
+  /// transposed.
   __device__ __forceinline__ void produce() const {
     const u32 warp = __shfl_sync(0xffffffffu, threadIdx.x / warp_threads, 0);
     const bool loads = threadIdx.x == 0, asks = threadIdx.x == warp_threads;

@@ -18,7 +18,7 @@ struct Fp8Products : Fp8Softmax<F> {
   using Block::rows, Block::d_span, Block::dv_span, Block::barrier, Block::shared, Block::arguments, Block::wg;
   using typename Block::Scores, typename Block::Outputs, typename Softmax::Probabilities, typename Softmax::RowState;
 
-  // S = Q K: 32 numbers of d are 16 pairs.
+  /// Issues and commits S = Q K; 32 numbers along d are 16 pairs.
   __device__ __forceinline__ void issue_scores(Scores& s, u32 q, u32 stage) const {
     const u32 k_matrix = matrix_address(Block::k_place(stage));
     wgmma_fence();
@@ -30,7 +30,7 @@ struct Fp8Products : Fp8Softmax<F> {
     wgmma_commit();
   }
 
-  // o (+)= P V.
+  /// Issues and commits o (+)= P V.
   __device__ __forceinline__ void issue_outputs(Outputs& o, const Probabilities& p, u32 stage, bool accumulate) const {
     constexpr int span = Places::turned_span;
     const u32 v_matrix = matrix_address(Places::turned_place(shared, stage));
@@ -47,8 +47,8 @@ struct Fp8Products : Fp8Softmax<F> {
     barrier_wait(barrier(Places::turned_full + at.stage), at.parity);
   }
 
-  // Divides O by z, multiplies it by V's scale, and writes the log-sum-exp; a row that saw nothing gives 0 and
-  // -infinity.
+  /// Divides O by z, multiplies it by V's scale, and writes the log-sum-exp; a row that saw nothing gives 0 and
+  /// -infinity.
   __device__ __forceinline__ void finish(const Tile& tile, Outputs& o, const RowState& state, float v_scale) const {
     constexpr float ln2 = 0.69314718055994531f;
     const u32 lane = threadIdx.x % warp_threads, row = Block::thread_row(lane);
@@ -69,8 +69,8 @@ struct Fp8Products : Fp8Softmax<F> {
     }
   }
 
-  // Of 16 columns this thread has the four from 4 (lane % 4) on, even ones in the first eight accumulators' columns,
-  // odd ones in the second's.
+  /// Returns this thread's first two of 16 columns: it has the four from 4 (lane % 4) on, even ones in the first eight
+  /// accumulators' columns, odd ones in the second eight's.
   static __device__ __forceinline__ u32 first_pair(const Outputs& o, int sixteen, int r) {
     return pack<true>(o[fragment_index(2 * sixteen, r, 0)], o[fragment_index(2 * sixteen + 1, r, 0)]);
   }
@@ -78,7 +78,7 @@ struct Fp8Products : Fp8Softmax<F> {
     return pack<true>(o[fragment_index(2 * sixteen, r, 1)], o[fragment_index(2 * sixteen + 1, r, 1)]);
   }
 
-  // Through shared memory (this warpgroup's rows of Q) and the copy engine, which clips the ragged last rows.
+  /// Stores O through shared memory (this warpgroup's rows of Q) and the copy engine, which clips ragged last rows.
   __device__ __forceinline__ void store_boxes(const Tile& tile, const Outputs& o, u32 copy) const {
     const u32 base = Block::q_place(copy, wg), lane = threadIdx.x % warp_threads;
     const u32 row = warp_row() + fragment_row(lane, 0), column = lane % 4 * 4;
@@ -101,7 +101,8 @@ struct Fp8Products : Fp8Softmax<F> {
     }
   }
 
-  // Straight from registers: for packed sequences, whose last rows border on the next one's, and for empty tiles.
+  /// Stores O from registers: for packed sequences, where the next sequence's rows follow the last ones, and for empty
+  /// tiles.
   __device__ __forceinline__ void store_rows(const Tile& tile, const Outputs& o) const {
     const u32 lane = threadIdx.x % warp_threads, row = Block::thread_row(lane);
 #pragma unroll

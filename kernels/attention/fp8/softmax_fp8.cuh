@@ -24,15 +24,15 @@ struct Fp8Softmax : AttentionEpilogue<F.forward> {
 
   const AttentionFp8Arguments& fp8;
 
-  // What a score of these two rows times a key is in powers of two, by that key's scale; never 0, of which what the
-  // mask hides would be no number.
+  /// Factor of each of these two rows that makes a score a power of two, times the key's scale; never 0, as 0 times a
+  /// hidden score's -infinity would be NaN.
   struct Factors {
     float row[2];
   };
   static __device__ __forceinline__ float factor(float row, float key) { return fmaxf(row * key, 1e-30f); }
 
-  // The largest score of each of two rows. Integers have an instruction for the largest of three, and floats that are
-  // not negative have the order of their bits; rows whose scores are all negative are looked at as floats.
+  /// Finds the largest score of each of two rows. An integer instruction takes the largest of three, and floats that
+  /// are not negative sort as their bits do; rows whose scores are all negative are compared as floats.
   static __device__ __forceinline__ void largest(const Scores& s, float (&most)[2]) {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
@@ -55,7 +55,7 @@ struct Fp8Softmax : AttentionEpilogue<F.forward> {
     }
   }
 
-  // A chunk's maximum joins its rows'; `delta` is what of O and of the sums is left.
+  /// Updates the rows' maximum with a chunk's; `delta` is the factor for O and for the sums so far.
   static __device__ __forceinline__ void find_maximum(const Scores& s, RowState& state, const Factors& rows,
                                                       float key) {
     float most[2];
@@ -68,7 +68,7 @@ struct Fp8Softmax : AttentionEpilogue<F.forward> {
     }
   }
 
-  // Turns scores into P, and adds to the sums.
+  /// Turns scores into P, and adds to the sums.
   static __device__ __forceinline__ void exponentials(Scores& s, RowState& state, const Factors& rows, float key) {
     float sum[2], c[2], shift[2];
 #pragma unroll
@@ -87,8 +87,8 @@ struct Fp8Softmax : AttentionEpilogue<F.forward> {
     for (int r = 0; r < 2; ++r) state.sum[r] = state.sum[r] * state.delta[r] + sum[r];
   }
 
-  // P as words of the A operand of P V: bytes 0 to 3 of lane t are the keys 2t, 2t + 1, 2t + 8 and 2t + 9 of 16, and
-  // V^T lies in that order.
+  /// Converts P to words of the A operand of P V: bytes 0 to 3 of lane t are the keys 2t, 2t + 1, 2t + 8 and 2t + 9 of
+  /// 16, the order in which V^T lies.
   static __device__ __forceinline__ void convert(const Scores& s, Probabilities& p) {
 #pragma unroll
     for (int i = 0; i < probabilities; ++i) {

@@ -6,12 +6,12 @@
 
 namespace napkin {
 
-// Q and K are pairs of e4m3 to the copy engine and to `forward`, whose d is half of Q's columns; V and O are fp16.
+/// Q and K are pairs of e4m3 to the copy engine and to `forward`, whose d is half of Q's columns; V and O are fp16.
 struct NapkinConfig {
   AttentionConfig forward;
   int u_x, d_block, d_step;
   bool single;         // O accumulates in fp32
-  int partial_offset;  // of dO, bytes; A lies where P was
+  int partial_offset;  // offset of dO, bytes; A lies where P was
 };
 
 }  // namespace napkin

@@ -15,13 +15,13 @@ template <NapkinConfig N>
 struct NapkinBlock {
   static constexpr AttentionConfig C = N.forward;
   static constexpr int rows = 128, product_rows = 64, stages = C.stages;
-  static constexpr int partial_columns = N.single ? 2 * N.d_block : N.d_block;  // of dO, in 16 bits
+  static constexpr int partial_columns = N.single ? 2 * N.d_block : N.d_block;  // columns of dO, in 16 bits
   static constexpr int d_span = swizzle_columns(C.d), x_span = swizzle_columns(C.x),
                        v_span = swizzle_columns(N.d_block), partial_span = swizzle_columns(partial_columns);
   static constexpr u32 q_bytes = rows * C.d * 2, k_bytes = C.x * C.d * 2, v_bytes = C.x * C.dv * 2,
                        p_bytes = rows * C.x * 2, partial_bytes = rows * partial_columns * 2;
 
-  // Barriers, eight bytes each.
+  /// Barriers, eight bytes each.
   static constexpr int q_full = 0, k_full = C.warpgroups, k_empty = k_full + stages, v_full = k_empty + stages,
                        v_empty = v_full + stages;
 
@@ -51,7 +51,7 @@ struct NapkinBlock {
     return find_tile<C.q, C.x, 1, TileOrder::grid, C.mask, C.packed>(arguments.shape, block_id());
   }
 
-  // C.x rows of K or V from `row` on.
+  /// Loads C.x rows of K or V from `row` on.
   template <int Columns, int Span>
   __device__ __forceinline__ void load_chunk(const TensorMap& map, u32 to, int full, const Tile& tile, int row) const {
     barrier_expect(barrier(full), C.x * Columns * 2);
@@ -71,7 +71,7 @@ struct NapkinBlock {
     }
   }
 
-  // The chunks from the last on.
+  /// Loads all chunks, the last one first.
   __device__ __forceinline__ void produce() const {
     const Tile own = tile();
     if (own.first >= own.last) return;

@@ -10,7 +10,7 @@
 
 namespace napkin {
 
-// A thread's accumulators of 64 rows by `Columns`.
+/// A thread's accumulators of 64 rows by `Columns`.
 template <bool Single, int Columns>
 struct Accumulator {
   using Type = u32[Columns / 4];
@@ -33,7 +33,7 @@ struct NapkinConsumer : NapkinRows<N> {
   using Scores = u32[halves][C.x / 4];
   using Partial = typename Accumulator<N.single, N.d_block>::Type[halves];
 
-  // S = Q K of a chunk: issues and commits.
+  /// Issues and commits S = Q K of a chunk.
   __device__ __forceinline__ void issue_scores(Scores& s, const Position& at) const {
     constexpr int span = Block::d_span;
     const u32 q = matrix_address(Block::q_place(wg)), k_matrix = matrix_address(Block::k_place(at.stage));
@@ -49,7 +49,8 @@ struct NapkinConsumer : NapkinRows<N> {
     wgmma_commit();
   }
 
-  // This thread's fragments of 64 rows by `Columns` of 16 bits, a pair a register, to where rows are read.
+  /// Stores this thread's fragments of 64 rows by `Columns` of 16 bits, a pair a register, in shared memory, where a
+  /// thread then reads a whole row.
   template <int Columns, int Span>
   static __device__ __forceinline__ void spread(u32 base, const u32* pairs, int half) {
     const auto [row, column] = matrix_place();
@@ -69,7 +70,7 @@ struct NapkinConsumer : NapkinRows<N> {
     }
   }
 
-  // D = A V of a subloop's keys and a block's columns: issues and commits.
+  /// Issues and commits D = A V of a subloop's keys and a block's columns.
   __device__ __forceinline__ void issue_outputs(Partial& d, u32 stage, int loop, int block) const {
     constexpr int x_span = Block::x_span, v_span = Block::v_span;
     constexpr u32 next_span = descriptor_offset<C.x, v_span>(0, v_span);
@@ -108,8 +109,8 @@ struct NapkinConsumer : NapkinRows<N> {
     if (warpgroup_thread() == 0) barrier_arrive(barrier(slot));
   }
 
-  // O of a subloop joins O', block by block: a product runs beside the threads' work on the one before. The next
-  // chunk's scores, where they are under way, end with the first product.
+  /// Adds O of a subloop to O', block by block: a product runs beside the threads' work on the block before. The next
+  /// chunk's scores, if they are under way, end with the first product.
   __device__ __forceinline__ void join_outputs(Outputs& o, const RowState& state, u32 stage, int loop) const {
     Partial d;
     issue_outputs(d, stage, loop, 0);

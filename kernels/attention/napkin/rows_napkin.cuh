@@ -14,23 +14,23 @@ struct NapkinRows : NapkinBlock<N> {
   using Block = NapkinBlock<N>;
   using Block::C, Block::rows, Block::arguments;
 
-  static constexpr int pairs = N.u_x / 2;                     // of a subloop's scores
+  static constexpr int pairs = N.u_x / 2;                     // pairs of a subloop's scores
   static constexpr int outputs = N.single ? C.dv : C.dv / 2;  // registers of O'
-  static constexpr int output_columns = N.single ? 4 : 8;     // of 16 bytes of dO
+  static constexpr int output_columns = N.single ? 4 : 8;     // columns in 16 bytes of dO
   using Outputs = u32[outputs];                               // fp16 in pairs, or fp32
 
-  // mu is kept as what it takes from a score's power of two, a number of fp16; z is float32.
+  /// mu is kept as what it takes from a score's power of two, a number of fp16; z is float32.
   struct RowState {
     float shift, sum, delta;
   };
 
-  // The row of this thread among its warpgroup's: a warp owns those that it has of both products.
+  /// Returns the row of this thread among its warpgroup's: a warp's threads own the warp's rows of both products.
   static __device__ __forceinline__ u32 own_row() {
     const u32 lane = threadIdx.x % warp_threads;
     return warp_row() + lane % 16 + lane / 16 * Block::product_rows;
   }
 
-  // From the address of a row's first unit of 16 bytes to that of its `unit`-th, in a matrix of that span.
+  /// Returns the address of a row's `unit`-th unit of 16 bytes from that of its first, in a matrix of that span.
   template <int Span>
   static __device__ __forceinline__ u32 unit_address(u32 first, int unit) {
     return (first ^ (unit % (Span / 8) * 16)) + unit / (Span / 8) * (rows * Span * 2);
@@ -43,12 +43,12 @@ struct NapkinRows : NapkinBlock<N> {
     return Block::partial_place() + swizzled<rows, Block::partial_span>(own_row(), 0);
   }
 
-  // The query of this thread's row, and whether there is one.
+  /// Returns the query of this thread's row, and whether it exists.
   __device__ __forceinline__ TileRow owned(const Tile& tile) const {
     return row_of<1>(arguments.shape, tile, this->wg * rows + own_row());
   }
 
-  // What the mask hides becomes -infinity, of the subloop's keys from `first_key` on.
+  /// Sets scores that the mask hides to -infinity, among the subloop's keys from `first_key` on.
   __device__ __forceinline__ void hide(u32 (&p)[pairs], const Tile& tile, int first_key) const {
     const Span seen = seen_by<C.mask>(arguments.shape, tile, owned(tile).query);
     const int first = seen.first - first_key, last = seen.last - first_key;
@@ -59,7 +59,8 @@ struct NapkinRows : NapkinBlock<N> {
     }
   }
 
-  // The larger half, and the sum of the halves of the sums of every fourth pair: as exact as fp16 lets them be.
+  /// Returns the largest half. total() returns the sum of all, where every fourth pair is added in fp16 and the four
+  /// sums in fp32.
   static __device__ __forceinline__ float largest(const u32 (&p)[pairs]) {
     u32 most[2] = {p[0], p[1]};
 #pragma unroll
@@ -78,7 +79,7 @@ struct NapkinRows : NapkinBlock<N> {
     return out;
   }
 
-  // The `loop`-th subloop's scores become P = 2^(score c - shift), in place; `hidden`: the mask cuts the chunk.
+  /// Turns the `loop`-th subloop's scores into P = 2^(score c - shift), in place; `hidden`: the mask cuts the chunk.
   __device__ __forceinline__ void exponentials(RowState& state, const Tile& tile, int first_key, int loop,
                                                bool hidden) const {
     const u32 first = own_scores();
@@ -106,7 +107,7 @@ struct NapkinRows : NapkinBlock<N> {
     state.sum = state.sum * state.delta + total(p);
   }
 
-  // O' = delta O' + dO' of this row, for the `block`-th columns.
+  /// Computes O' = delta O' + dO' of this row, for the `block`-th columns.
   __device__ __forceinline__ void accumulate(Outputs& o, float delta, int block) const {
     constexpr int units = N.d_step / output_columns, steps = N.d_block / N.d_step;
     const u32 first = own_partial(), factor = both_halves(delta);
@@ -128,7 +129,7 @@ struct NapkinRows : NapkinBlock<N> {
     }
   }
 
-  // O / z to device memory, and the log-sum-exp; a row that saw nothing gives 0 and -infinity.
+  /// Stores O / z to device memory, and the log-sum-exp; a row that saw no key gives 0 and -infinity.
   __device__ __forceinline__ void finish(const Outputs& o, const RowState& state, const Tile& tile) const {
     constexpr float ln2 = 0.69314718055994531f;
     const TileRow own = owned(tile);

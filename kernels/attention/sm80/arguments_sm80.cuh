@@ -21,7 +21,7 @@ struct AttentionSm80Config {
   int blocks;                                  // blocks an SM is to hold at once: bounds the registers
 };
 
-// In elements, multiples of 8; the innermost axis is contiguous. Packed: `batch` is 0.
+/// Strides in elements, multiples of 8; the innermost axis is contiguous. Packed: `batch` is 0.
 struct Strides {
   long long row, head, batch;
 };

@@ -17,8 +17,8 @@ struct AttentionSm80 : AttentionSm80Epilogue<C> {
   using Epilogue::Epilogue;
   using typename Block::Scores, typename Block::Outputs, typename Block::QFragments, typename Block::Rows;
 
-  // One copy: V of this chunk arrives during Q K, K of the next one during softmax and P V. More: chunks ahead arrive
-  // during the whole of this one, and the warps meet once.
+  /// Does a chunk. With one copy V of this chunk arrives during Q K, and K of the next one during softmax and P V; with
+  /// more, later chunks arrive during the whole of this one, and the warps meet once.
   template <bool Masked>
   __device__ __forceinline__ void chunk(int n, Outputs& o, Rows& rows, const QFragments& q) {
     Scores s;
@@ -35,7 +35,7 @@ struct AttentionSm80 : AttentionSm80Epilogue<C> {
     } else {
       copy_wait<C.stages - 2>();
       __syncthreads();
-      const int ahead = n - (C.stages - 1);  // into the place of chunk n + 1, which all have read
+      const int ahead = n - (C.stages - 1);  // chunk to load, in the place of chunk n + 1, which all warps have read
       if (ahead >= tile.first) {
         Block::template load_k<false>(ahead);
         Block::template load_v<false>(ahead);
@@ -51,7 +51,8 @@ struct AttentionSm80 : AttentionSm80Epilogue<C> {
     Epilogue::note_chunk(n, s, before, rows, o);
   }
 
-  // Keys from the last chunk to the first: the ragged and the causal edge come first, and need no test later.
+  /// Computes O from the last chunk of keys to the first: the ragged end and the causal edge come first, and later
+  /// chunks need no test.
   __device__ __forceinline__ void attend(Outputs& o, Rows& rows) {
     QFragments q;
     Block::load_q();

@@ -10,9 +10,9 @@
 
 namespace napkin {
 
-// Rows of `Columns` 16-bit elements in shared memory. Within a span of eight units of 16 bytes (four, where eight do
-// not divide the row) units are permuted by row, so that one unit's places in eight rows that follow each other lie in
-// all banks.
+/// Rows of `Columns` 16-bit elements in shared memory. Within a span of eight units of 16 bytes (four, where eight do
+/// not divide the row) units are permuted by row, so that one unit's places in eight rows that follow each other lie in
+/// all banks.
 template <int Columns, bool Swizzle>
 struct SharedRows {
   static constexpr u32 pitch = Columns * 2, span = Columns % 64 == 0 ? 128 : 64;
@@ -21,8 +21,8 @@ struct SharedRows {
     const u32 permuted = !Swizzle ? 0 : span == 128 ? row % 8 : row / 2 % 4;
     return row * pitch + ((unit ^ permuted) * 16);
   }
-  // An address of at() with unit 0 or 1, moved by an even number of units: a constant, so one XOR or an immediate
-  // offset.
+  /// Returns an address of at(), of unit 0 or 1, moved by an even number of units: for a constant number an XOR or an
+  /// immediate offset.
   static __device__ __forceinline__ u32 along(u32 address, u32 units) {
     return (address ^ (units * 16 % span)) + units * 16 / span * span;
   }
@@ -31,7 +31,7 @@ struct SharedRows {
 template <AttentionSm80Config C>
 struct AttentionSm80Block {
   static constexpr int threads = C.warps * 32;
-  static constexpr int steps = C.q / (16 * C.warps);  // of 16 rows, a warp
+  static constexpr int steps = C.q / (16 * C.warps);  // steps of 16 rows, a warp
 
   static constexpr int columns = C.x / 16, inner = C.d / 16, outer = C.dv / 16;  // operand loads along x, d and dv
   static constexpr u32 k_bytes = C.x * C.d * 2, v_bytes = C.x * C.dv * 2;
@@ -40,7 +40,7 @@ struct AttentionSm80Block {
   using VRows = SharedRows<C.dv, C.swizzle>;
   using Element = unsigned short;
 
-  // A thread's fragments of its warp's S and O, and of Q where it is kept.
+  /// A thread's fragments of its warp's S and O, and of Q where it is kept.
   using Scores = float[steps][C.x / 8][4];
   using Outputs = float[steps][C.dv / 8][4];
   using QFragments = u32[C.q_registers ? inner : 1][steps][4];
@@ -48,8 +48,8 @@ struct AttentionSm80Block {
   static_assert(C.q % (16 * C.warps) == 0 && C.x % 16 == 0 && C.d % 32 == 0 && C.dv % 32 == 0);
   static_assert((C.q_offset | C.k_offset | C.v_offset | C.o_offset) % 128 == 0);
 
-  // Two a thread and step. Exponentials are 2^(s scale log2 e - shift); sums are of this thread's columns until the
-  // end. The first shift is finite, so that a row that has seen nothing yet meets no infinity less infinity.
+  /// Two a thread and step. Exponentials are 2^(s scale log2 e - shift); sums are of this thread's columns until the
+  /// end. The first shift is finite, so that a row that has seen nothing yet meets no infinity less infinity.
   struct Rows {
     float shift[steps][2], sum[steps][2];
   };
@@ -58,7 +58,7 @@ struct AttentionSm80Block {
   const AttentionSm80Arguments& arguments;
   const Tile& tile;
   u32 shared;
-  const Element *k, *v;  // of this sequence and head
+  const Element *k, *v;  // K and V of this sequence and head
 
   __device__ __forceinline__ AttentionSm80Block(const AttentionSm80Arguments& a, const Tile& t, u32 memory)
       : arguments(a), tile(t), shared(memory) {
@@ -66,7 +66,7 @@ struct AttentionSm80Block {
     v = first_row(a.v, a.v_strides, tile.head, tile.x_row);
   }
 
-  // Rows before this warp's own.
+  /// Returns the number of rows before this warp's own.
   static __device__ __forceinline__ u32 warp_rows() { return thread_id() / 32 * (16 * steps); }
 
   __device__ __forceinline__ const Element* first_row(const void* array, const Strides& strides, int head,
@@ -75,9 +75,9 @@ struct AttentionSm80Block {
            row * strides.row;
   }
 
-  // Rows `row` to `row` + Count of `array`. A row's span is copied by neighbouring threads, 16 bytes each: whole
-  // sectors, and no bank met twice. Rows from `end` on, another sequence's or nobody's, are zeros: P = 0 times NaN
-  // would be NaN. So are columns from `width` on.
+  /// Loads rows `row` to `row` + Count of `array`, a span of a row by neighbouring threads, 16 bytes each: whole
+  /// sectors, no bank conflicts. Rows from `end` on, and columns from `width` on, become zeros: P = 0 times a NaN there
+  /// would be NaN.
   template <int Columns, int Count, bool Ragged>
   __device__ __forceinline__ void load(u32 to, const Element* array, long long stride, int row, int end,
                                        int width) const {

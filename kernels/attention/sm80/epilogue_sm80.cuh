@@ -18,7 +18,7 @@ struct AttentionSm80Epilogue : AttentionSm80Products<C> {
   using typename Block::Element, typename Block::VRows;
   using typename Block::Scores, typename Block::Outputs, typename Block::Rows;
 
-  // O /= z and the log-sum-exp; a row that saw nothing gives 0 and -infinity.
+  /// Divides O by its rows' sums and writes the log-sum-exp; a row that saw no key gives 0 and -infinity.
   __device__ __forceinline__ void finish(Outputs& o, const Rows& rows) const {
 #pragma unroll
     for (int m = 0; m < steps; ++m) {
@@ -39,7 +39,7 @@ struct AttentionSm80Epilogue : AttentionSm80Products<C> {
     }
   }
 
-  // Through shared memory, each warp its own rows, so that device memory is written in whole sectors.
+  /// Stores O through shared memory, each warp its own rows, so that device memory is written in whole sectors.
   __device__ __forceinline__ void store(const Outputs& o) const {
     // Places of Q's rows of other warps, or of V, may still be read.
     if constexpr (C.q_registers || C.d != C.dv) {
@@ -81,7 +81,7 @@ struct AttentionSm80Epilogue : AttentionSm80Products<C> {
 
   __device__ __forceinline__ int chunks() const { return (arguments.shape.x + C.x - 1) / C.x; }
 
-  // Where 16 of this warp's rows of that chunk begin.
+  /// Returns where 16 of this warp's rows of that chunk begin.
   __device__ __forceinline__ float* noted(int n, int m) const {
     const DumpLayout layout{C.q, at().pitch, chunks()};
     const int row = static_cast<int>(warp_rows()) + m * 16;
@@ -98,7 +98,7 @@ struct AttentionSm80Epilogue : AttentionSm80Products<C> {
     }
   }
 
-  // Chunk chunks(): the finished O.
+  /// Writes the finished O, in the place behind the last chunk.
   __device__ __forceinline__ void note_outputs(int n, const Outputs& o) const {
     if constexpr (C.dump) {
 #pragma unroll
@@ -108,8 +108,8 @@ struct AttentionSm80Epilogue : AttentionSm80Products<C> {
     }
   }
 
-  // P as it is multiplied, the state behind this chunk and O with it. The shift stands for mu; the first one, which no
-  // score made, for -infinity.
+  /// Writes P as it is multiplied, the state after this chunk, and O. The shift is written as mu; the first shift,
+  /// before any score, as -infinity.
   __device__ __forceinline__ void note_chunk(int n, const Scores& s, const Rows& before, const Rows& rows,
                                              const Outputs& o) const {
     if constexpr (C.dump) {

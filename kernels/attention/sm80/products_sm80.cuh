@@ -18,15 +18,14 @@ struct AttentionSm80Products : AttentionSm80Block<C> {
   using typename Block::QRows, typename Block::KRows, typename Block::VRows;
   using typename Block::Scores, typename Block::Outputs, typename Block::QFragments, typename Block::Rows;
 
-  // What ldmatrix reads first. Found anew with each chunk: kept, it would take registers that the accumulators need.
-  // The A operand: rows 0-7 and 8-15 of the first 8 columns, then of the next 8; V, transposed on its way, has the same
-  // order.
+  /// Returns the first address that a lane gives to ldmatrix, for Q and V: rows 0-7 and 8-15 of the first 8 columns,
+  /// then of the next 8. Computed anew with each chunk: kept, it would take registers that the accumulators need.
   template <class R>
   __device__ __forceinline__ u32 rows_first(u32 offset) const {
     const u32 lane = lane_id();
     return shared + offset + R::at(matrix_row(lane), lane / 16);
   }
-  // K: 8 rows with both their units, then the next 8.
+  /// Returns that address for K: 8 rows with both their units, then the next 8 rows.
   __device__ __forceinline__ u32 units_first(u32 offset) const {
     const u32 lane = lane_id();
     return shared + offset + KRows::at(lane % 8 + lane / 16 * 8, lane / 8 % 2);
@@ -38,7 +37,7 @@ struct AttentionSm80Products : AttentionSm80Block<C> {
     for (int m = 0; m < steps; ++m) load_matrices(q[m], QRows::along(q_lane, 2 * k16) + m * 16 * QRows::pitch);
   }
 
-  // S = Q K. The assembler moves the loads ahead of the products as far as registers go.
+  /// Computes S = Q K. The assembler moves the loads ahead of the products as far as registers go.
   __device__ __forceinline__ void scores(Scores& s, const QFragments& kept, int chunk) const {
     const u32 base = units_first(C.k_offset + chunk % C.stages * k_bytes), q_lane = C.q_registers ? 0 : q_rows();
 #pragma unroll
@@ -67,7 +66,8 @@ struct AttentionSm80Products : AttentionSm80Block<C> {
     }
   }
 
-  // The i-th of this thread's scores in 16 columns becomes exp(scale s) over 2^shift.
+  /// Replaces the i-th of this thread's scores in 16 columns by exp(scale s) over 2^shift, and adds it to its row's
+  /// sum.
   __device__ __forceinline__ void exponential(Scores& s, Rows& rows, int k16, int i) const {
     const int m = i % steps, e = i / steps;
     float& value = s[m][2 * k16 + e / 4][e % 4];
@@ -75,8 +75,8 @@ struct AttentionSm80Products : AttentionSm80Block<C> {
     rows.sum[m][e / 2 % 2] += value;
   }
 
-  // O += P V. The exponentials of the next 16 columns are spread over these columns' products: they fill the issue
-  // slots that the tensor cores leave.
+  /// Computes O += P V. The exponentials of the next 16 columns are spread over these columns' products: they fill
+  /// issue slots that the tensor cores leave free.
   __device__ __forceinline__ void outputs(Outputs& o, Scores& s, Rows& rows, int chunk) const {
     constexpr int batch = 8 * steps;
     const u32 base = rows_first<VRows>(C.v_offset + chunk % C.stages * v_bytes);
@@ -111,7 +111,7 @@ struct AttentionSm80Products : AttentionSm80Block<C> {
 
   // ---- softmax ------------------------------------------------------------------------------------------------------
 
-  // This thread's r-th row of its m-th step: tiles have rows of one head.
+  /// Returns this thread's r-th row of its m-th step: tiles have rows of one head.
   __device__ __forceinline__ TileRow own_row(int m, int r) const {
     return row_of<1>(arguments.shape, tile, warp_rows() + m * 16 + lane_id() / 4 + r * 8);
   }
@@ -137,8 +137,8 @@ struct AttentionSm80Products : AttentionSm80Block<C> {
     }
   }
 
-  // Brings the shifts to the new maxima, O and the sums with them. (online softmax) A shift may lag behind
-  // its maximum as long as the exponentials stay within 2^8: O and the sum are divided by each other in the end.
+  /// Brings the shifts to the new maxima, O and the sums with them. (online softmax) A shift may lag behind
+  /// its maximum as long as the exponentials stay within 2^8: O and the sum are divided by each other in the end.
   __device__ __forceinline__ void advance(const Scores& s, Outputs& o, Rows& rows) const {
     float maximum[steps][2];
     bool outgrown = false;

@@ -23,9 +23,9 @@ struct AttentionConsumer : AttentionDumper<C> {
   using typename Softmax::RowState, typename Block::Scores, typename Block::Outputs, typename Block::Probabilities;
   using Position = Ring<C.stages>;
 
-  // A chunk's keys from their scores to P, in two parts: the first beside the previous chunk's product, the second
-  // behind it. With a kept maximum a chunk that all rows see in full needs neither maximum nor rescaling, unless its
-  // exponentials outgrow it: it is `plain`.
+  /// A chunk's keys from their scores to P, in two parts: the first beside the previous chunk's product, the second
+  /// behind it. With a kept maximum a chunk that all rows see in full needs neither maximum nor rescaling, unless its
+  /// exponentials outgrow it: it is `plain`.
   struct Chunk {
     bool plain;
     float sum[2];
@@ -66,8 +66,8 @@ struct AttentionConsumer : AttentionDumper<C> {
     Products::place(p);
   }
 
-  // With overlap: S of chunk n is issued ahead of O of the last one, whose product runs under this chunk's softmax.
-  // `at`: V's position, of the last chunk; `next`: K's, of this one.
+  /// Does a chunk with overlap: S of chunk n is issued ahead of O of the chunk before, whose product runs under the
+  /// softmax of n. `at` is the position of V, of the chunk before; `next` that of K, of chunk n.
   __device__ __forceinline__ Chunk overlapped(const Tile& tile, int n, Scores& s, Probabilities& p, Outputs& o,
                                               RowState& state, u32 q, const Position& at, const Position& next,
                                               bool accumulate, bool& settled) const {
@@ -85,7 +85,7 @@ struct AttentionConsumer : AttentionDumper<C> {
     return chunk;
   }
 
-  // Without: O of the last chunk is done before S of this one is issued.
+  /// Does a chunk without overlap: O of the chunk before is done before S of chunk n is issued.
   __device__ __forceinline__ Chunk in_turn(const Tile& tile, int n, Scores& s, Probabilities& p, Outputs& o,
                                            RowState& state, u32 q, const Position& at, const Position& next,
                                            bool accumulate, bool& settled) const {
@@ -102,7 +102,7 @@ struct AttentionConsumer : AttentionDumper<C> {
     return begin_softmax(s, state, tile, n, settled);
   }
 
-  // Adds P V of the final chunk to O, with nothing beside it.
+  /// Adds P V of the final chunk to O, with nothing beside it.
   __device__ __forceinline__ void last_outputs(const Probabilities& p, Outputs& o, Position& at,
                                                bool accumulate) const {
     Products::wait_v(at);
@@ -113,8 +113,8 @@ struct AttentionConsumer : AttentionDumper<C> {
     at.advance();
   }
 
-  // O for one tile from that copy of Q. `at` is V's position; K's is one further inside the loop. `pending`: the copy
-  // of Q whose O the last tile is still storing.
+  /// Computes O of a tile from that copy of Q. `at` is V's position, K's is one further inside the loop; `pending` is
+  /// the copy of Q's place from which the tile before still stores its O.
   __device__ __forceinline__ void attend(const Tile& tile, Outputs& o, RowState& state, Position& at, u32 copy,
                                          int pending) const {
     Scores s;
@@ -151,7 +151,7 @@ struct AttentionConsumer : AttentionDumper<C> {
     Dumper::dump_outputs(tile, n + 1, o);
   }
 
-  // A tile whose rows see no key: O is 0.
+  /// Stores O = 0 for a tile whose rows see no key.
   __device__ __forceinline__ void store_nothing(const Tile& tile, Outputs& o, RowState& state) const {
 #pragma unroll
     for (int i = 0; i < Block::outputs; ++i) o[i] = 0;
@@ -160,7 +160,8 @@ struct AttentionConsumer : AttentionDumper<C> {
     Epilogue::store_rows(tile, o);
   }
 
-  // O of a finished tile to device memory. Returns the copy of Q that is still being stored from; negative: none.
+  /// Stores O of a finished tile to device memory. Returns the copy of Q's place that the copy engine may still read;
+  /// negative for none.
   __device__ __forceinline__ int store(const Tile& tile, Outputs& o, RowState& state, u32 copy) const {
     Epilogue::finish(tile, o, state);
     Dumper::dump_outputs(tile, Dumper::chunks(), o);

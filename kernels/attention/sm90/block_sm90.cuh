@@ -12,23 +12,23 @@ namespace napkin {
 
 template <AttentionConfig C>
 struct AttentionBlock {
-  static constexpr int rows = 64;                                    // of a consumer warpgroup
-  static constexpr int parts = C.by_columns ? C.warpgroups : 1;      // of O's columns
-  static constexpr int row_parts = C.by_columns ? 1 : C.warpgroups;  // of the tile's rows
-  static constexpr int columns = C.dv / parts;                       // of a warpgroup's O
+  static constexpr int rows = 64;                                    // rows of a consumer warpgroup
+  static constexpr int parts = C.by_columns ? C.warpgroups : 1;      // parts of O's columns
+  static constexpr int row_parts = C.by_columns ? 1 : C.warpgroups;  // parts of the tile's rows
+  static constexpr int columns = C.dv / parts;                       // columns of a warpgroup's O
   static constexpr int d_span = swizzle_columns(C.d), dv_span = swizzle_columns(C.dv), x_span = swizzle_columns(C.x);
   static constexpr u32 q_bytes = rows * C.d * 2, o_bytes = rows * C.dv * 2, p_bytes = rows * C.x * 2;
   static constexpr u32 place_bytes = q_bytes > o_bytes ? q_bytes : o_bytes;  // O is staged where its Q was
   static constexpr u32 k_bytes = C.x * C.d * 2, v_bytes = C.x * C.dv * 2;
 
-  // A thread's fragments of its warpgroup's S and O, and of P in pairs.
+  /// A thread's fragments of its warpgroup's S and O, and of P in pairs.
   static constexpr int scores = C.x / 2, outputs = columns / 2, probabilities = C.x / 4;
   using Scores = float[scores];
   using Outputs = float[outputs];
   using Probabilities = u32[probabilities];
 
-  // Barriers, eight bytes each: full and empty of Q by copy and part of the rows, of K and of V by copy, then the tile
-  // mailbox.
+  /// Barriers, eight bytes each: full and empty of Q by copy and part of the rows, of K and of V by copy, then the tile
+  /// mailbox.
   static constexpr int q_copies = C.q_stages * row_parts;
   static constexpr int q_full = 0, q_empty = q_copies, k_full = 2 * q_copies;
   static constexpr int k_empty = k_full + C.stages, v_full = k_empty + C.stages, v_empty = v_full + C.stages,
@@ -64,21 +64,21 @@ struct AttentionBlock {
   __device__ __forceinline__ TileRow row_of(const Tile& tile, u32 row) const {
     return napkin::row_of<C.g>(arguments.shape, tile, row);
   }
-  // Where that row of O begins.
+  /// Returns where that row of O begins.
   __device__ __forceinline__ unsigned short* output_row(const Tile& tile, const TileRow& row) const {
     return static_cast<unsigned short*>(arguments.o) +
            (tile.map_batch * arguments.o_batch + (tile.q_start + row.query) * arguments.o_row +
             (static_cast<long long>(tile.head) * arguments.shape.g + row.head) * arguments.o_head);
   }
 
-  // Returns true if O has these eight columns.
+  /// Returns true if O has these eight columns.
   __device__ __forceinline__ bool has_columns(int eighth) const { return !C.padded || 8 * eighth < arguments.shape.dv; }
 
-  // The part of the tile's rows that this warpgroup has, and its first column of O.
+  /// Returns the part of the tile's rows that this warpgroup has; first_column() returns its first column of O.
   __device__ __forceinline__ u32 row_part() const { return C.by_columns ? 0 : wg; }
   __device__ __forceinline__ u32 first_column() const { return C.by_columns ? wg * columns : 0; }
 
-  // The tile's row that this lane's first accumulator belongs to.
+  /// Returns the tile's row of this lane's first accumulator.
   __device__ __forceinline__ u32 thread_row(u32 lane) const {
     return row_part() * rows + threadIdx.x % warpgroup_threads / warp_threads * 16 + fragment_row(lane, 0);
   }
@@ -92,7 +92,8 @@ struct AttentionBlock {
 
   static __device__ __forceinline__ u32 q_slot(u32 copy, u32 part) { return copy * row_parts + part; }
 
-  // The block's next tile, for the producer of Q (Threads = 1) or a consumer warpgroup; `parity`: the mailbox's.
+  /// Returns the block's next tile, to the producer of Q (Threads = 1) or to a consumer warpgroup; `parity` is the
+  /// phase of the barrier by which tiles are announced.
   template <int Threads>
   __device__ __forceinline__ int next_tile(int current, u32& parity) const {
     if constexpr (C.order == TileOrder::grid) return arguments.shape.tiles;

@@ -16,10 +16,10 @@ struct AttentionDumper : AttentionEpilogue<C> {
 
   static __device__ constexpr AttentionDump at() { return attention_dump(C.x, C.dv); }
 
-  // Where what is made after the last chunk stands.
+  /// Returns the number of chunks of an axis, which is also the place of values made after the last chunk.
   __device__ __forceinline__ int chunks() const { return (arguments.shape.x + C.x - 1) / C.x; }
 
-  // Where this warp's 16 rows of that chunk begin.
+  /// Returns where this warp's 16 rows of that chunk begin.
   __device__ __forceinline__ float* dump_place(const Tile& tile, int n) const {
     const DumpLayout layout{rows * Block::row_parts, at().pitch, chunks()};
     const int row = static_cast<int>(Block::row_part()) * rows + threadIdx.x % warpgroup_threads / warp_threads * 16;
@@ -33,7 +33,7 @@ struct AttentionDumper : AttentionEpilogue<C> {
     }
   }
 
-  // P as it is multiplied, and the state behind this chunk.
+  /// Writes P as it is multiplied, and the state after this chunk.
   __device__ __forceinline__ void dump_softmax(const Tile& tile, int n, const typename Block::Probabilities& p,
                                                const RowState& state) const {
     if constexpr (C.dump) {
@@ -52,7 +52,7 @@ struct AttentionDumper : AttentionEpilogue<C> {
     }
   }
 
-  // Chunk chunks(): the finished O.
+  /// Writes the finished O, in the place behind the last chunk.
   __device__ __forceinline__ void dump_outputs(const Tile& tile, int n, const typename Block::Outputs& o) const {
     if constexpr (C.dump) {
       write_fragment<Block::outputs>(dump_place(tile, n) + at().o + Block::first_column(), at().pitch,

@@ -14,10 +14,10 @@ struct AttentionEpilogue : AttentionProducts<C> {
   using typename Block::Outputs;
   using RowState = typename AttentionSoftmax<C>::RowState;
 
-  // The barrier at which warpgroups that divide O's columns meet stands behind the turns of three.
+  /// The barrier at which warpgroups that divide O's columns meet stands behind the turns of three.
   static constexpr u32 columns_meet = 4;
 
-  // O /= z and the log-sum-exp; a row that saw nothing gives 0 and -infinity.
+  /// Divides O by its rows' sums and writes the log-sum-exp; a row that saw no key gives 0 and -infinity.
   __device__ __forceinline__ void finish(const Tile& tile, Outputs& o, RowState& state) const {
     const u32 lane = threadIdx.x % warp_threads, row = Block::thread_row(lane);
 #pragma unroll
@@ -37,7 +37,8 @@ struct AttentionEpilogue : AttentionProducts<C> {
     }
   }
 
-  // Through shared memory (this warpgroup's part of Q) and the copy engine, which clips the ragged last rows.
+  /// Stores O through shared memory (this warpgroup's part of Q's place) and the copy engine, which clips ragged last
+  /// rows.
   __device__ __forceinline__ void store_boxes(const Tile& tile, const Outputs& o, u32 copy) const {
     const u32 base = Block::q_place(copy, Block::row_part()) + Block::first_column() * (rows * 2);
     const auto [row, column] = matrix_place();
@@ -61,13 +62,13 @@ struct AttentionEpilogue : AttentionProducts<C> {
     }
   }
 
-  // Gives that copy of Q back to the producer.
+  /// Gives that copy of Q back to the producer.
   __device__ __forceinline__ void release_q(u32 copy) const {
     barrier_arrive(Block::barrier(Block::q_empty + Block::q_slot(copy, Block::row_part())));
   }
 
-  // Gives that copy of Q back once its O has been read; negative: nothing to give back. With a second copy of Q this
-  // waits under the next tile's first product.
+  /// Gives that copy of Q back once its O has been read; negative: nothing to give back. With a second copy of Q this
+  /// waits under the next tile's first product.
   __device__ __forceinline__ void store_settle(int pending) const {
     if (pending >= 0 && warpgroup_thread() == 0) {
       store_wait_read();
@@ -75,7 +76,8 @@ struct AttentionEpilogue : AttentionProducts<C> {
     }
   }
 
-  // Straight from registers: for packed sequences, whose last rows border on the next one's, and for empty tiles.
+  /// Stores O from registers: for packed sequences, where the next sequence's rows follow the last ones, and for empty
+  /// tiles.
   __device__ __forceinline__ void store_rows(const Tile& tile, const Outputs& o) const {
     const u32 lane = threadIdx.x % warp_threads, row = Block::thread_row(lane);
 #pragma unroll

@@ -11,7 +11,8 @@ struct AttentionProducer : AttentionBlock<C> {
   using Block = AttentionBlock<C>;
   using Block::arguments, Block::barrier, Block::tile_of;
 
-  // Each warpgroup's rows by themselves: one that has stored its O begins its next tile while another still works.
+  /// Loads each warpgroup's rows of Q by themselves: a warpgroup that has stored its O begins its next tile while
+  /// others work.
   __device__ __forceinline__ void load_q(const Tile& tile, const Ring<C.q_stages>& at) const {
 #pragma unroll 1
     for (int w = 0; w < Block::row_parts; ++w) {
@@ -26,7 +27,7 @@ struct AttentionProducer : AttentionBlock<C> {
     }
   }
 
-  // C.x rows of K or V from `row` on; of a cluster each block loads its share for all.
+  /// Loads C.x rows of K or V from `row` on; each block of a cluster loads its share for all.
   template <int D>
   __device__ __forceinline__ void load_chunk(const TensorMap& map, u32 to, u32 full, const Tile& tile, int row) const {
     constexpr int span = swizzle_columns(D), part = C.x / C.cluster;
@@ -53,13 +54,13 @@ struct AttentionProducer : AttentionBlock<C> {
     load_chunk<C.dv>(arguments.v_map, Block::v_place(at.stage), barrier(Block::v_full + at.stage), tile, row);
   }
 
-  // By shuffle, of this lane alone, so that the compiler knows the tile to be uniform: of loops over one that is not it
-  // lets lanes meet again around every wait and copy.
+  /// Draws the next tile's number from the launch's counter. The shuffle tells the compiler that the tile is uniform:
+  /// in a loop over any other value it lets lanes meet again around every wait and copy.
   __device__ __forceinline__ int draw() const {
     return __shfl_sync(1u, grid_blocks() + atomicAdd(arguments.ticket, 1), 0);
   }
 
-  // Tells the block's other threads which tile comes next.
+  /// Tells the block's other threads which tile comes next.
   __device__ __forceinline__ void announce(int next, u32& parity) const {
     barrier_wait(barrier(Block::mail_empty), parity ^ 1);
     post(barrier(Block::mailbox), next);
@@ -71,7 +72,8 @@ struct AttentionProducer : AttentionBlock<C> {
       *arguments.ticket = 0;
   }
 
-  // One thread for Q and one for K and V: the next tile's K and V arrive while this tile's O still occupies Q's place.
+  /// Loads Q in a thread of its own: the next tile's K and V, which another thread loads, arrive while this tile's O
+  /// still occupies Q's place.
   __device__ __forceinline__ void produce_q() const {
     Ring<C.q_stages> q;
     u32 parity = 0;
@@ -83,8 +85,8 @@ struct AttentionProducer : AttentionBlock<C> {
     }
   }
 
-  // K runs one chunk ahead of V. longest_first: this thread draws the block's tiles, each when the last one's loads
-  // have been asked for and not before, so that what is long goes to who is free.
+  /// Loads K one chunk ahead of V. With longest_first this thread also draws the block's tiles, each only when all
+  /// loads of the one before are issued, so that free blocks take the long tiles.
   __device__ __forceinline__ void produce_kv() const {
     Ring<C.stages> ring;
     u32 parity = 0;

@@ -13,8 +13,8 @@ struct AttentionProducts : AttentionSoftmax<C> {
   using Block::rows, Block::d_span, Block::dv_span, Block::x_span, Block::barrier, Block::wg;
   using typename Block::Scores, typename Block::Outputs, typename Block::Probabilities;
 
-  // One arrival of every `Threads`, to each block of the cluster: V's stages by warpgroup; K's by warp, since a warp
-  // may read its chunk again.
+  /// Arrives once for every `Threads` threads, in each block of the cluster: warpgroups free V's stages; warps free
+  /// K's, since a warp may read its chunk again.
   template <u32 Threads>
   __device__ __forceinline__ void release(u32 slot) const {
     if constexpr (C.cluster > 1) {
@@ -33,27 +33,27 @@ struct AttentionProducts : AttentionSoftmax<C> {
     barrier_wait(barrier(Block::v_full + at.stage), at.parity);
   }
 
-  // Warpgroups take turns on the tensor cores. (ping-pong)
+  /// Waits for this warpgroup's turn on the tensor cores, with ping-pong.
   __device__ __forceinline__ void wait_turn() const {
     if constexpr (C.pingpong) named_sync(NamedBarrier::turn, wg, 2 * warpgroup_threads);
   }
   __device__ __forceinline__ void pass_turn() const {
     if constexpr (C.pingpong) named_arrive(NamedBarrier::turn, (wg + 1) % C.warpgroups, 2 * warpgroup_threads);
   }
-  // The first turn is the first warpgroup's.
+  /// Gives the first turn to the first warpgroup.
   __device__ __forceinline__ void open_turns() const {
     if (C.pingpong && wg == 0) named_arrive(NamedBarrier::turn, 0, 2 * warpgroup_threads);
   }
 
-  // This warpgroup's rows in that copy of Q, for descriptors. By shuffle: of two copies' addresses the compiler would
-  // make each product's descriptor in vector registers, and moving them over takes longer than a product of few columns
-  // (docs/hardware/attention_sm90.md). Three warpgroups have no register for it.
+  /// Returns the address, for descriptors, of this warpgroup's rows in that copy of Q. The shuffle keeps it uniform:
+  /// else the compiler makes each product's descriptor in vector registers, and moving it takes longer than a product
+  /// of few columns (docs/hardware/attention_sm90.md). Three warpgroups have no register for it.
   __device__ __forceinline__ u32 q_matrix(u32 copy) const {
     const u32 matrix = matrix_address(Block::q_place(copy, Block::row_part()));
     return C.warpgroups < 3 && C.q_stages > 1 ? __shfl_sync(0xffffffffu, matrix, 0) : matrix;
   }
 
-  // S = Q K, Q from q_matrix: issues and commits.
+  /// Issues and commits S = Q K, Q from q_matrix().
   __device__ __forceinline__ void issue_scores(Scores& s, u32 q, u32 stage) const {
     const u32 k_matrix = matrix_address(Block::k_place(stage));
     wgmma_fence();
@@ -65,7 +65,7 @@ struct AttentionProducts : AttentionSoftmax<C> {
     wgmma_commit();
   }
 
-  // O += P V: issues and commits.
+  /// Issues and commits O += P V.
   __device__ __forceinline__ void issue_outputs(Outputs& o, const Probabilities& p, u32 stage, bool accumulate) const {
     constexpr u32 next_span = descriptor_offset<C.x, dv_span>(0, dv_span);
     static_assert(Block::columns % dv_span == 0);
@@ -85,20 +85,20 @@ struct AttentionProducts : AttentionSoftmax<C> {
     wgmma_commit();
   }
 
-  // O += P V is done: its operands' registers may change, its V may go.
+  /// Releases V and lets the registers of O += P V change, once the product is done.
   __device__ __forceinline__ void outputs_done(Outputs& o, Probabilities& p, u32 stage) const {
     pin(o);
     pin(p);
     release_v(stage);
   }
 
-  // S of a chunk is there; its K may go unless it may have to be read again.
+  /// Lets the registers of S change once it is done, and releases its K unless a warp may read it again.
   __device__ __forceinline__ void scores_done(Scores& s, u32 stage) const {
     pin(s);
     if constexpr (!C.rescale_rarely) release_k(stage);
   }
 
-  // P to shared memory, where it is multiplied from there.
+  /// Places P in shared memory, if it is multiplied from there.
   __device__ __forceinline__ void place(const Probabilities& p) const {
     if constexpr (C.p_shared) {
       const u32 base = Block::p_place();
@@ -113,7 +113,7 @@ struct AttentionProducts : AttentionSoftmax<C> {
     }
   }
 
-  // The scores once more, by this warp alone.
+  /// Computes the scores once more, by this warp alone.
   __device__ __forceinline__ void score_again(Scores& s, u32 copy, u32 stage) const {
     const u32 q = Block::q_place(copy, Block::row_part()), k_place = Block::k_place(stage),
               lane = threadIdx.x % warp_threads;

@@ -16,17 +16,17 @@ struct AttentionSoftmax : AttentionBlock<C> {
   using Block::arguments, Block::scores, Block::outputs, Block::probabilities;
   using typename Block::Scores, typename Block::Outputs, typename Block::Probabilities;
 
-  // With rescale_rarely a maximum is looked for where a chunk is cut, or where its exponentials add up to `outgrown` in
-  // some thread, which computes it again: P stays below 2^12, in fp16 too. Of the first chunk that a row sees under a
-  // mask it may see one key, whose score others pass by far (docs/hardware/attention_sm90.md).
+  /// Sum of a chunk's exponentials in a thread at which rescale_rarely looks for the maximum anew and computes them
+  /// again: P stays below 2^12, in fp16 too. Chunks that the mask cuts always look: the one key that a row sees first
+  /// may have a score far below the next ones' (docs/hardware/attention_sm90.md).
   static constexpr float outgrown = 4096.f;
 
-  // State of this thread's two rows. P is exp2(scale log2(e) (score - maximum)).
+  /// State of this thread's two rows. P is exp2(scale log2(e) (score - maximum)).
   struct RowState {
     float maximum[2], sum[2], delta[2];
   };
 
-  // Sets scores that the mask hides to -infinity.
+  /// Sets scores that the mask hides to -infinity.
   __device__ __forceinline__ void hide(Scores& s, const Tile& tile, int n) const {
     const u32 lane = threadIdx.x % warp_threads, row = Block::thread_row(lane);
 #pragma unroll
@@ -45,12 +45,9 @@ struct AttentionSoftmax : AttentionBlock<C> {
     }
   }
 
-  // Scores become P; `sum` its row sums. `Stepped`: row by row in steps of a few elements; while one step's
-  // exponentials are on their way, the next one's arguments are computed and the last one's are added up. Left alone,
-  // the assembler computes all arguments first, and a run of multiply-adds takes the registers' ports from the tensor
-  // cores (docs/hardware/attention_sm90.md). Of a warp's six scoreboards the assembler keeps four or five for
-  // exponentials: in a step of more two share one, and who waits for the first waits for the last
-  // (docs/hardware/attention_sm90.md).
+  /// Turns scores into P and adds up `sum` by row. `Stepped`: in steps of a few elements; while the exponentials of a
+  /// step are under way, the next step's arguments are computed and the last step's results are added. The reasons, and
+  /// why a step is three elements: docs/hardware/attention_sm90.md.
   template <bool Stepped>
   __device__ __forceinline__ void exponentials(Scores& s, const RowState& state, float (&sum)[2]) const {
     constexpr int step = Stepped ? 3 : scores, row = scores / 2;
@@ -77,7 +74,7 @@ struct AttentionSoftmax : AttentionBlock<C> {
     }
   }
 
-  // Does one step of the online softmax on this thread's two rows: maximum, delta, P and sum.
+  /// Does one step of the online softmax on this thread's two rows: maximum, delta, P and sum.
   __device__ __forceinline__ void softmax(Scores& s, RowState& state) const {
     const float c = arguments.scale_log2;
 #pragma unroll
@@ -97,12 +94,12 @@ struct AttentionSoftmax : AttentionBlock<C> {
     for (int r = 0; r < 2; ++r) state.sum[r] = state.sum[r] * state.delta[r] + sum[r];
   }
 
-  // Returns true if in this warp a sum of a chunk's exponentials reaches `outgrown`, or is NaN.
+  /// Returns true if in this warp a sum of a chunk's exponentials reaches `outgrown`, or is NaN.
   static __device__ __forceinline__ bool outgrew(const float (&sum)[2]) {
     return __any_sync(0xffffffffu, !(sum[0] < outgrown && sum[1] < outgrown));
   }
 
-  // Converts P to pairs, as P V's A operand has them.
+  /// Converts P to pairs, as P V's A operand has them.
   static __device__ __forceinline__ void convert(const Scores& s, Probabilities& p) {
 #pragma unroll
     for (int i = 0; i < probabilities; ++i) p[i] = pack<C.bf16>(s[2 * i], s[2 * i + 1]);
