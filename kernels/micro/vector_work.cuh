@@ -14,16 +14,16 @@ namespace napkin {
 template <VectorWork W>
 struct Repeated {
   static constexpr int chains = 8, repeats = 16;
-  /// Warp instructions of a chunk.
   static constexpr bool pairs =
       W == VectorWork::convert_fp8 || W == VectorWork::special_register || W == VectorWork::ex2_maximum;
   static constexpr bool triples = W == VectorWork::ex2_fma || W == VectorWork::maximum_fma;
+  /// Warp instructions of a chunk.
   static constexpr int units = chains * repeats * (triples ? 3 : pairs ? 2 : 1);
 
-  /// Chunks between two reads of the clock, fewer of slow instructions: some thousand clocks, of which a read takes
-  /// some hundred.
   static constexpr bool slow = W == VectorWork::ex2 || W == VectorWork::shuffle || W == VectorWork::mix ||
                                W == VectorWork::ex2_fma || W == VectorWork::ex2_maximum;
+  /// Chunks between two reads of the clock, fewer of slow instructions: some thousand clocks, of which a read takes
+  /// some hundred.
   static constexpr int chunks = W >= VectorWork::load ? 1 : slow ? 8 : 32;
 
   float x[chains], y[chains], z[chains], factor, term;

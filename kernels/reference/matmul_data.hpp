@@ -46,7 +46,7 @@ class MatmulData {
   /// Returns a row of the output as it is now, without the gap after it; the next function returns all of it with gaps.
   [[nodiscard]] std::vector<std::uint16_t> row(std::int64_t index) const;
   [[nodiscard]] HostMatrix output() const;
-  /// Names a written element beside C, its parts' sums or their counters; empty: none.
+  /// Returns an element outside of C, its parts' sums or their counters that was written; empty if there is none.
   [[nodiscard]] std::string beside() const;
 
  private:

@@ -23,7 +23,8 @@ class BandedMemory {
 
   /// Sets every byte of the array, and renews the pattern in the bands.
   void set(const Device& device, std::uint8_t value) const;
-  /// Names the element beside the array `name` that was written, after all launches have ended; empty: none.
+  /// Waits for all launches, then returns the first element outside of the array that was written, as "O[-1]" of the
+  /// array `name`; empty if there is none.
   [[nodiscard]] std::string changed(const Device& device, const std::string& name, std::size_t element_bytes) const;
 
  private:
@@ -31,8 +32,8 @@ class BandedMemory {
   std::size_t bytes_ = 0;
 };
 
-/// Names the first byte that is not `untouched`, as an element counted from `first` bytes on: "O[4]"; empty: there is
-/// none.
+/// Returns the first byte that is not `untouched`, as an element counted from `first` bytes on: "O[4]"; empty if there
+/// is none.
 [[nodiscard]] std::string first_changed(const std::string& name, const unsigned char* bytes, std::size_t count,
                                         unsigned char untouched, std::ptrdiff_t first, std::size_t element_bytes);
 

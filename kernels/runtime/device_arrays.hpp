@@ -35,7 +35,8 @@ class DeviceArrays {
       }
     }
   }
-  /// Names a byte beside an array that was written, the arrays counted from 0 in the order of put(); empty: none.
+  /// Returns the first byte outside of an array that a kernel wrote, as "bytes of array 2[-1]", arrays counted from 0
+  /// in the order of put(); empty if there is none.
   [[nodiscard]] std::string beside() const {
     device_.synchronize();
     for (std::size_t i = 0; i < memory_.size(); ++i) {
