@@ -13,7 +13,7 @@ struct EmbeddedFile {
   std::string_view tree = {};  // values of a YAML file, as model/base/yaml_bytes.hpp writes them
 };
 
-// Sorted by path. Defined in the library napkin::embedded, which the build generates.
+/// Returns the embedded files, sorted by path. Defined in the library napkin::embedded, which the build generates.
 std::span<const EmbeddedFile> embedded_files();
 
 }  // namespace napkin

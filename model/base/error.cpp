@@ -20,7 +20,7 @@ std::string join_parts(const std::vector<std::string>& parts) {
   return text;
 }
 
-// Insertions, deletions, replacements and swaps of neighbours that turn a into b.
+/// Returns the number of insertions, deletions, replacements and swaps of neighbours that turn a into b.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   std::iota(last.begin(), last.end(), std::size_t{0});

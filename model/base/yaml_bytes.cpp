@@ -63,7 +63,8 @@ void put(ByteWriter& out, Value value, const std::string* key, const Place& key_
   put_text(out, value.children.take());
 }
 
-// Writes a document from yaml-cpp's events: they carry a position each, show duplicate keys, and never follow an alias.
+/// Writes a document from yaml-cpp's events: they carry a position each, show duplicate keys, and never follow an
+/// alias.
 class Builder : public YAML::EventHandler {
  public:
   explicit Builder(const std::string& file) : file_(file) {}

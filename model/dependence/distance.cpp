@@ -8,7 +8,7 @@ Differences::Differences(std::size_t variables) : n_(variables), bounds_(variabl
   for (std::size_t x = 0; x < n_; ++x) bounds_[x * n_ + x] = 0;
 }
 
-// One new edge of a closed graph: any path uses it at most once.
+/// Adds an edge to a closed graph: any path uses it at most once.
 void Differences::at_most(std::size_t x, std::size_t y, std::int64_t c) {
   if (!feasible_ || bound(x, y) <= c) return;
   if (bound(y, x) < unbounded && bound(y, x) + c < 0) {

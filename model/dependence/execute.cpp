@@ -94,7 +94,7 @@ class Run {
     }
   }
 
-  // The iterations that run a statement: at the first or last value of the loops that it is not in.
+  /// Finds the iterations that run a statement: of each loop that it is not in, the first alone or the last alone.
   void place(StatementId id) {
     std::vector<std::int64_t> pinned(nest_.loops.size(), std::numeric_limits<std::int64_t>::min());
     const Statement& s = nest_.statements[static_cast<std::size_t>(id)];

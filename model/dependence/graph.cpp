@@ -9,7 +9,7 @@
 namespace napkin::dependence {
 namespace {
 
-// One use of an array by a statement. Equal reads of a statement are one use.
+/// Use of an array by a statement. Equal reads of a statement are one use.
 struct Use {
   StatementId statement = 0;
   Reference reference;
@@ -32,8 +32,8 @@ Kind kind_of(const Use& source, const Use& sink) {
   return sink.write ? Kind::waw : Kind::raw;
 }
 
-// In one iteration: the list of statements decides; a statement reads before it writes, and has no pair with itself
-// else.
+/// Returns true if the source's use comes before the sink's in one iteration: by the list of statements; in one
+/// statement a read comes before the write.
 bool precedes(const Use& source, const Use& sink) {
   if (source.statement != sink.statement) return source.statement < sink.statement;
   return !source.write && sink.write;
@@ -91,7 +91,7 @@ class Finder {
   std::vector<Dependence> found_;
 };
 
-// True where the loop, run in parallel, would tear source and sink apart.
+/// Returns true if the loop, run in parallel, may run the source and the sink in different threads.
 bool blocks(const Nest& nest, const Dependence& d, LoopId loop) {
   const Component& c = d.vector[static_cast<std::size_t>(loop)];
   if (c.common) return !c.is_zero();

@@ -25,7 +25,7 @@ class Meeting {
   void require_earlier(LoopId loop);  ///< Requires the sink's iteration to be earlier in that loop.
 
  private:
-  // A variable of the system plus a number; variable 0 is the number 0.
+  /// A variable of the system plus a number; variable 0 is the number 0.
   struct Term {
     std::size_t variable = 0;
     std::int64_t offset = 0;

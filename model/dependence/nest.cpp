@@ -101,7 +101,7 @@ class Checker {
     }
   }
 
-  // The statements of a loop stand together: one that is not in it is before all of them or after.
+  /// Throws Error if the loop's statements are interrupted by one that is not in it.
   void contiguous(LoopId loop) const {
     bool begun = false, over = false;
     std::string outside;

@@ -9,7 +9,7 @@
 namespace napkin::dependence {
 namespace {
 
-// Returns true if the bounds alone show that the order keeps the dependence.
+/// Returns true if the bounds alone show that the order keeps the dependence.
 bool surely_kept(const Dependence& d, const std::vector<LoopId>& order) {
   for (LoopId loop : order) {
     const Component& c = d.vector[static_cast<std::size_t>(loop)];
@@ -19,7 +19,7 @@ bool surely_kept(const Dependence& d, const std::vector<LoopId>& order) {
   return true;
 }
 
-// The direction of the embedded difference too where a loop is not common: it is what the refusal is about.
+/// Returns the text of a vector with its directions for loops that are not common too: a refusal is about such a one.
 std::string full_text(const std::vector<Component>& vector) {
   std::vector<Component> all = vector;
   for (Component& c : all) c.common = true;

@@ -31,7 +31,7 @@ bool is_reserved(std::string_view word) { return word == "infinity" || find_func
 
 namespace {
 
-// One line of text and the place of each of its characters.
+/// Line of text, with the place of each of its characters.
 class Cursor {
  public:
   Cursor(const std::string& text, std::string field, std::function<Location(std::size_t)> place)
@@ -171,7 +171,7 @@ class StatementParser {
     return r;
   }
 
-  // A level of brackets or signs: refuses too deep an input before the call stack overflows.
+  /// A level of brackets or signs: refuses too deep an input before the call stack overflows.
   class Deeper {
    public:
     explicit Deeper(StatementParser& parser) : parser_(parser) {
@@ -185,7 +185,7 @@ class StatementParser {
     StatementParser& parser_;
   };
 
-  // Parses operands joined by two operators of one precedence, `symbols`, from the left.
+  /// Parses operands joined by two operators of one precedence, `symbols`, from the left.
   template <class Operand>
   Expression chain(const char* symbols, Expression::Kind first, Expression::Kind second, Operand&& operand) {
     Expression left = operand();
@@ -209,7 +209,7 @@ class StatementParser {
     return chain("*/", Expression::Kind::multiply, Expression::Kind::divide, [this] { return factor(); });
   }
 
-  // Counts a node of the tree; the bound on them bounds its depth too.
+  /// Counts a node of the tree; the bound on them bounds its depth too.
   void count_node() {
     if (++nodes_ > max_nodes)
       line_.fail(line_.offset(), "too long an expression", "at most 2000 operands and operators");

@@ -50,7 +50,7 @@ const char* symbol(Expression::Kind kind) {
   }
 }
 
-// In brackets where it binds less than `least`: the tree survives, not only the value.
+/// Prints an expression, in brackets if it binds less than `least`: parsing the text gives the same tree.
 std::string expression_text(const Nest& nest, const Expression& e, int least) {
   const int binding = precedence(e.kind);
   std::string text;

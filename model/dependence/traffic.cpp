@@ -29,7 +29,8 @@ class Counter {
     return copy != copies_.end() && s.value.kind == Expression::Kind::reference;
   }
 
-  // T = A, where this is T's only writer, nobody writes A, and every read of T can be read of A instead.
+  /// Notes the statement if it is a copy T = A that may be left out: it is T's only writer, nobody writes A, and every
+  /// read of T can read A instead.
   void find_copy(const Statement& s) {
     if (!nest_.is_temporary(s.target.array) || s.value.kind != Expression::Kind::reference) return;
     const Reference& source = s.value.reference;
@@ -43,7 +44,8 @@ class Counter {
     copies_.emplace(s.target.array, &s);
   }
 
-  // What reads of A stand for a read of T, if the reader's loops are those of the copy, up to loops of one name.
+  /// Returns the reference to A that replaces a read of T, if the reader's loops are the copy's, but for different
+  /// loops of one name.
   std::optional<Reference> read_of_source(const Statement& copy, const Reference& read, const Statement& reader) const {
     if (!same_values(copy.target, read)) return std::nullopt;
     std::map<LoopId, LoopId> renamed;
@@ -77,7 +79,7 @@ class Counter {
   }
   bool moves_on(LoopId l) const { return nest_.loops[static_cast<std::size_t>(l)].size() > 1; }
 
-  // How many of the outer loops are at or around the innermost one that the reference names.
+  /// Returns how many of the outer loops are at or around the innermost one that the reference names.
   std::size_t depth(const Reference& r) const {
     for (std::size_t i = outer_; i-- > 0;) {
       if (r.uses(order_[i]) && moves_on(order_[i])) return i + 1;
@@ -85,7 +87,7 @@ class Counter {
     return 0;
   }
 
-  // Returns true if other values of the temporary pass through the cache between its writing and its reading.
+  /// Returns true if other values of the temporary pass through the cache between its writing and its reading.
   bool leaves_cache(StatementId statement, const Reference& r, bool store) const {
     for (const Dependence& d : all_) {
       if (d.kind != Kind::raw || (store ? d.from : d.to) != statement || !((store ? d.source : d.sink) == r)) continue;

@@ -26,7 +26,7 @@ void for_each_reference_of(Nest& nest, const std::string& array, const std::func
   }
 }
 
-// Uses of one temporary: by which statement, and how.
+/// Uses of one temporary: by which statement, and how.
 struct TemporaryUses {
   std::vector<std::pair<StatementId, Reference>> writes, reads;
 };
@@ -43,8 +43,8 @@ TemporaryUses uses_of(const Nest& nest, const std::string& array) {
   return uses;
 }
 
-// Returns true if a loop that neither statement stands in parts them, around a loop of the writer: then the writer
-// writes all its cells before the reader reads the first.
+/// Returns true if a loop that neither statement stands in parts them, around a loop of the writer: then the writer
+/// writes all its cells before the reader reads the first.
 bool are_parted(const Nest& nest, StatementId writer, StatementId reader) {
   const Statement& w = nest.statements[static_cast<std::size_t>(writer)];
   for (LoopId l = 0; !w.loops.empty() && l < w.loops.back(); ++l) {
@@ -53,9 +53,9 @@ bool are_parted(const Nest& nest, StatementId writer, StatementId reader) {
   return false;
 }
 
-// Returns true if the read takes a value that the same iteration wrote: an earlier statement whose loops are the
-// outermost ones of the reader writes the same reference. (A writer outside an outer loop of the reader writes all
-// cells first.)
+/// Returns true if the read takes a value that the same iteration wrote: an earlier statement whose loops are the
+/// outermost ones of the reader writes the same reference. (A writer outside an outer loop of the reader writes all
+/// cells first.)
 bool is_covered(const Nest& nest, const TemporaryUses& uses, StatementId reader, const Reference& read) {
   const Statement& r = nest.statements[static_cast<std::size_t>(reader)];
   for (const auto& [writer, target] : uses.writes) {
@@ -66,7 +66,7 @@ bool is_covered(const Nest& nest, const TemporaryUses& uses, StatementId reader,
   return false;
 }
 
-// The loops along which a temporary gets a new dimension.
+/// Returns the loops along which a temporary gets a new dimension.
 std::vector<LoopId> private_loops(const Nest& nest, const std::string& array) {
   const TemporaryUses uses = uses_of(nest, array);
   for (const auto& [reader, read] : uses.reads) {
@@ -86,7 +86,7 @@ std::vector<LoopId> private_loops(const Nest& nest, const std::string& array) {
   return loops;
 }
 
-// Dimensions of a temporary that are the loop itself in every use.
+/// Returns the dimensions of a temporary whose subscript is the loop itself in every use.
 std::vector<std::size_t> dimensions_along(const Nest& nest, const std::string& array, LoopId loop) {
   const TemporaryUses uses = uses_of(nest, array);
   std::vector<std::size_t> dimensions;
@@ -101,7 +101,7 @@ std::vector<std::size_t> dimensions_along(const Nest& nest, const std::string& a
   return dimensions;
 }
 
-// Drops from temporaries that only the hoisted statements write the dimension that was the loop.
+/// Drops from temporaries that only the hoisted statements write the dimension that was the loop.
 void drop_dimensions(Nest& nest, const NameList& hoisted, LoopId loop) {
   for (const std::string& array : nest.array_names()) {
     if (!nest.is_temporary(array)) continue;
@@ -119,7 +119,7 @@ void drop_dimensions(Nest& nest, const NameList& hoisted, LoopId loop) {
   }
 }
 
-// The first reference of a statement to the loop, if there is one.
+/// Returns the first reference of a statement to the loop, if there is one.
 std::optional<Reference> reference_to(const Statement& s, LoopId loop) {
   for (const Reference& r : s.reads()) {
     if (r.uses(loop)) return r;
@@ -127,8 +127,8 @@ std::optional<Reference> reference_to(const Statement& s, LoopId loop) {
   return s.target.uses(loop) ? std::optional(s.target) : std::nullopt;
 }
 
-// A dependence that hoisting would turn around: from a statement that stays in the loop to one that goes, unless an
-// outer loop carries it.
+/// Returns a dependence that hoisting would reverse: from a statement that stays in the loop to a hoisted one, unless
+/// an outer loop carries it.
 const Dependence* obstacle(const Nest& nest, const std::vector<Dependence>& all, const NameList& hoisted, LoopId loop) {
   for (const Dependence& d : all) {
     const Statement& from = nest.statements[static_cast<std::size_t>(d.from)];
@@ -139,7 +139,7 @@ const Dependence* obstacle(const Nest& nest, const std::vector<Dependence>& all,
   return nullptr;
 }
 
-// A value that the hoisted statements hand from one iteration of the loop to the next.
+/// Returns a dependence by which the hoisted statements take a value from an earlier iteration of the loop.
 const Dependence* changed_by(const Nest& nest, const std::vector<Dependence>& all, const NameList& hoisted,
                              LoopId loop) {
   for (const Dependence& d : all) {
@@ -152,7 +152,7 @@ const Dependence* changed_by(const Nest& nest, const std::vector<Dependence>& al
   return nullptr;
 }
 
-// The hoisted statements without the loop, before those that stay.
+/// Moves the hoisted statements out of the loop, before those that stay.
 void move_out(Nest& nest, const NameList& hoisted, LoopId loop) {
   std::vector<Statement> before, moved, rest;
   for (Statement& s : nest.statements) {
@@ -169,7 +169,7 @@ void move_out(Nest& nest, const NameList& hoisted, LoopId loop) {
   for (auto* part : {&moved, &rest}) std::move(part->begin(), part->end(), std::back_inserter(nest.statements));
 }
 
-// Moving statements must not put another one on the other side of a loop that it does not stand in.
+/// Throws Error if moving statements has put another one on the other side of a loop that it is not in.
 void check_sides(const Nest& before, const Nest& after, LoopId loop) {
   for (std::size_t s = 0; s < after.statements.size(); ++s) {
     const Statement& statement = after.statements[s];

@@ -153,7 +153,8 @@ class Checker {
     }
   }
 
-  // A table stands before what it chooses rows of, holds whole numbers and is read plainly.
+  /// Checks tables: a table stands before the array whose rows it chooses, holds whole numbers and is itself read
+  /// directly.
   void check_tables(const Array& a) const {
     for (const Reindex& r : a.reindexed) {
       if (!r.table) continue;

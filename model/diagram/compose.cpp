@@ -8,7 +8,7 @@
 namespace napkin {
 namespace {
 
-// Adds G's axes, arrays and operations to a diagram that starts as F; names are matched, never positions.
+/// Adds G's axes, arrays and operations to a diagram that starts as F; names are matched, never positions.
 class Merger {
  public:
   Merger(Diagram f, const Diagram& g) : into_(std::move(f)), g_(g) {}
@@ -44,7 +44,8 @@ class Merger {
     }
   }
 
-  // The array of `into_` that G's input stands for: one of the same name and axes, or a new input.
+  /// Maps an input of G to the array of `into_` with its name, which must have its axes; to a new input if there is
+  /// none.
   void input(ArrayId id, bool may_be_result) {
     const Array& a = array(id);
     const auto same = into_.find_array(a.name);
@@ -95,7 +96,8 @@ class Merger {
     return mine;
   }
 
-  // Tables are inputs that stand before what they choose rows of.
+  /// Renames the axes and tables of shifted dimensions. A table is an input added before the arrays whose rows it
+  /// chooses.
   std::vector<Reindex> translated(std::vector<Reindex> reindexed) const {
     for (Reindex& dimension : reindexed) {
       dimension.of = translated(std::vector<AxisId>{dimension.of})[0];

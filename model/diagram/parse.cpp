@@ -16,7 +16,7 @@ using namespace diagram_text;
 
 constexpr std::size_t max_axes = 64;
 constexpr std::size_t max_operations = 1024;
-// An operation as written: all names are words until every definition is known.
+/// An operation as written: all names are words until every definition is known.
 struct WrittenOperation {
   Line line;
   std::vector<WrittenArray> outputs;

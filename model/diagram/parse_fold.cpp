@@ -27,7 +27,7 @@ std::vector<std::string> names_of(const yaml::Node& node, const yaml::Children<y
   return names;
 }
 
-// Reads a formula for each of the state's values.
+/// Reads a formula for each of the state's values.
 std::vector<Formula> formulas(const yaml::Node& node, const std::vector<std::string>& state,
                               const std::vector<std::string>& names) {
   node.allow(state);

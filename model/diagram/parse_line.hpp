@@ -23,13 +23,13 @@ inline bool is_name(std::string_view word) {
                      [](char c) { return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0; });
 }
 
-// A word of a one-line text and where it stands.
+/// A word of a one-line text and where it stands.
 struct Word {
   std::string text;
   std::size_t offset = 0;
 };
 
-// "x: 2*i + k - 1" or "p: T[n]", with the place of its first axis in WrittenArray::axes.
+/// "x: 2*i + k - 1" or "p: T[n]", with the place of its first axis in WrittenArray::axes.
 struct WrittenIndex {
   Word of;
   std::size_t first = 0;
@@ -38,14 +38,14 @@ struct WrittenIndex {
   std::optional<Word> table;
 };
 
-// "NAME[axis,axis]" as written; axes that read one dimension stand in the place of that dimension.
+/// "NAME[axis,axis]" as written; axes that read one dimension stand in the place of that dimension.
 struct WrittenArray {
   Word name;
   std::vector<Word> axes;
   std::vector<WrittenIndex> indices;
 };
 
-// Reads one line, word by word. Every failure carries the exact column.
+/// Reads one line, word by word. Every failure carries the exact column.
 class Line {
  public:
   explicit Line(const yaml::Node& node) : node_(node), text_(node.text()) { skip(); }
@@ -116,7 +116,7 @@ class Line {
   }
 
  private:
-  // "i", "x: 2*i + k - 1" or "p: T[n]".
+  /// Parses a dimension: "i", "x: 2*i + k - 1" or "p: T[n]".
   void dimension(WrittenArray& a) {
     const Word name = word("an axis");
     if (!accept(':')) {
@@ -135,7 +135,7 @@ class Line {
     a.indices.push_back(std::move(index));
   }
 
-  // "2*i", "i", "1", or the whole of "T[n]".
+  /// Parses a term of a dimension: "2*i", "i", "1", or the whole of "T[n]".
   void term(WrittenArray& a, WrittenIndex& index, bool negative) {
     const std::size_t begin = at_;
     std::int64_t factor = 1;

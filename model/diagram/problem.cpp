@@ -10,13 +10,13 @@ namespace {
 
 __extension__ typedef __int128 Wide;  // sums and products of two 64-bit sizes do not wrap in it
 
-// Of sizes and masks below this a few make no sum that 64 bits do not hold.
+/// Bound of sizes and masks below which sums of a few of them fit 64 bits.
 constexpr std::int64_t few_bits = std::int64_t{1} << 59;
 
 template <class Int>
 constexpr Int unbounded = Int{1} << (sizeof(Int) > sizeof(std::int64_t) ? 100 : 61);
 
-// Row i sees the columns from i + below to i + above, both included, and all rows those of a prefix: [0, all).
+/// Row i sees the columns from i + below to i + above, both included, and all rows those of a prefix: [0, all).
 template <class Int>
 struct Band {
   Int below, above;
@@ -35,7 +35,8 @@ Band<Int> band_of(const Mask& mask, std::int64_t rows, std::int64_t columns) {
   return {};
 }
 
-// Indices of [0, count) that are in the band of at least one index of [first, last): a range, as bands overlap.
+/// Returns the indices of [0, count) that are in the band of at least one index of [first, last). They are a range,
+/// since bands of neighbours overlap.
 template <class Int>
 Span seen_by(const Band<Int>& band, std::int64_t first, std::int64_t last, std::int64_t count) {
   if (first >= last || band.below > band.above) return {};
@@ -45,7 +46,7 @@ Span seen_by(const Band<Int>& band, std::int64_t first, std::int64_t last, std::
   return {static_cast<std::int64_t>(from), static_cast<std::int64_t>(to)};
 }
 
-// `first` and `last` lie within the rows.
+/// Returns true if sums of a few sizes and of the mask's ends fit 64 bits.
 bool fits_few_bits(const Mask& mask, std::int64_t rows, std::int64_t columns) {
   return rows < few_bits && columns < few_bits && mask.left < few_bits && mask.right < few_bits &&
          mask.left > -few_bits && mask.right > -few_bits;
@@ -59,7 +60,7 @@ Span rows_seen_by(const Mask& mask, std::int64_t first, std::int64_t last, std::
   return seen_by<Int>({-band.above, -band.below}, first, last, rows);
 }
 
-// sum over i in [0, rows) of clamp(i + c, 0, columns).
+/// Returns the sum over i in [0, rows) of clamp(i + c, 0, columns).
 Wide clamped_sum(Wide c, Wide rows, Wide columns) {
   const Wide rises = std::clamp<Wide>(-c, 0, rows);              // first i with i + c > 0, or so
   const Wide flat = std::clamp<Wide>(columns - c, rises, rows);  // first i with i + c >= columns
@@ -68,7 +69,7 @@ Wide clamped_sum(Wide c, Wide rows, Wide columns) {
   return ramp + (rows - flat) * columns;
 }
 
-// Returns true if the axis is the size of a dimension that others read and of nothing else.
+/// Returns true if the axis is the size of a dimension that others read and of nothing else.
 bool is_read_by_others(const Diagram& diagram, AxisId axis) {
   bool found = false;
   for (const Array& array : diagram.arrays) {

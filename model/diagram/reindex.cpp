@@ -20,10 +20,10 @@ Wide times(Wide a, Wide b) {
   return product;
 }
 
-// ceil(a / b) for b > 0 and any a.
+/// Returns ceil(a / b) for b > 0 and any a.
 Wide quotient_up(Wide a, Wide b) { return a / b + (a % b > 0 ? 1 : 0); }
 
-// sum over a in [0, count) of clamp(from + step a, 0, most), step > 0.
+/// Returns the sum over a in [0, count) of clamp(from + step a, 0, most), step > 0.
 Wide clamped_sum(Wide from, Wide step, Wide count, Wide most) {
   const Wide rises = std::clamp<Wide>(quotient_up(-from, step), 0, count);
   const Wide flat = std::clamp<Wide>(quotient_up(most - from, step), rises, count);
@@ -32,7 +32,7 @@ Wide clamped_sum(Wide from, Wide step, Wide count, Wide most) {
   return ramp + times(count - flat, most);
 }
 
-// The rows that one combination of runs reads.
+/// The rows that one combination of runs reads.
 class Reader {
  public:
   Reader(const Reindex& dimension, std::vector<Pieces> runs, std::int64_t rows)

@@ -23,7 +23,7 @@ std::string axis_list(const Diagram& d, const std::vector<AxisId>& axes, const c
   return joined(names, separator);
 }
 
-// "x: 2*i + k - 1", "p: T[n]"
+/// Prints a dimension: "x: 2*i + k - 1", "p: T[n]".
 std::string dimension_text(const Diagram& d, const Array& array, const Reindex& dimension, const AxisNames& name) {
   std::vector<std::string> axes;
   for (std::size_t i = 0; i < dimension.strides.size(); ++i) axes.push_back(name(array.axes[dimension.first + i]));

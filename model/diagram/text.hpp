@@ -41,10 +41,11 @@ namespace napkin {
 [[nodiscard]] Diagram parse_diagram(std::string_view text, const std::string& file);
 [[nodiscard]] Diagram read_diagram(const yaml::Node& root);
 
-/// Prints the text form; a fixed point: print(parse(print(d))) == print(d).
+/// Prints the text form. Parsing it and printing again gives the same text: print(parse(print(d))) == print(d).
 [[nodiscard]] std::string print(const Diagram& diagram);
-/// "X[x: 2*i + k - 1,c]", the axes named by `name`.
+/// A function that names an axis.
 using AxisNames = std::function<std::string(AxisId)>;
+/// Prints an array, its axes named by `name`: "X[x: 2*i + k - 1,c]".
 [[nodiscard]] std::string print_array(const Diagram& diagram, ArrayId array, const AxisNames& name);
 /// Prints a scale: "d^-1/2", "0.5", "2*d^1".
 [[nodiscard]] std::string print_scale(const Diagram& diagram, const Scale& scale);

@@ -9,8 +9,8 @@ namespace {
 
 __extension__ typedef __int128 Int128;  // products of two 64-bit sizes do not wrap in it
 
-// Sizes up to this are counted in 64 bits, which divide several times faster: what is summed below are indices, counted
-// at most (rows + columns) x rows times.
+/// Sizes up to this are counted in 64 bits, which divide several times faster: what is summed below are indices,
+/// counted at most (rows + columns) x rows times.
 constexpr std::int64_t most_narrow = std::int64_t{1} << 28;
 
 template <class Wide>
@@ -35,7 +35,7 @@ Count narrow(Wide value) {
   return static_cast<std::int64_t>(value);
 }
 
-// sum over i in [0, n) of floor((a i + b) / m), for a, b >= 0, m > 0, by Euclid's algorithm: O(log m).
+/// Returns the sum over i in [0, n) of floor((a i + b) / m), for a, b >= 0, m > 0, by Euclid's algorithm: O(log m).
 template <class Wide>
 Wide floor_sum(Wide n, Wide m, Wide a, Wide b) {
   Wide sum = 0;
@@ -52,7 +52,7 @@ Wide floor_sum(Wide n, Wide m, Wide a, Wide b) {
   return sum;
 }
 
-// max over i in [0, n) of (a i + b) mod m.
+/// Returns the maximum over i in [0, n) of (a i + b) mod m.
 template <class Wide>
 Wide largest_residue(Wide n, Wide m, Wide a, Wide b) {
   a %= m;
@@ -69,9 +69,9 @@ Wide largest_residue(Wide n, Wide m, Wide a, Wide b) {
   return low;
 }
 
-// A band mask seen from its grouped axis: member i of `outer` sees i + below .. i + above of `inner`, which is walked
-// in chunks. Everything below counts over the groups [0, outer / group) in full and the ragged one apart. Groups that
-// all see one range are a plane of a single member, which stands for `groups` groups and `members` members.
+/// A band mask seen from its grouped axis: member i of `outer` sees i + below .. i + above of `inner`, which is walked
+/// in chunks. Everything below counts over the groups [0, outer / group) in full and the ragged one apart. Groups that
+/// all see one range are a plane of a single member, which stands for `groups` groups and `members` members.
 template <class Wide>
 struct Plane {
   Wide outer, inner, group, chunk, below, above;
@@ -88,7 +88,7 @@ struct Totals {
   Wide chunks = 0, indices = 0, longest = 0;
 };
 
-// One group of members [first, first + size).
+/// Returns the totals of one group, of the members [first, first + size).
 template <class Wide>
 Totals<Wide> of_group(const Plane<Wide>& p, Wide first, Wide size) {
   const Wide from = std::max<Wide>(first + p.below, 0), to = std::min(first + size + p.above, p.inner);
@@ -97,8 +97,8 @@ Totals<Wide> of_group(const Plane<Wide>& p, Wide first, Wide size) {
   return {end - begin, std::min(end * p.chunk, p.inner) - begin * p.chunk, end - begin};
 }
 
-// The full groups k that see anything: [begin, end); from(k) > 0 holds from `inside` on, to(k) >= inner from `beyond`
-// on.
+/// The full groups k that see anything: [begin, end); from(k) > 0 holds from `inside` on, to(k) >= inner from `beyond`
+/// on.
 template <class Wide>
 struct Ranges {
   Wide begin, end, inside, beyond;
@@ -143,7 +143,8 @@ Totals<Wide> of_full_groups(const Plane<Wide>& p, bool want_longest) {
   return {ends - starts, product(ends - starts, p.chunk) - cut, want_longest ? longest_of(p, r) : 0};
 }
 
-// A band over the grouped axis. No mask and the causal mask are unbounded on a side: any bound past both axes will do.
+/// Returns the mask as a band over the grouped axis. Without a mask and under a causal one it is unbounded on a side:
+/// any bound past both axes will do.
 template <class Wide>
 Plane<Wide> band_plane(const Mask& mask, std::int64_t rows, std::int64_t columns, std::int64_t group,
                        std::int64_t chunk, bool streamed_rows) {
@@ -161,7 +162,7 @@ Plane<Wide> band_plane(const Mask& mask, std::int64_t rows, std::int64_t columns
   return {rows, columns, std::min(group, rows), std::min(chunk, columns), below, above};
 }
 
-// The planes of a mask, whose groups together are those of the grouped axis.
+/// The planes of a mask, whose groups together are those of the grouped axis.
 template <class Wide>
 struct Planes {
   std::array<Plane<Wide>, 2> all = {};

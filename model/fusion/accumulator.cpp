@@ -9,7 +9,7 @@ namespace {
 
 using Kind = ArrayStatus::Kind;
 
-// Thrown by a rule of the table, caught by analyse(): the axis cannot be used so.
+/// Thrown by a rule of the table, caught by analyse(): the axis cannot be used so.
 struct Refusal {
   OpId operation;
   std::string why;
@@ -86,7 +86,7 @@ class Analyser {
     throw Refusal{id, title(id)};
   }
 
-  // All of the axis is done: what the loop left pending is normalised first thing in the tail, so all is exact.
+  /// Marks the results of an operation of the tail as complete: the tail first normalises those that are pending.
   void after_loop(OpId id) {
     for (ArrayId out : op(id).outputs) status(out).kind = Kind::reduced;
   }
@@ -137,7 +137,8 @@ class Analyser {
     }
   }
 
-  // Merging is associative, so a chunk of any length is merged with the state of all before it. (eq. 4.5)
+  /// Marks a fold or a scan. Merging is associative, so a chunk of any length is merged with the state of all before
+  /// it. (eq. 4.5)
   void fold(OpId id) {
     const bool each = op(id).kind == OpKind::scan;
     if (use_ == AxisUse::split) {
@@ -148,7 +149,8 @@ class Analyser {
     status(op(id).outputs[0]).kind = each ? Kind::chunk : Kind::reduced;
   }
 
-  // A rescale by a factor a row commutes with an operation that is linear in the pending operand and keeps the row.
+  /// Returns the softmax whose normalisation is pending in an operand. The operation must be linear in that operand and
+  /// keep its rows: then a factor a row may be applied later.
   std::optional<OpId> pending_of(OpId id) {
     const Operation& f = op(id);
     std::optional<OpId> sigma;
@@ -209,7 +211,7 @@ class Analyser {
     }
   }
 
-  // A split's partial result may be worked on only by what commutes with the combine that comes later.
+  /// Checks an operation on partial results of a split: it must commute with the combine that comes later.
   void on_partials(OpId id) {
     const Operation& f = op(id);
     std::size_t partial = 0;
@@ -251,7 +253,7 @@ class Analyser {
   AxisAnalysis result_;
 };
 
-// Arrays that are zero on every masked (row, column) pair.
+/// Arrays that are zero on every masked (row, column) pair.
 class Zeros {
  public:
   Zeros(const Diagram& d, const std::array<AxisId, 2>& pair) : d_(d), pair_(pair), zero_(d.arrays.size(), false) {
@@ -265,7 +267,7 @@ class Zeros {
   [[nodiscard]] bool zero(ArrayId id) const { return zero_[static_cast<std::size_t>(id)]; }
   [[nodiscard]] bool masked(const Operation& op) const { return op.mask == pair_; }
 
-  // The operation's result before a reduction: zero terms add nothing.
+  /// Returns true if the operation's terms are zero at masked elements, before it reduces them: zero terms add nothing.
   [[nodiscard]] bool after(const Operation& op) const {
     const auto is_zero = [&](ArrayId in) { return zero(in); };
     switch (op.kind) {

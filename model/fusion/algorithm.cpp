@@ -8,7 +8,7 @@
 namespace napkin {
 namespace {
 
-// The built-in diagram of equal operations, for which there may be kernels; else the derived one.
+/// Returns the built-in diagram of equal operations, for which there may be kernels; else the derived one.
 Diagram known_or(const Diagram& derived) {
   for (const std::string& name : builtin_diagrams()) {
     Diagram known = load_diagram(name);

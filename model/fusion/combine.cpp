@@ -42,7 +42,7 @@ class CombineWriter {
     if (!there) there = add_axis(from_.diagram.axes[at(axis)].name, axis, std::nullopt);
     return *there;
   }
-  // "x.parts": no name of a diagram's own has a point in it.
+  /// Returns the axis "x.parts": no name of a diagram's own has a point in it.
   AxisId parts_of(AxisId axis) {
     std::optional<AxisId>& there = parts_of_[at(axis)];
     if (!there) there = add_axis(from_.diagram.axes[at(axis)].name + ".parts", std::nullopt, axis);
@@ -54,7 +54,7 @@ class CombineWriter {
     return static_cast<ArrayId>(d().arrays.size()) - 1;
   }
 
-  // The latest form of an output: its parts at first, the whole at the end.
+  /// Returns the latest form of an output: its parts at first, the whole at the end.
   ArrayId& now(ArrayId output) {
     return now_[at(static_cast<int>(std::find(out_.whole.begin(), out_.whole.end(), output) - out_.whole.begin()))];
   }
@@ -95,7 +95,7 @@ class CombineWriter {
     return op.outputs[0];
   }
 
-  // The weights exp(lse_k - lse) of the parts along an axis: a softmax, whose log-sum-exp is the whole one.
+  /// Adds the weights exp(lse_k - lse) of the parts along an axis: a softmax, whose log-sum-exp is the whole's.
   ArrayId add_weights(ArrayId log_sum_exp, AxisId over, const std::string& name) {
     const ArrayId parts = now(log_sum_exp);
     Operation op;
@@ -112,7 +112,7 @@ class CombineWriter {
     return op.outputs[0];
   }
 
-  // One split axis out of all arrays that have parts along it.
+  /// Sums one split axis out of all arrays that have parts along it.
   void reduce(AxisId axis) {
     std::vector<std::pair<ArrayId, ArrayId>> weights;  // by log-sum-exp
     const std::string suffix = "." + from_.diagram.axes[at(axis)].name;

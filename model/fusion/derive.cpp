@@ -20,7 +20,7 @@ std::ptrdiff_t consumers(const Diagram& d, AxisId axis) {
 
 bool consumed(const Diagram& d, AxisId axis) { return consumers(d, axis) > 0; }
 
-// Returns true if chunks of the axis read rows of an input that its neighbours read too.
+/// Returns true if chunks of the axis read rows of an input that its neighbours read too.
 bool overlaps(const Diagram& d, AxisId axis) {
   return std::any_of(d.arrays.begin(), d.arrays.end(), [&](const Array& a) { return is_shifted(a, axis); });
 }
@@ -34,11 +34,11 @@ bool weaved_over_all(const Diagram& d, AxisId axis) {
   return !consumed(d, axis);
 }
 
-// The streamable axis that most arrays carry, grouped ones left out; ties: the first declared. Axes that an operation
-// consumes come first: streaming another one fuses nothing, it only cuts outputs into chunks. Axes that read shifted
-// rows come last among them, since their chunks overlap, unless two operations consume one: then what lies between
-// these is never held whole (scores of a sliding window).
 std::optional<AxisId> preferred_stream(const Diagram& d, const std::vector<AxisRole>& roles) {
+  // Axes that an operation consumes come first: streaming another one fuses nothing, it only cuts outputs into chunks.
+  // Among them axes of shifted rows come last, since their chunks overlap, unless two operations consume one: then the
+  // arrays between these are never held whole (scores of a sliding window). Then the axis that most arrays carry, the
+  // first declared.
   std::optional<AxisId> best;
   std::tuple<bool, bool, std::ptrdiff_t> most{false, false, 0};
   for (std::size_t i = 0; i < d.axes.size(); ++i) {
@@ -69,7 +69,7 @@ std::string other_streams(const Diagram& d) {
   return names.empty() ? "no axis of this diagram streams" : "one of " + joined(names);
 }
 
-// Grouped axes that an operation consumes become splits, or are refused.
+/// Turns grouped axes that an operation consumes into split axes; throws Error if that is illegal.
 void settle_groups(Streamed& s) {
   const Diagram& d = s.diagram;
   for (std::size_t i = 0; i < d.axes.size(); ++i) {
@@ -85,7 +85,7 @@ void settle_groups(Streamed& s) {
   }
 }
 
-// The axis that the loop walks: the one of that role, else a split one, within its groups.
+/// Finds the axis that the loop walks: the one of role stream, else a split one, within its groups.
 void settle_stream(Streamed& s) {
   const Diagram& d = s.diagram;
   for (std::size_t i = 0; i < d.axes.size(); ++i) {
@@ -126,8 +126,8 @@ ArrayId log_sum_exp_of(Streamed& s, OpId softmax) {
   return lse;
 }
 
-// Outputs that the groups of a split axis leave as partial results. A weighted combine needs each group's log-sum-exp
-// as well: it becomes an output, counted like any other. (eq. 19.2)
+/// Lists the outputs that the groups of a split axis leave as partial results. A weighted combine needs each group's
+/// log-sum-exp as well: it becomes an output, counted like any other. (eq. 19.2)
 void settle_combines(Streamed& s) {
   for (std::size_t i = 0; i < s.roles.size(); ++i) {
     if (s.roles[i] != AxisRole::split) continue;

@@ -38,7 +38,7 @@ class Explainer {
     s_.steps.push_back({std::move(rule), op, axis, std::move(text)});
   }
 
-  // Rows that are chosen: parts of shifted axes overlap, a table is there before the rows that it names.
+  /// Explains rows that are chosen: parts of shifted axes overlap, a table is loaded before the rows that it names.
   void rows(const Array& array) {
     for (const Reindex& dimension : array.reindexed) {
       const std::string of = axis_name(d_, dimension.of);
@@ -88,7 +88,7 @@ class Explainer {
     }
   }
 
-  // By ArrayId: carries the axis, or is computed from something that does.
+  /// Returns, by ArrayId, whether the array carries the axis or is computed from one that does.
   std::vector<bool> dependents(AxisId axis) const {
     std::vector<bool> depends(d_.arrays.size());
     for (std::size_t i = 0; i < d_.arrays.size(); ++i) depends[i] = d_.arrays[i].has(axis);

@@ -144,7 +144,7 @@ class Differentiator {
     contribute(f, 0, {w_.apply(OpKind::divide, {gradient, w_.value(f.inputs[1])}, "quotient_" + name(f.outputs[0]))},
                {});
   }
-  // of A / B by B: -(A / B) / B
+  /// Adds the gradient of A / B with respect to B: -(A / B) / B.
   void divisor(const Operation& f, ArrayId gradient) {
     const ArrayId to = f.inputs[1];
     const ArrayId sum =
@@ -160,7 +160,7 @@ class Differentiator {
     contribute(f, 0, {gradient, largest}, {});
   }
 
-  // Uses the function's own value where that saves a second one: (e^u)' = e^u, (u^p)' = p u^p / u.
+  /// Uses the function's own value where that saves a second one: (e^u)' = e^u, (u^p)' = p u^p / u.
   void map(const Operation& f, ArrayId gradient) {
     static const std::map<std::string, double> powers = {{"sqrt", 0.5}, {"rsqrt", -0.5}, {"reciprocal", -1.0}};
     const ArrayId in = f.inputs[0], out = f.outputs[0];
@@ -199,7 +199,7 @@ class Differentiator {
     contribute(f, 0, {gradient, w_.apply(std::move(steep), "slope_" + name(f.outputs[0]))}, f.scale);
   }
 
-  // dS = P (dP - sum of P dP + dL) of P = softmax(S) with log-sum-exp L.
+  /// Adds the gradient of P = softmax(S) with log-sum-exp L: dS = P (dP - sum of P dP + dL).
   void softmax(OpId id) {
     const Operation f = op(id);
     const auto of_rows = total(f.outputs[1]);

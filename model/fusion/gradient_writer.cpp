@@ -215,7 +215,7 @@ std::string GradientWriter::gradient_name(ArrayId forward) const {
   return name;
 }
 
-// A softmax is exp(S - L) by its log-sum-exp.
+/// Computes a forward operation again; a softmax as exp(S - L), from its log-sum-exp.
 void GradientWriter::compute(OpId forward) {
   Operation op = f_.operations[at(forward)];
   const Array& like = f_.arrays[at(op.outputs[0])];

@@ -7,15 +7,15 @@
 namespace napkin {
 namespace {
 
-// When an array is there: statement numbers over head, loop and tail, in order. Defined after `from`, needed up to and
-// including statement `to`.
+/// Statements between which an array is held, numbered over head, loop and tail: defined after `from`, needed up to and
+/// including `to`.
 struct Lifetime {
   std::ptrdiff_t from = -1, to = -1;
-  // In the column right after statement t.
+  /// Returns true if the array is in the column right after statement t.
   [[nodiscard]] bool covers(std::ptrdiff_t t) const { return from >= 0 && from <= t && t < to; }
 };
 
-// The program as one line of statements, with the two places where the loop begins and ends.
+/// The program as one line of statements, with the two places where the loop begins and ends.
 class Timeline {
  public:
   Timeline(const Streamed& streamed, ColumnView view) : s_(streamed), view_(view) {
@@ -71,7 +71,8 @@ class Timeline {
     }
   }
 
-  // What the head left and the loop reads, and what the loop maintains, is needed by the next iteration too.
+  /// Extends to the loop's end what the next iteration needs too: arrays from the head that the loop reads, and arrays
+  /// that the loop maintains.
   void carry_round_the_loop() {
     for (Lifetime& life : live_) {
       if (life.from >= 0 && life.from < loop_begin_ && life.to >= loop_begin_) {
@@ -80,7 +81,7 @@ class Timeline {
     }
   }
 
-  // The input column of a phase, then one column after each of its operations.
+  /// Adds the input column of a phase, then one column after each of its operations.
   void input_column(std::vector<Column>& found, Phase phase, std::ptrdiff_t begin, std::ptrdiff_t end) const {
     std::ptrdiff_t t = begin;
     while (t < end && all_[index_of(t)].kind != Statement::Kind::compute &&

@@ -8,7 +8,7 @@
 namespace napkin {
 namespace {
 
-// A statement with the loops that are still to stand around it.
+/// A statement with the loops that are still to stand around it.
 struct Item {
   std::size_t place = 0;
   std::vector<Part> parts;
@@ -37,7 +37,8 @@ class Nester {
            s_.operations[at(*s.operation)].accumulator == AccumulatorKind::online_softmax;
   }
 
-  // Parts of an axis that a result has are parts of the result; those of an axis that it sums up must add up.
+  /// Returns true if the statement may be done in parts of an axis: the result has the axis, or sums over it, so that
+  /// parts add up.
   bool may_take(const Statement& s, AxisId axis) const {
     if (s.kind == Statement::Kind::store) return has(*s.array, axis);
     if (s.kind != Statement::Kind::compute || s.array) return false;
@@ -72,8 +73,8 @@ class Nester {
     return found == item.parts.end() ? nullptr : &*found;
   }
 
-  // The softmax that stands first and what uses its part: products of it and what its factor rescales. Other statements
-  // need nothing that those make, so that they may go in front where some stand between.
+  /// The softmax that stands first and what uses its part: products of it and what its factor rescales. Other
+  /// statements need nothing that those make, so that they may go in front where some stand between.
   struct Together {
     Items with, others;
     bool others_first = false;
@@ -117,7 +118,7 @@ class Nester {
     return looped(around, in_pieces(step, part));
   }
 
-  // The maximum over all parts of the chunk first.
+  /// Returns a softmax's steps in pieces: the maximum over all parts of the chunk comes first.
   Steps in_pieces(const Step& softmax, const Part& part) const {
     const auto piece = [&](Step::Kind kind) {
       Step step = softmax;

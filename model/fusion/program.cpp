@@ -64,7 +64,7 @@ class ProgramWriter {
     }
   }
 
-  // A value a row for each of the state's, named after the result: "Y.mean".
+  /// Adds an auxiliary, a value a row, for each value of the fold's state, named after the result: "Y.mean".
   void fold_state(OpId id) {
     const Operation& f = op(static_cast<std::size_t>(id));
     const std::string& result = s_.diagram.arrays[static_cast<std::size_t>(f.outputs[0])].name;
@@ -150,7 +150,7 @@ class ProgramWriter {
     }
   }
 
-  // Writes what a state becomes: the statistics of a softmax, the result of a fold.
+  /// Writes what a state becomes: the statistics of a softmax, the result of a fold.
   void write_results_of_state(std::size_t i) {
     const std::size_t first = online(i) ? 1 : part(i).accumulator == AccumulatorKind::fold ? 0 : op(i).outputs.size();
     for (std::size_t k = first; k < op(i).outputs.size(); ++k) {

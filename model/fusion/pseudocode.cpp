@@ -9,7 +9,7 @@
 namespace napkin {
 namespace {
 
-// q -> g_q where q is grouped, x -> s_x where x streams, else the name.
+/// q -> g_q where q is grouped, x -> s_x where x streams, else the name.
 class Labels {
  public:
   explicit Labels(const Streamed& s) : s_(s) {}
@@ -85,7 +85,7 @@ class Pseudocode {
     for (const Step& one : all) step(one);
   }
 
-  // The colour stands behind the first line of a statement.
+  /// Writes a step. A statement's colour stands behind its first line.
   void step(const Step& one) {
     if (one.kind == Step::Kind::loop) {
       line("for each " + one.part.name + " of " + labels_.of(one.part.axis) + ":");
@@ -99,7 +99,7 @@ class Pseudocode {
     colour_.clear();
   }
 
-  // A product is a sum of products of parts; what the loop sums may be walked in smaller chunks too.
+  /// Returns the note that a product may go in parts, whose sums add up; "" if it may not, or if steps have colours.
   std::string parts(OpId id) const {
     if (colours_ || (op(id).kind != OpKind::contract && op(id).kind != OpKind::sum)) return "";
     std::vector<std::string> axes;
@@ -154,7 +154,7 @@ class Pseudocode {
     }
   }
 
-  // The operation as in the diagram, without its output: "contract over x (P, V) scale d^-1/2".
+  /// Returns the operation as in the diagram, without its output: "contract over x (P, V) scale d^-1/2".
   std::string right_side(OpId id) const {
     const std::string text = print_operation(d_, id);
     return text.substr(text.find(" = ") + 3);
@@ -180,7 +180,7 @@ class Pseudocode {
     line(joined(outputs) + " = " + right_side(id) + parts(id));
   }
 
-  // eq. 4.5: the state of all before, a, is merged with that of each element, b.
+  /// Writes a fold by eq. 4.5: the state of all elements before, a, is merged with that of each element, b.
   void fold(OpId id) {
     const Fold& f = d_.fold_of(op(id));
     const std::string out = name(op(id).outputs[0]);
@@ -196,7 +196,7 @@ class Pseudocode {
     --depth_;
   }
 
-  // eq. 4.2 and eq. 4.3, with erratum P10: the state's letters are the auxiliaries' names.
+  /// Writes an online softmax by eq. 4.2 and eq. 4.3, with erratum P10: the state's letters are the auxiliaries' names.
   void online_softmax(OpId id) {
     const std::string mu = auxiliary("mu", id), delta = auxiliary("delta", id), z = auxiliary("z", id);
     line(mu + "' = max(" + mu + ", " + largest(id) + ")" + masked(id));
@@ -210,7 +210,7 @@ class Pseudocode {
     line(z + " = " + delta + " * " + z + " + " + sum(id));
   }
 
-  // A softmax that holds its rows.
+  /// Writes a softmax that holds whole rows.
   void whole_softmax(OpId id) {
     const std::vector<ArrayId>& outputs = op(id).outputs;
     const std::string mu = "mu." + name(outputs[0]), z = "z." + name(outputs[0]);
@@ -222,7 +222,7 @@ class Pseudocode {
     if (outputs.size() > 2) line(labels_.array(outputs[1]) + " = " + mu + "; " + labels_.array(outputs[2]) + " = " + z);
   }
 
-  // A piece of a softmax, where the parts of a chunk share their maximum.
+  /// Writes a piece of a softmax whose parts of a chunk share their maximum.
   void piece(Step::Kind kind, OpId id) {
     const std::string mu = auxiliary("mu", id), delta = auxiliary("delta", id), z = auxiliary("z", id);
     switch (kind) {

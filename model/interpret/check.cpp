@@ -9,20 +9,20 @@
 namespace napkin {
 namespace {
 
-// The size that the axis is cut into: its group, or its chunk.
+/// Returns the size that the axis is cut into: its group, or its chunk.
 Count step_of(const Streamed& s, const Partition& p, AxisId axis) {
   const Count group = p.group[at(axis)];
   return s.stream == axis && s.roles[at(axis)] == AxisRole::stream ? std::min(p.chunk, group) : group;
 }
 
-// At most `groups` steps, of which the last is as ragged as it was.
+/// Returns a size of at most `groups` steps, of which the last is as ragged as in `size`.
 Count shortened(Count size, Count step, Count groups) {
   if (ceil_div(size, step) <= groups) return size;
   const Count rest = size % step;
   return (groups - (rest == 0 ? 0 : 1)) * step + rest;
 }
 
-// Rows <= columns, or rows >= columns, as it was: the shorter axis gets steps back.
+/// Lengthens the shorter axis of a mask step by step until rows <= columns, or rows >= columns, as in the problem.
 void keep_order(const Streamed& s, const Problem& problem, const Partition& p, Sizes& sizes) {
   for (const auto& [row, column] : mask_axes(s.diagram)) {
     const bool wide = problem.sizes[at(column)] >= problem.sizes[at(row)];
@@ -33,7 +33,7 @@ void keep_order(const Streamed& s, const Problem& problem, const Partition& p, S
   }
 }
 
-// Multiply-adds; a value that is moved and mapped counts as many.
+/// Estimates the work in multiply-adds; a value that is moved and mapped counts as fifty.
 double work_of(const Diagram& d, const Sizes& sizes) {
   constexpr double each_value = 50;
   double sum = 0;
@@ -55,8 +55,8 @@ double work_of(const Diagram& d, const Sizes& sizes) {
   return sum;
 }
 
-// An axis that reads rows from a later place on ("n: y - 512") stays so long that it reaches them, if that is not too
-// much work.
+/// Lengthens an axis that reads rows from a later place on ("n: y - 512") until it reaches them, if that is not too
+/// much work.
 void keep_in_reach(const Streamed& s, const Problem& problem, const Partition& p, double most_work, Sizes& sizes) {
   for (const Array& array : s.diagram.arrays) {
     for (const Reindex& dimension : array.reindexed) {
@@ -72,7 +72,7 @@ void keep_in_reach(const Streamed& s, const Problem& problem, const Partition& p
   }
 }
 
-// Halves the largest axis together with its group, its chunk and whatever stands in a fixed ratio to them.
+/// Halves the largest axis together with its group, its chunk and whatever stands in a fixed ratio to them.
 void halve_largest(const Streamed& s, Problem& problem, Partition& p) {
   const auto largest = std::max_element(problem.sizes.begin(), problem.sizes.end());
   const auto i = static_cast<std::size_t>(largest - problem.sizes.begin());
@@ -82,14 +82,14 @@ void halve_largest(const Streamed& s, Problem& problem, Partition& p) {
   if (s.stream == static_cast<AxisId>(i)) p.chunk = std::min(half(p.chunk), p.group[i]);
 }
 
-// Axes that are not grouped are in one piece.
+/// Sets the groups of axes that are not grouped to the whole axis.
 void whole_again(const Streamed& s, const Sizes& sizes, Partition& p) {
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (!s.grouped(static_cast<AxisId>(i))) p.group[i] = sizes[i];
   }
 }
 
-// The rows of an array that is read through a shifted dimension or a table shrink with the axes that read it.
+/// Scales the rows of an array that is read through a shifted dimension or a table with the axes that read it.
 void scale_rows(const Streamed& s, const Problem& problem, Problem& small) {
   for (const Array& array : s.diagram.arrays) {
     for (const Reindex& dimension : array.reindexed) {
@@ -105,7 +105,7 @@ void scale_rows(const Streamed& s, const Problem& problem, Problem& small) {
   }
 }
 
-// A window and a prefix shrink with the columns.
+/// Scales a window and a prefix with the columns.
 void scale_mask(const Streamed& s, const Problem& problem, Problem& small) {
   const auto pairs = mask_axes(s.diagram);
   if (pairs.empty()) return;
@@ -119,7 +119,7 @@ void scale_mask(const Streamed& s, const Problem& problem, Problem& small) {
   small.mask.right = scaled(problem.mask.right);
 }
 
-// Over all outputs.
+/// Returns the largest difference over all outputs.
 double farthest(const Tensors& expected, const Tensors& found) {
   double apart = 0;
   for (const auto& [name, tensor] : expected) apart = std::max(apart, difference(tensor, found.at(name)));

@@ -20,7 +20,7 @@ struct CheckResult {
   Counts counts;
   /// The largest difference between streamed and unfused outputs over the largest output, in float64.
   double output_error = 0;
-  bool outputs_agree = false;  ///< output_error <= 1e-12
+  bool outputs_agree = false;  ///< true if output_error <= 1e-12
 };
 
 /// Scales the problem down: a few groups or chunks of every grouped and of the streamed axis, the last ragged as in the

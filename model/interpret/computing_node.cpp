@@ -55,7 +55,8 @@ class ComputingNode final : public Node<T> {
     }
   }
 
-  // A column is the state between two operations, with all that is loaded for the next one.
+  /// Returns true if the step makes a column: the state between two operations, with all that is loaded for the next
+  /// one.
   static bool makes_a_column(const Step& one) {
     if (one.kind == Step::Kind::loop) return true;
     return one.kind == Step::Kind::statement &&
@@ -121,7 +122,7 @@ class ComputingNode final : public Node<T> {
     }
     return false;
   }
-  // The block, or its part, for which `keep` gives the room.
+  /// Returns the block, or, while its axes are walked in parts, its present part, for which `keep` has the room.
   const Block<T>& in_hand(const Block<T>& block, Block<T>& keep) const {
     if (!is_cut(block)) return block;
     keep = Block<T>(block.axes, this->now_, T(0));
@@ -136,7 +137,7 @@ class ComputingNode final : public Node<T> {
     f(part);
     copy_common(part, block);
   }
-  // A result into its buffer, which the first part makes.
+  /// Writes a result into its buffer, which the first part allocates.
   void keep(ArrayId id, Block<T> result) {
     if (depth_ == 0) {
       this->allocate(id, std::move(result));
@@ -146,7 +147,7 @@ class ComputingNode final : public Node<T> {
     copy_common(result, this->buffer(id));
   }
 
-  // (mu, delta, z) of one online softmax, in the order of the auxiliaries.
+  /// (mu, delta, z) of one online softmax, in the order of the auxiliaries.
   struct State {
     OpId softmax;
     Block<T> mu, delta, z, raised;
@@ -174,7 +175,7 @@ class ComputingNode final : public Node<T> {
     states_.push_back(std::move(s));
   }
 
-  // The state of a fold, a block for each of its values.
+  /// Allocates the state of a fold, a block for each of its values.
   void initialise_fold(OpId id) {
     std::vector<Block<T>> state;
     for (const Auxiliary& aux : this->streamed().auxiliaries) {
@@ -230,7 +231,8 @@ class ComputingNode final : public Node<T> {
     for (ArrayId out : op.outputs) observe(this->array(out).name, phase, out);
   }
 
-  // mu1 = max(mu, scores); p = exp(scores - mu1); delta = exp(mu - mu1); z1 = delta z + sum p (eq. 4.2 and eq. 4.3)
+  /// Runs mu1 = max(mu, scores); p = exp(scores - mu1); delta = exp(mu - mu1); z1 = delta z + sum p. (eq. 4.2 and eq.
+  /// 4.3)
   void online_softmax(OpId id) {
     Block<T> values = scores_of(id);
     begin_softmax(id);
@@ -287,7 +289,7 @@ class ComputingNode final : public Node<T> {
     observe(this->array(out).name, Phase::loop, out);
   }
 
-  // Computes what the tail makes of a state: a statistic of a softmax, the result of a fold.
+  /// Computes what the tail makes of a state: a statistic of a softmax, the result of a fold.
   void compute_of_state(OpId id, ArrayId out) {
     const Operation& op = context_.question.operation(id);
     const auto place =
@@ -307,7 +309,7 @@ class ComputingNode final : public Node<T> {
     observe(this->array(*statement.array).name, Phase::tail, *statement.array);
   }
 
-  // An accumulated array is rounded once, when the loop is done with it.
+  /// Rounds an accumulated array, once, when the loop is done with it.
   void finish(ArrayId id) {
     const OpId op = *this->streamed().diagram.producer(id);
     if (!this->streamed().operations[index(op)].normalised_in_tail) context_.round(id, this->buffer(id));

@@ -61,7 +61,7 @@ Block<T> sum_over(const Block<T>& block, const Axes& gone, const Box& box) {
   return result;
 }
 
-// An operand as one matrix a batch: [outer][inner], or [inner][outer] where it lies so (`flipped`).
+/// An operand as one matrix a batch: [outer][inner], or [inner][outer] where it lies so (`flipped`).
 template <class T>
 class Operand {
  public:
@@ -75,7 +75,7 @@ class Operand {
     data_ = own_.data.data();
   }
 
-  // f(matrix [outer][inner]) of one batch; a template on the layout keeps Eigen's products fast.
+  /// Calls f(matrix [outer][inner]) of one batch; a template on the layout keeps Eigen's products fast.
   template <class F>
   void with(std::int64_t batch, F&& f) const {
     const T* first = data_ + batch * rows_ * columns_;
@@ -93,8 +93,8 @@ class Operand {
   Block<T> own_;
 };
 
-// Sum over `own`, all of whose axes a or b carries; the result has the other axes of both: [batch][of a][of b], in the
-// order of `order` (axes of later operands in it are left out).
+/// Sums the product over `own`, all of whose axes a or b carries. The result has the other axes of both: [batch][of
+/// a][of b], in the order of `order` (axes of later operands in it are left out).
 template <class T>
 Block<T> product(const Block<T>& left, const Block<T>& right, const Axes& own, const Axes& order, const Box& box) {
   Axes alone_left, alone_right, inner, batch, rows, columns;

@@ -65,7 +65,7 @@ void GlobalMemory<T>::combine(LevelCounts& counts) {
   }
 }
 
-// The result without the combine's axis: each of its parts made out of those of all groups of that axis.
+/// Returns the result without the combine's axis: each of its parts is made of the parts of all groups of that axis.
 template <class T>
 typename GlobalMemory<T>::Result GlobalMemory<T>::combined(const Combine& how) {
   Result& from = results_[index(how.array)];

@@ -7,7 +7,7 @@
 namespace napkin::interpret {
 namespace {
 
-// The arrays that a statement reads from their buffers.
+/// Returns the arrays that a statement reads from their buffers.
 std::vector<ArrayId> needs(const Streamed& s, const Statement& statement) {
   switch (statement.kind) {
     case Statement::Kind::compute:
@@ -95,7 +95,7 @@ void Node<T>::walk_stream(const Span& range) {
   iteration_ = 0;
 }
 
-// Returns true if any row of the group sees any column of the chunk: looked up pair by pair.
+/// Returns true if any row of the group sees any column of the chunk: looked up pair by pair.
 template <class T>
 bool Node<T>::visited() const {
   const Problem& problem = context_.question.problem;
@@ -123,7 +123,7 @@ Count Node<T>::reserved(const std::vector<AxisId>& axes) const {
   return product;
 }
 
-// Of a shifted dimension the rows from the first to the last.
+/// Returns the values that an array's buffer has room for: of a shifted dimension all rows from the first to the last.
 template <class T>
 Count Node<T>::reserved(const Array& its) const {
   return part_of(its, [&](AxisId a) { return reserved(std::vector<AxisId>{a}); });

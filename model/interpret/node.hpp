@@ -100,7 +100,7 @@ class Node {
   /// Returns the box with the streamed axis cut to the current chunk.
   const Box& now() const { return now_; }
 
-  // Buffers. Each registers its allocation and its release with the meter.
+  /// Allocates a buffer. The meter counts its allocation and its release.
   Block<T>& allocate(ArrayId id, Block<T> block);
   Block<T>& allocate(ArrayId id, Block<T> block, Count held);
   void release(ArrayId id);

@@ -42,7 +42,7 @@ Bits get(const char* from) {
   return value;
 }
 
-// What follows "'key':" in the header.
+/// Returns the text that follows "'key':" in the header.
 std::string value_after(const std::string& header, const std::string& key, const std::string& name) {
   const auto at = header.find("'" + key + "'");
   const auto colon = at == std::string::npos ? at : header.find(':', at);
@@ -69,7 +69,7 @@ std::vector<std::int64_t> shape_in(const std::string& text, const std::string& n
   return shape;
 }
 
-// A name that no other writer uses.
+/// Returns a name that no other writer uses.
 std::string temporary_name(const std::string& path) {
   static std::atomic<unsigned> serial{0};
   static const unsigned run = std::random_device{}();

@@ -11,7 +11,7 @@ namespace {
 template <class T>
 constexpr T nothing_seen = -std::numeric_limits<T>::infinity();
 
-// f(target value, part value) along the target's axes.
+/// Calls f(target value, part value) along the target's axes.
 template <class T, class F>
 void zip(Block<T>& target, const Block<T>& part, F&& f) {
   walk<2>(target.shape(), {strides_along(target.axes, target), strides_along(target.axes, part)},
@@ -22,7 +22,7 @@ void zip(Block<T>& target, const Block<T>& part, F&& f) {
           });
 }
 
-// f(state value, part value) for every value of `part`: many meet one state value.
+/// Calls f(state value, part value) for every value of `part`: several meet one state value.
 template <class T, class F>
 void fold(Block<T>& state, const Block<T>& part, F&& f) {
   walk<2>(part.shape(), {strides_along(part.axes, state), strides_along(part.axes, part)},
@@ -76,7 +76,7 @@ Function<T> function_of(const std::string& name) {
   throw Error("map", "unknown function '" + name + "'", one_of(name, map_functions()));
 }
 
-// Sets masked values to `hidden`.
+/// Sets masked values to `hidden`.
 template <class T>
 void apply_mask(const Question& question, const Operation& op, Block<T>& values, T hidden) {
   const Mask& mask = question.problem.mask;

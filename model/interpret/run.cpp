@@ -71,7 +71,7 @@ LevelCounts empty_counts(const std::string& name, const Diagram& diagram) {
   return counts;
 }
 
-// What the arrays are stored as: see Precision. Log-sum-exps and partial results stay accumulators.
+/// Places that decide how arrays are stored: see Precision. Log-sum-exps and partial results stay accumulators.
 enum class Place { memory, group };
 
 std::vector<DType> types_of(const Diagram& diagram, const Streamed* streamed, const Precision& precision, Place place) {
@@ -103,7 +103,7 @@ void round_all(DType type, Block<T>& block) {
   for (T& value : block.data) value = static_cast<T>(round_to(type, static_cast<double>(value)));
 }
 
-// The block with the table's axes in place of the dimension that it chooses rows of.
+/// Returns the block with the table's axes in place of the dimension whose rows the table chooses.
 template <class T>
 Block<T> gathered(const Diagram& diagram, const Reindex& dimension, const Array& array, const Block<T>& from,
                   const Block<T>& table, const Sizes& sizes) {
@@ -154,7 +154,7 @@ Tensor tensor_of(const Block<T>& block) {
   return {block.shape(), std::vector<double>(block.data.begin(), block.data.end())};
 }
 
-// One operation as a kernel of its own: all operands in, all results out.
+/// Runs one operation as a kernel of its own, which reads all operands and writes all results.
 template <class T>
 void run_operation(const Question& question, OpId id, std::vector<Block<T>>& memory, const std::vector<DType>& types,
                    LevelCounts& level) {

@@ -19,7 +19,7 @@ double beyond(const FloatFormat& f, double value, Saturation saturation) {
   return f.infinity ? std::copysign(infinite, value) : std::numeric_limits<double>::quiet_NaN();
 }
 
-// The exponent of the last place of a number of this magnitude.
+/// Returns the exponent of the last place of a number of this magnitude.
 int last_place(const FloatFormat& f, double value) { return std::max(std::ilogb(value), 1 - f.bias) - f.mantissa_bits; }
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace napkin {
 namespace {
 
-// splitmix64: small, and the same everywhere, unlike the distributions of <random>.
+/// splitmix64: small, and the same everywhere, unlike the distributions of <random>.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -27,7 +27,7 @@ class Random {
   std::uint64_t state_;
 };
 
-// Of [-1, 1) evenly the rows that all arrays have that the table chooses rows of.
+/// Maps [-1, 1) evenly to row numbers: to the rows that all arrays have whose rows the table chooses.
 void make_table(const Diagram& diagram, ArrayId table, const Sizes& sizes, Tensor& tensor) {
   double rows = std::numeric_limits<double>::max();
   for (const Array& array : diagram.arrays) {

@@ -12,7 +12,8 @@
 
 namespace napkin {
 
-/// The parts of a cut axis that a GPU has: GPU r of p has part r of p, with zigzag parts r and 2p - 1 - r of 2p.
+/// The order in which a cut axis is dealt to the GPUs: of p GPUs, GPU r has part r of p, or, with zigzag, parts r and
+/// 2p - 1 - r of 2p.
 enum class PartOrder { contiguous, zigzag };
 [[nodiscard]] std::string_view name_of(PartOrder order);
 
@@ -22,7 +23,7 @@ struct Division {
   std::int64_t gpus = 1;
   PartOrder order = PartOrder::contiguous;
 
-  /// Returns the number of parts that an axis is cut into; parts_of() lists a GPU's, ascending.
+  /// Returns the number of parts that an axis is cut into; parts_of() lists the parts of a GPU, ascending.
   [[nodiscard]] std::int64_t cuts() const { return order == PartOrder::zigzag ? 2 * gpus : gpus; }
   [[nodiscard]] std::vector<std::int64_t> parts_of(std::int64_t gpu) const;
   [[nodiscard]] bool masked() const { return problem.mask.kind != Mask::Kind::none; }
@@ -40,15 +41,15 @@ struct Moved {
   ArrayId array = 0;
   Carrier by = Carrier::none;
   bool after = false;  ///< true after the work, for an output
-  Bytes at_home;       ///< bytes of it that a GPU holds before the work (an output: after it)
+  Bytes at_home;       ///< bytes of the array that a GPU holds before the work (of an output: after it)
   Bytes received;      ///< bytes into each GPU; all-reduce: the mean of all GPUs, rounded up
   Bytes all;           ///< bytes into all GPUs together
 };
 /// Returns the move of every input and output, in the diagram's order. (eq. 20.1 to 20.4)
 [[nodiscard]] std::vector<Moved> moved(const Division& division);
 
-/// Returns the bytes of device memory that a GPU holds: every array at home and as the work needs it, a ring's blocks
-/// in that many buffers, running results.
+/// Returns the bytes of device memory that a GPU holds: its part of every array (Moved::at_home), arrays as the work
+/// needs them, a ring's blocks in `buffers` buffers, and running results.
 [[nodiscard]] Bytes held(const Division& division, int buffers);
 
 /// A launch of a kernel on a GPU.

@@ -41,8 +41,8 @@ double read_clocks_of(const yaml::Node& row, std::string_view key) {
   return clocks;
 }
 
-// No instruction takes less than its operations at the unit's rate: what a product overrides of one it overrides of the
-// other.
+/// Throws Error if an instruction takes less than its operations at the unit's rate: a product that overrides the rate
+/// must override the timing too.
 void check_rate(const yaml::Node& row, const TensorInstruction& instruction, const InstructionTiming& timing) {
   constexpr double measured_to = 0.01;
   const double least = 2 * static_cast<double>((instruction.m * timing.n * instruction.k).get()) /
@@ -54,7 +54,7 @@ void check_rate(const yaml::Node& row, const TensorInstruction& instruction, con
   }
 }
 
-// A table: unit and provenance once, rows of n against clocks.
+/// Reads a table: unit and provenance once, then rows of n and their clocks.
 void read_timing(const yaml::Node& node, TensorInstruction& instruction) {
   node.allow({"unit", "source", "measured", "note", "gpu", "rows"});
   (void)dimension_of(node.at("unit"), {clocks});
@@ -84,7 +84,7 @@ LevelId read_level_of(const yaml::Node& node, const Machine& machine) {
   return level == nullptr ? machine.compute : level_named(*level, machine);
 }
 
-// What a unit's rate counts, from the unit it is written in; all of a unit's numbers count the same.
+/// Returns the quantity that a unit's rate counts, by the unit of its numbers, which must agree.
 Counted counted_by(const Unit& unit, const yaml::Node& node) {
   static const std::array<std::pair<std::string_view, Counted>, 4> written = {
       {{"results/clk", Counted::results},

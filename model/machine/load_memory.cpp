@@ -27,7 +27,7 @@ std::vector<std::string> names_of(const Entries& entries) {
   return names;
 }
 
-// Parents that lead back to the level itself, as "a -> b -> a"; "" where they end at the top.
+/// Returns parents that lead back to the level itself, as "a -> b -> a"; "" if they end at the top.
 std::string cycle_from(const Entries& entries, std::size_t start) {
   std::string path = entries[start]->key();
   std::size_t at = start;
@@ -145,7 +145,7 @@ void check_tree(const Entries& entries, const Machine& machine) {
   }
 }
 
-// Rates of a network by how many nodes a cluster joins, ascending.
+/// Reads the rates of a network by how many nodes a cluster joins, ascending.
 std::vector<std::pair<Count, Number>> read_by_cluster_size(const yaml::Node& node, const Level& network) {
   if (network.kind != LevelKind::cross_transfer) {
     node.fail("'" + network.name + "' is not a cross_transfer level",

@@ -9,7 +9,7 @@
 namespace napkin {
 namespace {
 
-// Bytes a second of one stated pair: per node and clock where that is known, else the whole machine's.
+/// Returns the bytes a second of one stated pair: per node and clock where that is known, else the whole machine's.
 double rate(const Machine& machine, const Pipe& pipe, Hertz clock) {
   const Count nodes = std::max(machine.nodes(pipe.from), machine.nodes(pipe.to));
   const auto of_node = [&](const Number& number) { return number.value * static_cast<double>(nodes) * clock.value; };

@@ -16,7 +16,7 @@ struct UnitRow {
   double factor;  // to SI
 };
 
-// Decimal prefixes are powers of 1000, binary ones (Ki, Mi, Gi) of 1024.
+/// Decimal prefixes are powers of 1000, binary ones (Ki, Mi, Gi) of 1024.
 constexpr std::array units = {
     UnitRow{"B", bytes, 1},
     UnitRow{"KB", bytes, 1e3},
@@ -113,7 +113,7 @@ std::vector<std::string> unit_names(const std::vector<Dimension>& dimensions) {
   return names;
 }
 
-// "clk", or "one of GB/s, TB/s".
+/// Returns "clk", or "one of GB/s, TB/s".
 std::string choice_of(const std::vector<std::string>& names) {
   return names.size() == 1 ? names.front() : "one of " + joined(names);
 }
@@ -195,7 +195,7 @@ void read_remarks(const yaml::Node& node, Provenance& from) {
   if (const yaml::Node* gpu = node.find("gpu")) from.gpu = read_words(*gpu, "the product that it was measured on");
 }
 
-// A size or a count: the nearest whole number, where decimal fractions (1.2 GB) leave no more than a rounding error.
+/// Returns a size or a count as the nearest whole number; decimal fractions (1.2 GB) may leave a rounding error.
 double whole(const yaml::Node& node, double value) {
   const double rounded = std::round(value);
   if (std::abs(value - rounded) > 1e-9 * std::max(1.0, std::abs(rounded))) {
@@ -204,7 +204,7 @@ double whole(const yaml::Node& node, double value) {
   return rounded;
 }
 
-// `value` and `unit` of the map `node`, in SI.
+/// Reads `value` and `unit` of the map `node`, in SI.
 Number read_value(const yaml::Node& node, const std::vector<Dimension>& dimensions, bool zero_allowed) {
   const yaml::Node& value = require(node, "value", "value: a number");
   const yaml::Node& unit = require(node, "unit", [&] { return "unit: " + choice_of(unit_names(dimensions)); });

@@ -18,8 +18,8 @@ struct MachineNumber {
   std::string unit;    ///< unit in the profile
   double value = 0;    ///< value in that unit
   bool whole = false;  ///< true for a count, whose neighbours are whole: 131 and 133 for 132 SMs
-  bool more_is_better = true;                             ///< direction of the quantity itself, whatever its effect on
-                                                          ///< a prediction
+  bool more_is_better = true;                             ///< true for a rate or a capacity, false for a latency, by
+                                                          ///< the quantity alone
   double most = std::numeric_limits<double>::infinity();  ///< upper limit: no clock exceeds the highest
   Provenance from;
 };

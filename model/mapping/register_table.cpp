@@ -130,7 +130,7 @@ class RegisterTable::Reader {
     return value;
   }
 
-  // "# compiler: NVRTC 13.0"; a line without a known name in front is a comment.
+  /// Reads a fact: "# compiler: NVRTC 13.0"; a line that begins with no known name is a comment.
   void fact(const Word& line) {
     const std::string_view text = line.text.substr(std::min<std::size_t>(2, line.text.size()));
     const std::string_view name = text.substr(0, text.find(':'));

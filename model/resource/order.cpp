@@ -137,10 +137,10 @@ bool permutes_axes(const PlacedDiagram& placed) {
 
 bool blocks_persist(const PlacedDiagram& placed) { return order_word(placed).tiles != OrderWord::Tiles::launched; }
 
-// The L2's partitions each keep what their own SMs read, and all other data pass through it too: a quarter of its size
-// is safe (an H200 with 60 MiB reads 16 MiB once, 30 MiB again with every wave: tests/measured/README.md). A last
-// section much shorter than the others would leave its longest tiles to few SMs.
 Count section_planes(Count planes, Count plane_bytes, Bytes l2, bool masked) {
+  // The L2's partitions each keep what their own SMs read, and all other data pass through it too: a quarter of its
+  // size is safe (an H200 with 60 MiB reads 16 MiB once, 30 MiB again with every wave: tests/measured/README.md). A
+  // last section much shorter than the others would leave its longest tiles to few SMs.
   if (!masked) return 1;
   Count section = std::clamp((l2.value / 4 + plane_bytes / 2) / plane_bytes, Count(1), planes);
   while (planes % section != Count(0) && planes % section * 4 < section * 3) section -= 1;

@@ -36,7 +36,7 @@ class Distances {
   }
 
  private:
-  // Appending to the tree: a node of Fenwick's holds the sum of as many entries as its lowest bit says.
+  /// Appends to the tree: a node of Fenwick's holds the sum of as many entries as its lowest bit says.
   void append(double bytes) {
     const std::size_t at = tree_.size();
     double node = bytes;

@@ -96,9 +96,9 @@ void set_tokens(EventGraph& graph, const Tile& tile) {
   }
 }
 
-// Iterations of an edge count through the blocks that one node runs in turn; a negative delay does not reach into the
-// next block. Work outside the loop meets the loop at the block's first iteration (edges into the loop) or at its last
-// (edges out of it), and the delay of such an edge is in blocks.
+/// Makes the event graph. An edge's iterations count through the blocks that a node runs in turn; a negative delay does
+/// not reach into the next block. Edges into the loop end at a block's first iteration, edges out of it begin at the
+/// last; their delay is in blocks.
 EventGraph event_graph(const PlacedDiagram& placed) { return GraphBuilder(placed).make(); }
 
 EventGraph event_nodes(const PlacedDiagram& placed) { return GraphBuilder(placed).nodes(); }

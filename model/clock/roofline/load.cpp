@@ -306,7 +306,8 @@ void Workload::add_crossings(const PlacedDiagram& placed) {
   }
 }
 
-// What threads write to the block's level: intermediates once an iteration, staged outputs once a block.
+/// Adds the bytes that threads write to the block's level: intermediates once an iteration, staged outputs once a
+/// block.
 void Workload::add_written(const PlacedDiagram& placed) {
   for (const Variable& v : placed.variables) {
     if (v.level != placed.block().level || v.arrays.empty()) continue;

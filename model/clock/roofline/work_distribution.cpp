@@ -177,11 +177,11 @@ Schedule schedule_packed(const PlacedDiagram& placed) {
 
 }  // namespace
 
-// A node that runs ceil(blocks / nodes) blocks takes at least their share: with lengths that fall evenly from the
-// longest (at the mask's mean), n nodes run k n + 1 blocks only if one of them runs k + 1 blocks, none shorter than the
-// last. The number of blocks that a node holds at a time does not change its work. Packed sequences: blocks that have
-// rows alone, and of the busiest node only the longest block and the even share.
 Schedule schedule(const PlacedDiagram& placed) {
+  // A node that runs ceil(blocks / nodes) blocks takes at least their share: with lengths that fall evenly from the
+  // longest (at the mask's mean), n nodes run k n + 1 blocks only if one of them runs k + 1 blocks, none shorter than
+  // the last. The number of blocks that a node holds at a time does not change its work. Packed sequences: only blocks
+  // that have rows count, and of the busiest node only the longest block and the even share.
   if (!placed.packed.empty()) return schedule_packed(placed);
   const Count nodes = std::max(placed.machine->compute_nodes(), Count(1));
   const Count cluster = std::max(placed.cluster, Count(1));

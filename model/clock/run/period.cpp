@@ -9,8 +9,8 @@
 namespace napkin {
 namespace {
 
-// Iterations of a run that does not settle, and from where on its steady part is read: the difference is whole turns of
-// cycles with up to four tokens.
+/// Iterations of a run that does not settle, and from where on its steady part is read: the difference is whole turns
+/// of cycles with up to four tokens.
 constexpr int run_length = 72, settled = most_to_settle;
 
 /// Runs a block of so many iterations alone, and one more behind two others.

@@ -9,7 +9,8 @@
 namespace napkin {
 namespace {
 
-// The mapping's roles must be those that the streamed diagram was derived with. A split axis may stream by itself.
+/// Checks that the mapping's roles are the ones that the streamed diagram was derived with. A split axis may also
+/// stream.
 void check_roles(const Streamed& streamed, const Mapping& mapping) {
   for (std::size_t i = 0; i < streamed.roles.size(); ++i) {
     const auto axis = static_cast<AxisId>(i);
@@ -275,7 +276,7 @@ void Placer::Compiled::compile_operation(OpId id) {
   operations_.push_back(std::move(out));
 }
 
-// The agent that computes what the variable holds, else one that reads it, else the one that divides the group.
+/// Returns the agent that computes a variable's arrays, else one that reads them, else the one that divides the group.
 int Placer::Compiled::agent_of(const CompiledVariable& variable) const {
   const auto holds_any = [&](const std::vector<ArrayId>& arrays) {
     return std::any_of(arrays.begin(), arrays.end(), [&](ArrayId a) {

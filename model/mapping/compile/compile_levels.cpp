@@ -17,7 +17,7 @@ const LevelMapping* find_level(const Mapping& mapping, const std::string& name) 
 
 }  // namespace
 
-// The chain from below device memory to the deepest level that the mapping names, and the cluster beside it.
+/// Throws Error if a word of the order knob cuts tiles into even shares whose parts cannot be added up.
 void Placer::Compiled::check_order() const {
   const auto knob = mapping_->order_knob();
   if (!knob) return;
@@ -36,6 +36,8 @@ void Placer::Compiled::check_order() const {
   }
 }
 
+/// Compiles the chain of levels from below device memory to the deepest that the mapping names, and the cluster beside
+/// it.
 void Placer::Compiled::compile_levels() {
   const auto depth = [&](LevelId id) {
     int d = 0;

@@ -66,7 +66,7 @@ struct CompiledLevel {
   const OwnParts* own_parts = nullptr;             ///< rule for the number 0; nullptr: none
   Number64 nodes;
   AxisId along = 0;
-  bool rounds_up = false;  ///< the last cluster along it may have blocks without rows
+  bool rounds_up = false;  ///< true if the last cluster along it may have blocks without rows
 };
 
 struct CompiledAgent {
@@ -223,12 +223,12 @@ class Placer::Compiled {
   std::vector<CompiledVariable> variables_;
   std::vector<CompiledOperation> operations_;
   std::shared_ptr<const PlacedCombine> combine_;
-  // What must be placed anew when a knob turns: levels with their groups and agents; chunks and their work; sizes of
-  // variables held in part; copies.
+  /// Knobs by what must be placed anew when they change: levels with their groups and agents; chunks and their work;
+  /// sizes of variables held in part; copies.
   struct Dependences {
     KnobSet levels = 0, chunks = 0, parts = 0, copies = 0;
   } depends_;
-  // Knobs that guards of the structure name: the values they tell apart; the place of a case in variants_.
+  /// Knobs that guards of the structure name: the values they tell apart; the place of a case in variants_.
   struct Told {
     KnobId knob = 0;
     std::vector<std::int64_t> values;

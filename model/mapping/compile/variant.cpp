@@ -37,7 +37,7 @@ class VariantMaker {
   }
 
  private:
-  // Where agents are cores: arrays go the ways that the mapping lists.
+  /// Makes the variant of a machine whose agents are cores: arrays are copied along the routes that the mapping lists.
   std::shared_ptr<const Variant> with_ways() {
     std::vector<int> positions(c_.machine_->levels.size(), -1);
     for (std::size_t i = 0; i < c_.levels_.size(); ++i) positions[at(c_.levels_[i].id)] = static_cast<int>(i);
@@ -63,7 +63,7 @@ class VariantMaker {
     return out;
   }
 
-  // Spans point into arrays and operands, which therefore must not grow.
+  /// Reserves the arrays' and the operands' memory: spans point into it, so it must not move.
   void reserve() {
     std::size_t arrays = 0, operands = 0, work = 0;
     for (const CompiledVariable& v : c_.variables_) arrays += v.arrays.size();
@@ -119,7 +119,7 @@ class VariantMaker {
     return c_.streamed_->stream && d_.arrays[at(array)].has(*c_.streamed_->stream);
   }
 
-  // Variables that hold the array for use, from the top level down. Valid until the next call.
+  /// Returns the variables that hold the array for use, from the top level down. Valid until the next call.
   [[nodiscard]] const std::vector<int>& homes(ArrayId array) {
     homes_.clear();
     for (const int v : downward_) {
@@ -137,14 +137,14 @@ class VariantMaker {
     return -1;
   }
 
-  // The type of what no variable holds: an input's is the question's, a result is kept in fp32 (on the abstract machine
-  // everything is a value).
+  /// Returns the type of an array that no variable holds: an input has the question's, a result is kept in fp32 (on the
+  /// abstract machine both count as values).
   [[nodiscard]] DType default_type(ArrayId array) const {
     return d_.is_input(array) || c_.machine_->tensor.empty() ? c_.problem_->dtype : DType::f32;
   }
 
-  // Returns true if a kernel's block that sees nothing does not load the input; the abstract machine's programs load
-  // it.
+  /// Returns true if a kernel's block that sees nothing does not load the input; the abstract machine's programs load
+  /// it.
   [[nodiscard]] bool left_out(ArrayId array) const {
     return array >= 0 && d_.is_input(array) && !c_.machine_->tensor.empty() &&
            read_at_seen_pairs(d_, array, *c_.streamed_->skips);
@@ -162,7 +162,8 @@ class VariantMaker {
     return v_.crossings.back();
   }
 
-  // From device memory down through each level to the first variable that holds it, then on to the further ones.
+  /// Adds an input's crossings: from device memory down through each level to the first variable that holds it, then on
+  /// to further ones.
   void add_input(ArrayId array) {
     const Phase phase = streams(array) ? Phase::loop : Phase::head;
     const std::vector<int>& at_home = homes(array);
@@ -191,8 +192,8 @@ class VariantMaker {
     if (at_home.empty()) fill(-1, c_.deepest_);
   }
 
-  // A result is made at the deepest level; where its variable lies higher, it is stored there, and what the loop
-  // maintains is fetched back for every iteration.
+  /// Adds a result's crossings: it is made at the deepest level; if its variable lies higher, it is stored there, and
+  /// loaded again for every iteration that updates it.
   void add_result(ArrayId array) {
     const std::vector<int>& at_home = homes(array);
     const bool maintained = has(c_.streamed_->maintained, array);
@@ -214,8 +215,8 @@ class VariantMaker {
     }
   }
 
-  // A result that lies both beside the registers and in them: the matrix unit makes it there and threads take it up, or
-  // threads make it and put it down for the matrix unit.
+  /// Adds the crossing of a result that lies both beside the registers and in them: made by the matrix unit and read by
+  /// threads, or made by threads and written for the matrix unit.
   void cross_beside(ArrayId array, Phase phase) {
     int beside = -1;
     bool inside = false;
@@ -225,8 +226,8 @@ class VariantMaker {
     add(array, position(beside), up, phase, v_.variables[at(beside)].type).variable = beside;
   }
 
-  // From where the array is kept up to device memory, through the staging variables on the way: what crosses has the
-  // type of the staging variable that it comes from or goes to.
+  /// Adds an output's crossings up to device memory, through the staging variables on the way; a crossing has the type
+  /// of the staging variable at its end.
   void add_output(ArrayId array) {
     const auto& statistics = c_.streamed_->statistics;
     if (exchanges() && std::find(statistics.begin(), statistics.end(), array) != statistics.end()) return;
@@ -250,14 +251,14 @@ class VariantMaker {
     }
   }
 
-  // Returns true if the groups of a split axis exchange their state, rather than leave their parts behind.
+  /// Returns true if the groups of a split axis exchange their state, rather than leave their parts behind.
   [[nodiscard]] bool exchanges() const {
     return c_.combine_ &&
            (c_.combine_->by == CombineMapping::By::turns || c_.combine_->by == CombineMapping::By::barriers);
   }
 
-  // What is exchanged stands at one level; each block stores it there. It is loaded from there by whoever goes on from
-  // it: in turns, all of it by the next; after a barrier, what is no result (those are done) by everybody.
+  /// Adds the exchange of parts. Each block stores them at one level; the next block loads them all (turns), or, after
+  /// a barrier, every block loads those that are no results.
   void add_exchange() {
     const bool turns = c_.combine_->by == CombineMapping::By::turns;
     for (const std::string& name : c_.mapping_->combine->values) {
@@ -282,7 +283,7 @@ class VariantMaker {
     c.parts = true;
   }
 
-  // The type in which the result crosses there on its way up.
+  /// Returns the type in which the result crosses there on its way up.
   [[nodiscard]] DType stored_type(ArrayId array, int where) const {
     for (const Crossing& c : v_.crossings) {
       if (c.array == array && c.store && c.into == c_.levels_[at(where)].id) return c.type;
@@ -290,7 +291,7 @@ class VariantMaker {
     return default_type(array);
   }
 
-  // The variable that an operand is read from: as the mapping says, else the lowest.
+  /// Returns the variable that an operand is read from: as the mapping says, else the lowest.
   [[nodiscard]] int operand_of(OpId id, std::size_t input) {
     for (const auto& [guard, variable] : c_.operations_[at(id)].operands[input]) {
       if (holds(*guard, tile_)) return placed_[at(variable)];
@@ -299,7 +300,7 @@ class VariantMaker {
     return at_home.empty() ? -1 : at_home.back();
   }
 
-  // Operands that lie above the deepest level are read anew by every instance, in every iteration.
+  /// Adds the reads of operands that lie above the deepest level: every instance reads them in every iteration.
   void add_reads(OpId id) {
     const Operation& op = d_.operations[at(id)];
     const Phase phase = c_.streamed_->operations[at(id)].phase;

@@ -5,7 +5,7 @@
 #include "model/mapping/compile/compiled.hpp"
 
 namespace napkin {
-// A block's extent of an axis, where no knob changes it.
+/// Returns a block's extent of an axis, if no knob changes it.
 std::optional<Count> Placer::Compiled::constant_extent(AxisId axis) const {
   if (axis == stream_) return std::nullopt;
   const Count size = problem_->sizes[at(axis)];
@@ -17,7 +17,7 @@ std::optional<Count> Placer::Compiled::constant_extent(AxisId axis) const {
   return size;
 }
 
-// Multiplies the extents that no tile changes: neither those that have a size of their own nor the divided ones.
+/// Multiplies the extents that no tile changes: neither those that have a size of their own nor the divided ones.
 void Placer::Compiled::fold_constants() {
   std::vector<std::optional<Count>> constant;
   for (std::size_t i = 0; i < streamed_->diagram.axes.size(); ++i)
@@ -183,7 +183,7 @@ void Placer::Compiled::make(std::size_t index, const Tile& tile) const {
   made_[index].store(true, std::memory_order_release);
 }
 
-// Where the same guards hold, the variant is the same.
+/// Returns the variant of a tile; tiles in which the same guards hold share it.
 std::shared_ptr<const Variant> Placer::Compiled::shared_variant(const Tile& tile) const {
   std::vector<bool> held(guards_.size());
   for (std::size_t i = 0; i < guards_.size(); ++i) held[i] = holds(*guards_[i], tile);

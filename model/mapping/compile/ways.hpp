@@ -34,7 +34,7 @@ class Ways {
     ArrayId array = 0;
     Phase phase = Phase::loop;
     bool each_time = false;  ///< true if read in every iteration although it lacks the streamed axis
-    bool output = false;     ///< the last leg, to device memory
+    bool output = false;     ///< true for an output's last copy, to device memory
     DType type = DType::f32;
   };
 

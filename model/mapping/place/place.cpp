@@ -37,7 +37,8 @@ void Placer::Compiled::place_level(std::size_t position, const Tile& tile, Place
   level.groups = product(level.groups_of);
 }
 
-// Parts are whole chunks. Where the tile leaves their number to the kernel, its rule counts the blocks of whole rows.
+/// Divides the stream into parts of whole chunks. If the tile leaves their number to the kernel, its rule counts the
+/// blocks of whole rows.
 void Placer::Compiled::cut_stream(const CompiledLevel& c, const Tile& tile, PlacedLevel& level,
                                   PlacedDiagram& into) const {
   const Count size = problem_->sizes[at(stream_)], chunk = c.chunk ? c.chunk->of(tile) : Count(1);
@@ -53,8 +54,8 @@ void Placer::Compiled::cut_stream(const CompiledLevel& c, const Tile& tile, Plac
   level.groups_of[at(stream_)] = ceil_div(size, level.extent[at(stream_)]);
 }
 
-// A cluster is `nodes` blocks side by side: together they are one larger group. Blocks without rows that make the last
-// one whole are blocks like any other: they copy what they share, take their turns, and have no part of what has rows.
+/// Places a cluster, `nodes` blocks side by side that form one larger group. Blocks without rows that complete the last
+/// cluster are blocks too: they copy what they share and wait in turn, but do no work on rows.
 void Placer::Compiled::place_cluster(const Tile& tile, PlacedDiagram& into) const {
   const CompiledLevel& c = levels_[at(cluster_)];
   PlacedLevel& block = into.levels[at(block_)];
@@ -84,8 +85,8 @@ void Placer::Compiled::place_levels(const Tile& tile, PlacedDiagram& into) const
   place_below(tile, into);
 }
 
-// Sets each level's chunk of the streamed axis. A level without one of its own has the block's if it lies above the
-// block, else that of the level above it, since all agents of a block walk together.
+/// Sets each level's chunk of the streamed axis. A level without one of its own has the block's if it lies above the
+/// block, else that of the level above it, since all agents of a block walk together.
 void Placer::Compiled::place_chunks(const Tile& tile, PlacedDiagram& into) const {
   PlacedLevel& block = into.levels[at(block_)];
   const auto chunk = [&](int position, Count otherwise) {
@@ -115,8 +116,8 @@ Count common_divisor(Count a, Count b) {
 
 }  // namespace
 
-// The instances divide the split axes in their order, each as evenly as it goes in whole steps; the last takes what is
-// left over. Instances beyond an axis's steps do rows again, where the kernel lets them.
+/// Divides the split axes among the instances, in their order, in whole steps and as evenly as possible; the last axis
+/// takes the rest. Instances beyond an axis's steps repeat rows, if the kernel allows that.
 void Placer::Compiled::place_agent(const CompiledAgent& c, const Tile& tile, const PlacedLevel& block,
                                    PlacedAgent& agent) const {
   Count left = agent.instances;
@@ -154,7 +155,7 @@ void Placer::Compiled::place_agents(const Tile& tile, PlacedDiagram& into) const
   }
 }
 
-// Levels of the agents: the block's group, divided among the instances.
+/// Places the levels of the agents: the block's group, divided among the instances.
 void Placer::Compiled::place_below(const Tile& tile, PlacedDiagram& into) const {
   const PlacedLevel& block = into.block();
   for (std::size_t position = at(block_) + 1; position < levels_.size(); ++position) {
@@ -223,8 +224,8 @@ void Placer::Compiled::place_copies(const Tile& tile, PlacedDiagram& into) const
   }
 }
 
-// Into how many parts the agent's instances divide the rows and the columns of what an operation makes: those that
-// divide no columns divide rows, or, where the kernel says so, do again what others do.
+/// Finds into how many parts the agent's instances divide the rows and the columns of an operation's result. Instances
+/// that divide no columns divide rows, or, if the kernel says so, repeat the others' work.
 void Placer::Compiled::place_parts(const CompiledOperation& c, const Tile& tile, const PlacedDiagram& into,
                                    PlacedOperation& op) const {
   if (c.agent < 0) return;

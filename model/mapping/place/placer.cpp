@@ -103,7 +103,7 @@ const std::shared_ptr<const Variant>& Placer::Compiled::variant_of(const Tile& t
   return variants_[index];
 }
 
-// The knobs in which two tiles differ; all of them where the first is not one of this mapping.
+/// Returns the knobs in which two tiles differ; all of them if the first is no tile of this mapping.
 KnobSet Placer::Compiled::different(const Tile& a, const Tile& b) {
   if (a.values.size() != b.values.size()) return ~KnobSet{0};
   KnobSet knobs = 0;
@@ -156,7 +156,7 @@ void Placer::Compiled::place(const Tile& tile, PlacedDiagram& into) const {
   into.tile.values.assign(tile.values.begin(), tile.values.end());
 }
 
-// All that the tiles of one variant have in common.
+/// Sets everything that the tiles of one variant have in common.
 void Placer::Compiled::start(PlacedDiagram& into, const std::shared_ptr<const Variant>& variant) const {
   into.streamed = streamed_;
   into.machine = machine_;

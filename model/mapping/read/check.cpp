@@ -67,7 +67,7 @@ void check_aliases(const Mapping& m) {
   }
 }
 
-// Every array that has a guarded variable must have one in every case.
+/// Checks that an array that has a guarded variable has one in every case.
 void check_presence(const Mapping& m) {
   std::vector<std::string> arrays;
   for (const VariableMapping& v : m.variables) arrays.insert(arrays.end(), v.of.begin(), v.of.end());
@@ -93,7 +93,7 @@ void check_presence(const Mapping& m) {
   }
 }
 
-// An operand's alternatives cover every case, and the variable exists whenever its alternative is the one that counts.
+/// Checks that an operand's alternatives cover every case, and that the variable of the alternative that holds exists.
 void check_operand(const Mapping& m, const OperationMapping& op, const std::string& array,
                    const Guarded<std::string>& from) {
   const std::string field = "operations." + op.output + ".operands." + array;
@@ -121,7 +121,7 @@ void check_operand(const Mapping& m, const OperationMapping& op, const std::stri
   });
 }
 
-// What a guard asks of the problem is of axes that no block divides: their sizes tell kinds of question apart.
+/// Checks that a guard asks for sizes of axes alone that no block divides: their sizes tell kinds of question apart.
 void check_guard(const Mapping& m, const Guard& guard, const Location& where, const std::string& field) {
   for (const auto& [axis, sizes] : guard.axes) {
     for (const LevelMapping& level : m.levels) {
@@ -180,8 +180,7 @@ void check_movers(const Mapping& m) {
   }
 }
 
-// "load K", "store O", "S", "P.max"
-/// Returns the names that edges may use, sorted: copies, operations and their work.
+/// Returns the names that edges may use, sorted: copies, operations and their work ("load K", "store O", "S", "P.max").
 std::vector<std::string> nodes_of(const Mapping& m) {
   std::vector<std::string> known;
   for (const VariableMapping& v : m.variables) {
@@ -239,7 +238,7 @@ void check_reference(const Reference& r, const Diagram& diagram) {
   }
 }
 
-// Agents are cores of the machine, all or none.
+/// Checks that agents are cores of the machine, all or none.
 void check_cores(const Mapping& mapping, const Machine& machine) {
   std::vector<std::string> known;
   for (const Core& core : machine.cores) known.push_back(core.name);
@@ -260,7 +259,7 @@ void check_cores(const Mapping& mapping, const Machine& machine) {
   }
 }
 
-// "sm_90" or "sm_90a" -> 90
+/// Returns 90 for "sm_90" and "sm_90a".
 std::optional<int> sm_number(std::string_view architecture) {
   if (!architecture.starts_with("sm_")) return std::nullopt;
   int number = 0;

@@ -7,7 +7,7 @@
 namespace napkin {
 namespace {
 
-// Of each knob's values one for all that the guards do not tell apart.
+/// Returns the values of each knob, but only one of those that no guard tells apart.
 std::vector<std::vector<std::int64_t>> told_apart(const Mapping& m, const std::vector<const Guard*>& guards) {
   std::vector<std::vector<std::int64_t>> told(m.knobs.size());
   for (std::size_t k = 0; k < m.knobs.size(); ++k) {
@@ -26,7 +26,7 @@ std::vector<std::vector<std::int64_t>> told_apart(const Mapping& m, const std::v
   return told;
 }
 
-// Returns true if `b` holds wherever `a` does.
+/// Returns true if `b` holds wherever `a` does.
 bool implies(const Guard& a, const Guard& b) {
   return std::all_of(b.all.begin(), b.all.end(), [&](const auto& wanted) {
     return std::any_of(a.all.begin(), a.all.end(), [&](const auto& term) {

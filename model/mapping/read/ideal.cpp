@@ -11,8 +11,8 @@ namespace {
 constexpr std::int64_t largest = std::int64_t{1} << 20;     // size of a group
 constexpr std::array<std::int64_t, 3> steps = {8, 16, 32};  // of instructions and of transfers: the smallest sizes
 
-// Powers of two, and multiples of 16 up to 512: sizes that a GPU likes; or powers of 2^bits alone and the smallest that
-// instructions take. Any other number can be placed too.
+/// Returns sizes up to `most` for a search: powers of two, and multiples of 16 up to 512; or powers of 2^bits alone and
+/// the smallest sizes that instructions take. Any other size can be placed too.
 std::vector<std::int64_t> sizes_up_to(std::int64_t most, int bits) {
   std::vector<std::int64_t> out;
   for (std::int64_t v = 1; v <= most; v <<= std::max(bits, 1)) out.push_back(v);
@@ -24,7 +24,8 @@ std::vector<std::int64_t> sizes_up_to(std::int64_t most, int bits) {
   return out;
 }
 
-// Of an axis: none that is larger, but where instructions have shapes what pads it to whole ones.
+/// Returns sizes of an axis for a search: none that is larger than the axis, unless it pads the axis to whole
+/// instructions.
 std::vector<std::int64_t> sizes_of(std::int64_t axis, bool typed, int bits) {
   const std::int64_t size = std::min(axis, largest);
   std::vector<std::int64_t> out = sizes_up_to(size, bits);
@@ -37,7 +38,7 @@ std::vector<std::int64_t> sizes_of(std::int64_t axis, bool typed, int bits) {
   return out;
 }
 
-// Where a group lives: the level of the execution units, or the nearest above it that says what it holds.
+/// Returns the level that holds a group: the execution units' own, or the nearest above it whose capacity is known.
 LevelId home_of(const Machine& machine) {
   LevelId level = machine.compute > 0 ? machine.compute : static_cast<LevelId>(machine.levels.size()) - 1;
   while (level > 0 && !machine.levels[static_cast<std::size_t>(level)].capacity.known()) {

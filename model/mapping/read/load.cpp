@@ -16,8 +16,8 @@ constexpr std::string_view folder = "kernels/";
 constexpr int most_extensions = 8;
 constexpr const char* identity[] = {"name", "from", "to", "when"};  // of items that one mapping takes over from another
 
-// The stem of an embedded mapping's path, empty for any other file: a mapping is found by name without parsing any. (a
-// unit test holds name = stem)
+/// Returns the stem of an embedded mapping's path, empty for any other file: so a mapping is found by name without
+/// parsing any. (A unit test holds name = stem.)
 std::string_view mapping_name(std::string_view path) {
   path = stem_in(path, folder);
   return path.substr(path.rfind('/') + 1);

@@ -20,7 +20,7 @@ CopyEngine engine_of(const yaml::Node& node) {
   return std::find_if(engines.begin(), engines.end(), [&](const auto& e) { return word == e.first; })->second;
 }
 
-// A plain name: no folder, nothing hidden.
+/// Returns true for a plain file name: no folder, not hidden.
 bool is_file_name(const std::string& text) {
   const auto plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
