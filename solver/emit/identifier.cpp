@@ -6,7 +6,7 @@
 namespace napkin::emit {
 namespace {
 
-// Keywords of C++20 and Python 3 that a YAML author could well choose as a name, sorted.
+/// Keywords of C++20 and Python 3 that a YAML author could well choose as a name, sorted.
 constexpr std::array<std::string_view, 101> keywords{
     "False",     "None",     "True",      "alignas",   "alignof",  "and",       "as",        "asm",
     "assert",    "async",    "auto",      "await",     "bool",     "break",     "case",      "catch",

@@ -17,7 +17,7 @@ struct Softmax {
   VectorXd shares;
 };
 
-// ln sum_t exp(offset_t - (lacks x)_t) and each term's share of the sum.
+/// Computes ln sum_t exp(offset_t - (lacks x)_t) and each term's share of the sum.
 Softmax log_sum(const LogProgram& p, const VectorXd& x) {
   const VectorXd exponent = p.offset - p.lacks * x;
   const double top = exponent.maxCoeff();
@@ -26,7 +26,7 @@ Softmax log_sum(const LogProgram& p, const VectorXd& x) {
   return {top + std::log(sum), e / sum};
 }
 
-// Newton direction of  H dx + nu 1 = -gradient,  1' dx = 0.
+/// Returns the Newton direction of  H dx + nu 1 = -gradient,  1' dx = 0.
 VectorXd tangent_step(const MatrixXd& hessian, const VectorXd& gradient) {
   const Index n = gradient.size();
   MatrixXd kkt = MatrixXd::Zero(n + 1, n + 1);
@@ -40,7 +40,7 @@ VectorXd tangent_step(const MatrixXd& hessian, const VectorXd& gradient) {
   return kkt.partialPivLu().solve(right).head(n);
 }
 
-// Covariance of the lacks under the shares: the Hessian of the log of the sum.
+/// Returns the covariance of the lacks under the shares, which is the Hessian of the log of the sum.
 MatrixXd hessian_of(const LogProgram& p, const VectorXd& shares) {
   const VectorXd mean = p.lacks.transpose() * shares;
   return p.lacks.transpose() * shares.asDiagonal() * p.lacks - mean * mean.transpose();
@@ -51,7 +51,7 @@ double barrier(const LogProgram& p, const VectorXd& x, double weight) {
   return log_sum(p, x).value - weight * (x.array().log().sum() + (p.upper - x).array().log().sum());
 }
 
-// Minimises the barrier function of one weight along the plane sum x = budget, from x.
+/// Minimises the barrier function of one weight along the plane sum x = budget, from x.
 int centre(const LogProgram& p, double weight, VectorXd& x) {
   int steps = 0;
   for (; steps < 60; ++steps) {
@@ -72,7 +72,7 @@ int centre(const LogProgram& p, double weight, VectorXd& x) {
   return steps;
 }
 
-// Pins the axes at a bound and runs Newton on the others, so that the interior ones are exact to rounding.
+/// Pins the axes at a bound and runs Newton on the others, so that the interior ones are exact to rounding.
 void polish(const LogProgram& p, LogSolution& s) {
   constexpr double near = 1e-6;
   VectorXd x = s.x;

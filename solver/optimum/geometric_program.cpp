@@ -18,7 +18,7 @@ using Eigen::VectorXd;
 
 bool in(AxisSet set, std::size_t axis) { return ((set >> axis) & 1U) != 0; }
 
-// Terms of one J: coefficients and symbols added.
+/// Terms of one J: coefficients and symbols added.
 struct Merged {
   double coefficient = 0;
   std::vector<Product> symbols;
@@ -36,7 +36,7 @@ Terms merge(const std::vector<ProgramTerm>& terms) {
   return merged;
 }
 
-// Axes that exactly the same terms lack only ever appear as their product: one variable.
+/// Axes that exactly the same terms lack only ever appear as their product: one variable.
 struct AxisClass {
   std::vector<std::size_t> members;
   double upper = 0;  // ln of the product of the sizes
@@ -70,7 +70,7 @@ std::vector<AxisClass> classes_of(const GeometricProgram& program, const Terms& 
   return classes;
 }
 
-// The programme over the classes that no limit holds, constants apart.
+/// The programme over the classes that no limit holds, constants apart.
 struct Reduced {
   MatrixXd lacks;
   VectorXd coefficient;
@@ -81,7 +81,8 @@ struct Reduced {
   double scale = 1;  // the product as a number: y * scale * prod free g <= M
 };
 
-// The terms that no choice changes are left out: beside a large constant the others' slope would be lost in rounding.
+/// Takes the logarithm of a sum of terms. Leaves out terms that no choice changes: beside a large constant the others'
+/// slope would be lost in rounding.
 LogProgram log_program(const Terms& terms, const std::vector<AxisClass>& classes, double budget) {
   const auto lacked = [&](AxisSet lacks, const AxisClass& c) { return in(lacks, c.members.front()); };
   std::vector<std::pair<AxisSet, double>> changing;
@@ -106,7 +107,7 @@ LogProgram log_program(const Terms& terms, const std::vector<AxisClass>& classes
   return p;
 }
 
-// Clamps the classes at a limit: one at full size divides the terms that lack it and takes its part of the memory.
+/// Clamps the classes at a limit: one at full size divides the terms that lack it and takes its part of the memory.
 Reduced reduce(const GeometricProgram& program, const Terms& terms, const std::vector<AxisClass>& classes,
                const std::vector<Bound>& bound) {
   Reduced r;
@@ -156,8 +157,8 @@ Reduced reduce(const GeometricProgram& program, const Terms& terms, const std::v
   return r;
 }
 
-// Theorem (ii): shares delta_t > 0 with  sum_{t: i in J_t} delta_t = kappa  for every axis i and  sum delta_t = 1,
-// when they are the only ones (zero degrees of difficulty).
+/// Theorem (ii): shares delta_t > 0 with  sum_{t: i in J_t} delta_t = kappa  for every axis i and  sum delta_t = 1,
+/// when they are the only ones (zero degrees of difficulty).
 struct Shares {
   VectorXd delta;
   double kappa = 0;
@@ -180,7 +181,7 @@ std::optional<Shares> zero_difficulty(const MatrixXd& lacks) {
   return Shares{unknown.head(m), unknown[m]};
 }
 
-// alpha = prod_t (A_t / delta_t)^delta_t * y^kappa  in names, where all exponents are small fractions.
+/// Writes alpha = prod_t (A_t / delta_t)^delta_t * y^kappa in names, if all exponents are small fractions.
 std::optional<Product> alpha_symbol(const Reduced& r, const Shares& s, const Product& y) {
   const auto kappa = as_fraction(s.kappa);
   if (!kappa) return std::nullopt;
@@ -195,7 +196,7 @@ std::optional<Product> alpha_symbol(const Reduced& r, const Shares& s, const Pro
   return alpha;
 }
 
-// A number that is no product of axes: as many digits as mean something, "2.815e14".
+/// Writes a number that is no product of axes, with as many digits as are certain: "2.815e14".
 std::string rounded(double number) {
   std::string text = fmt::format("{:.4g}", number);
   if (const std::size_t plus = text.find("e+"); plus != std::string::npos) text.erase(plus + 1, 1);
@@ -217,8 +218,9 @@ PowerTerm power_term(double alpha, double beta, const std::optional<Product>& sy
   return term;
 }
 
-// The leading power where no theorem gives the exact one: its exponent is the game's value (iv), its coefficient the
-// limit of (non-constant part) M^kappa, read off at a memory so large that the other powers have vanished.
+/// Returns the leading power where no theorem gives the exact one. Its exponent is the game's value (iv); its
+/// coefficient is the limit of (non-constant part) M^kappa, taken at a memory so large that the other powers have
+/// vanished.
 PowerTerm leading(const Reduced& r, double y) {
   const double kappa = game_value(r.lacks);
   LogProgram p;
@@ -230,7 +232,7 @@ PowerTerm leading(const Reduced& r, double y) {
   return power_term(alpha, kappa, std::nullopt);
 }
 
-// The non-constant part as a power of M: theorem (ii), else (iii), else (iv).
+/// Returns the non-constant part as a power of M: by theorem (ii), else (iii), else (iv).
 PowerTerm non_constant(const Reduced& r, const GeometricProgram& program, double value, double memory, bool& exact) {
   const double y = program.resident;
   if (const auto shares = zero_difficulty(r.lacks)) {
@@ -249,7 +251,7 @@ PowerTerm non_constant(const Reduced& r, const GeometricProgram& program, double
   return leading(r, y);
 }
 
-// A class's ln g handed to its axes, the one declared last first. A full axis gets its size exactly.
+/// Distributes a class's ln g over its axes, the one declared last first. A full axis gets its size exactly.
 void spread(const GeometricProgram& program, const AxisClass& c, double x, Box box, std::vector<double>& group) {
   for (auto i = c.members.rbegin(); i != c.members.rend(); ++i) {
     const double size = program.axes[*i].size;
@@ -260,8 +262,8 @@ void spread(const GeometricProgram& program, const AxisClass& c, double x, Box b
   }
 }
 
-// -dH / d ln M: at an optimum the terms that lack an axis have one sum for every free axis (KKT; model/README.md,
-// "Optimal transfers" (i)).
+/// Returns -dH / d ln M: at an optimum the terms that lack an axis have one sum for every free axis (KKT;
+/// model/README.md, "Optimal transfers" (i)).
 double slope(const GeometricProgram& program, const std::vector<AxisClass>& classes, const std::vector<Bound>& bound,
              const std::vector<double>& group) {
   for (std::size_t c = 0; c < classes.size(); ++c) {

@@ -23,7 +23,7 @@ Int plus(Int a, Int b) {
 
 Int groups_of(Int size, Int group) { return size / group + (size % group != 0 ? 1 : 0); }
 
-// The legal sizes of one axis, addressed by index, ascending: multiples k, 2k, ..., or a list of divisors.
+/// The legal sizes of one axis, addressed by index, ascending: multiples k, 2k, ..., or a list of divisors.
 struct GroupSizes {
   Int size = 1, multiple = 1, count = 1;
   bool divides = false;
@@ -33,7 +33,7 @@ struct GroupSizes {
   [[nodiscard]] Int at(Int index) const {
     return divides ? divisors[static_cast<std::size_t>(index)] : multiple * (index + 1);
   }
-  // Index of the smallest size that makes no more groups than `groups`.
+  /// Returns the index of the smallest size that makes no more groups than `groups`.
   [[nodiscard]] Int smallest(Int groups) const {
     const Int least = groups_of(size, groups);
     if (!divides) return groups_of(least, multiple) - 1;
@@ -101,7 +101,7 @@ class Search {
   [[nodiscard]] bool overflowed() const { return overflowed_; }
 
  private:
-  // Memory of group_ within the limit; what does not fit 64 bits does not fit.
+  /// Returns true if the memory of group_ is within the limit; a memory beyond 64 bits is not.
   [[nodiscard]] bool fits() const {
     try {
       return problem_.memory(group_, chunk_) <= problem_.limit;
@@ -110,7 +110,8 @@ class Search {
     }
   }
 
-  // Index of the largest size of axis i that fits beside the others' present sizes; group_ is left as it was.
+  /// Returns the index of the largest size of axis i that fits beside the others' present sizes; leaves group_
+  /// unchanged.
   Int largest(std::size_t i) {
     const Count kept = group_[i];
     Int good = 0, bad = axes_[i].count;  // size 0 is known to fit
@@ -131,7 +132,7 @@ class Search {
     return good;
   }
 
-  // Returns H of counts_; too_large beyond 64 bits.
+  /// Returns H of counts_; too_large beyond 64 bits.
   [[nodiscard]] Int transfer() const {
     Int sum = 0;
     for (const IntegerTerm& t : problem_.terms) {
@@ -177,7 +178,8 @@ class Search {
     counts_[axis] = groups_of(axes_[axis].size, group_[axis].get());
   }
 
-  // With the sizes placed so far, every later axis alone as large as it can be: still no better than the best?
+  /// Returns true if the best cannot be improved: with the sizes placed so far, and each later axis alone as large as
+  /// it can be, H is no better.
   bool tightened_hopeless(std::size_t from) {
     if (from + 1 >= order_.size()) return false;
     for (std::size_t k = from; k < order_.size(); ++k) {
@@ -187,7 +189,7 @@ class Search {
     return hopeless(transfer());
   }
 
-  // Compares the complete assignment with the best one, in the form that the tie rule wants.
+  /// Compares the complete assignment with the best one, in the form that the tie rule wants.
   void keep() {
     ++examined_;
     const Int h = transfer();
@@ -224,11 +226,11 @@ class Search {
 
 }  // namespace
 
-// H is a step function of each group size, so on all axes but one only the smallest multiple with a given number of
-// groups is tried; the remaining axis is as large as fits. Ties prefer the larger chunk, then the smaller group of the
-// first axis, of the second, and so on. The last axis that some array lacks takes spare memory; an axis that no array
-// lacks has its smallest group.
 std::optional<IntegerOptimum> integer_optimum(const IntegerProblem& problem) {
+  // H is a step function of each group size, so on all axes but one only the smallest multiple with a given number of
+  // groups is tried; the remaining axis is as large as fits. Ties prefer the larger chunk, then the smaller group of
+  // the first axis, of the second, and so on. The last axis that some array lacks takes spare memory; an axis that no
+  // array lacks has its smallest group.
   if (problem.axes.size() > 64) throw Error("optimum", "more than 64 grouped axes", "at most 64");
   std::optional<IntegerOptimum> best;
   bool overflowed = false;

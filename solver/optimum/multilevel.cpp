@@ -6,7 +6,7 @@
 namespace napkin {
 namespace {
 
-// The next ordinary level below position i.
+/// Returns the next ordinary level below position i.
 std::size_t child_of(std::span<const MemoryLevel> levels, std::size_t i) {
   for (std::size_t c = i + 1; c < levels.size(); ++c) {
     if (levels[c].kind == LevelKind::ordinary) return c;
@@ -15,7 +15,7 @@ std::size_t child_of(std::span<const MemoryLevel> levels, std::size_t i) {
               "a level that holds its data");
 }
 
-// The cross-transfer level that serves ordinary level c: directly above it.
+/// Returns the cross-transfer level that serves ordinary level c, which is directly above it; null if there is none.
 const MemoryLevel* cross_of(std::span<const MemoryLevel> levels, std::size_t c) {
   return c > 0 && levels[c - 1].kind == LevelKind::cross_transfer ? &levels[c - 1] : nullptr;
 }
@@ -46,14 +46,14 @@ double pipe_weight(const Machine& machine, LevelId level, Hertz clock, double va
   return value_bytes / rate;
 }
 
-// sum_t alpha_t M^-beta_t (1 - N^-beta_t)
+/// Returns sum_t alpha_t M^-beta_t (1 - N^-beta_t).
 double relieved(std::span<const PowerTerm> terms, double memory, double n) {
   double sum = 0;
   for (const PowerTerm& t : terms) sum += t.alpha * std::pow(memory, -t.beta) * (1 - std::pow(n, -t.beta));
   return sum;
 }
 
-// Enumerates factors of axis `axis` and later ones with the room that is left.
+/// Enumerates factors of axis `axis` and later ones with the room that is left.
 void factor(std::size_t axis, std::int64_t room, const std::function<void()>& visit, std::vector<Count>& factors) {
   if (axis == factors.size()) return visit();
   for (std::int64_t n = 1; n <= room; ++n) {
@@ -76,11 +76,11 @@ TransferLaw optimum_law(GeometricProgram program) {
   return [program = std::move(program)](double memory) { return closed_form(program, memory).transfer; };
 }
 
-// Weight and memory of each level; c is the next ordinary level below it.
-//   ordinary        w,             M
-//   cache           w,             N_max M_c     (Theorem 2: outputs stay in the N children; caption: erratum P8)
-//   cross-transfer  w_c - w,       N_max M_c     (Theorem 3); level c then weighs w, not w_c
 std::vector<EffectiveLevel> effective_levels(std::span<const MemoryLevel> levels) {
+  // Weight and memory of each level; c is the next ordinary level below it.
+  //   ordinary        w,             M
+  //   cache           w,             N_max M_c     (Theorem 2: outputs stay in the N children; caption: erratum P8)
+  //   cross-transfer  w_c - w,       N_max M_c     (Theorem 3); level c then weighs w, not w_c
   std::vector<EffectiveLevel> result;
   for (std::size_t i = 0; i < levels.size(); ++i) {
     const MemoryLevel& level = levels[i];

@@ -16,13 +16,13 @@ AxisSet set_of(const std::vector<AxisId>& axes, const std::vector<AxisId>& group
   return set;
 }
 
-// The label of an axis: "g_q" for q, nothing for one of a size that its array's axis has always.
+/// Returns the label of an axis: "g_q" for q; nothing if the axis always has one size.
 Product label(const char* prefix, const Diagram& diagram, AxisId axis, const Product& its) {
   return its.factors.empty() ? Product{} : symbol(axis, prefix + diagram.axes[at(axis)].name);
 }
 
-// A part of what an array's shifted dimensions move: coefficient times the sizes of `symbols`, once for every group of
-// `lacks`. A group of g rows under a window of k reads g + k - 1, so i rows take i + (k - 1) i/g. (eq. 2.9)
+/// A part of what an array's shifted dimensions move: coefficient times the sizes of `symbols`, once for every group of
+/// `lacks`. A group of g rows under a window of k reads g + k - 1, so i rows take i + (k - 1) i/g. (eq. 2.9)
 struct ShiftedPart {
   AxisSet lacks = 0;
   std::vector<AxisId> symbols;
@@ -32,8 +32,9 @@ struct ShiftedPart {
 };
 using ShiftedParts = std::vector<ShiftedPart>;
 
-// Chunks of the streamed axis count as 1; in a bound as one, which reads no row twice. Parts below 0, of windows that
-// are shorter than their stride, are left out; `below` gets what they are where groups of 1 make them largest.
+/// Lists the parts of a shifted dimension. Chunks of the streamed axis count as 1, in a bound as one chunk, which reads
+/// no row twice. Parts below 0, of windows shorter than their stride, are left out; `below` gets their sum at groups of
+/// 1, its largest.
 ShiftedParts parts_of(const Streamed& s, const Array& array, const Reindex& dimension, const Sizes& sizes,
                       const std::vector<AxisId>& grouped, Border border, double& below) {
   const auto first = array.axes.begin() + static_cast<std::ptrdiff_t>(dimension.first);
@@ -73,7 +74,7 @@ ShiftedParts parts_of(const Streamed& s, const Array& array, const Reindex& dime
   return parts;
 }
 
-// Rows of the dimension that are read at all.
+/// Returns the rows of the dimension that are read at all.
 Count rows_once(const Array& array, const Reindex& dimension, const Sizes& sizes) {
   std::vector<std::vector<Pieces>> pieces;
   for (std::size_t i = 0; i < dimension.strides.size(); ++i) {
@@ -83,7 +84,7 @@ Count rows_once(const Array& array, const Reindex& dimension, const Sizes& sizes
   return rows_read(dimension, pieces, sizes[at(dimension.of)]);
 }
 
-// Rows outside the array that groups and chunks of 1 read, all together.
+/// Returns the rows outside the array that groups and chunks of 1 read, all together.
 Count rows_outside(const Streamed& s, const Array& array, const Reindex& dimension, const Sizes& sizes) {
   std::vector<std::vector<Pieces>> pieces;
   for (std::size_t i = 0; i < dimension.strides.size(); ++i) {
@@ -96,8 +97,8 @@ Count rows_outside(const Streamed& s, const Array& array, const Reindex& dimensi
   return rows_read(endless, pieces, INT64_MAX) - rows_read(dimension, pieces, sizes[at(dimension.of)]);
 }
 
-// Takes the rows outside off what no choice of groups changes: "(i - 2)" rows for i. Where they are more than that,
-// `once` is left: the rows that are read at all.
+/// Subtracts the rows outside the array from the part that no choice of groups changes: "(i - 2)" rows for i. If
+/// nothing is left, that part becomes `once`, the rows that are read at all.
 void leave_out(double outside, double once, const Streamed& s, const Sizes& sizes, ShiftedParts& parts) {
   const auto constant = std::find_if(parts.begin(), parts.end(), [](const ShiftedPart& p) { return p.lacks == 0; });
   if (outside < 1) return;
@@ -122,7 +123,7 @@ void leave_out(double outside, double once, const Streamed& s, const Sizes& size
   *constant = {0, {}, 1, left, name.factors.empty() ? Product{left, {}} : as_text};
 }
 
-// One part of 1 for an array without shifted dimensions.
+/// Lists the parts of all of an array's shifted dimensions, multiplied out: one part of 1 if it has none.
 ShiftedParts parts_of(const Streamed& s, const Array& array, const Sizes& sizes, const std::vector<AxisId>& grouped,
                       Border border) {
   ShiftedParts all{{}};
@@ -151,7 +152,8 @@ struct Resident {
   std::vector<Product> symbols;
 };
 
-// Per unit of group volume: what stays through a column, by the grouped axes that it must at least carry.
+/// Returns the values per unit of group volume that stay through a column, of arrays that carry at least these grouped
+/// axes.
 Resident resident_in(const Streamed& s, const Column& column, const std::vector<AxisId>& grouped, AxisSet carried,
                      const Sizes& sizes, const std::vector<double>& weight) {
   Resident r;
@@ -171,7 +173,7 @@ Resident resident_in(const Streamed& s, const Column& column, const std::vector<
   return r;
 }
 
-// The largest set of grouped axes that one array carries without the stream.
+/// Returns the largest set of grouped axes that one array carries without the stream.
 AxisSet limited_axes(const Streamed& s, const std::vector<Column>& drawn, const std::vector<AxisId>& grouped) {
   AxisSet best = 0;
   for (const Column& column : drawn) {
@@ -217,12 +219,12 @@ std::vector<double> value_bytes(const Diagram& diagram, DType type) {
   return bytes;
 }
 
-// `resident` (y) is the largest sum, over drawn columns, of the values per unit of group volume of the arrays that
-// carry every grouped axis and not the stream: 2 d for attention (Q and O), 1 for matmul (C, erratum P13). If no array
-// carries all grouped axes (outputs lack a split axis), only the largest set that some array carries is limited: a
-// relaxation, still a lower bound.
 GeometricProgram program_of(const Streamed& streamed, const Problem& problem, const std::vector<double>& weight,
                             Border border) {
+  // `resident` (y) is the largest sum, over drawn columns, of the values per unit of group volume of the arrays that
+  // carry every grouped axis and not the stream: 2 d for attention (Q and O), 1 for matmul (C, erratum P13). If no
+  // array carries all grouped axes (outputs lack a split axis), only the largest set that some array carries is
+  // limited: a relaxation, still a lower bound.
   const std::vector<AxisId> grouped = grouped_axes(streamed);
   const std::vector<Column> drawn = columns(streamed, ColumnView::drawn);
   const AxisSet limited = limited_axes(streamed, drawn, grouped);
@@ -264,7 +266,7 @@ GeometricProgram program_of(const Streamed& streamed, const Problem& problem, co
 
 namespace {
 
-// What the shifted dimensions of a group's part hold, as a sum of products: axes and a number each. (eq. 2.9)
+/// Rows that a group's part of shifted dimensions holds, as a sum of products: axes and a number each. (eq. 2.9)
 using Reaches = std::vector<std::pair<std::vector<AxisId>, Count>>;
 Reaches reaches(const Streamed& s, const Array& array, const Sizes& sizes) {
   Reaches all{{{}, 1}};

@@ -5,7 +5,7 @@
 namespace napkin {
 namespace {
 
-// The masked axis that is grouped: its groups see different chunks, so H is no product of counts along it.
+/// Returns the masked axis that is grouped: its groups see different chunks, so H is no product of counts along it.
 std::optional<std::size_t> masked_axis(const Streamed& s, const Problem& problem, const std::vector<AxisId>& grouped) {
   if (!s.skips || problem.mask.kind == Mask::Kind::none) return std::nullopt;
   for (std::size_t i = 0; i < grouped.size(); ++i) {
@@ -14,8 +14,8 @@ std::optional<std::size_t> masked_axis(const Streamed& s, const Problem& problem
   return std::nullopt;
 }
 
-// With the masked axis, if it is grouped, at one size the rest is a problem of the plain kind: its terms carry the
-// visited chunks.
+/// Returns the problem without the masked axis, if that is grouped, which has one size here: the terms carry the
+/// visited chunks, and the rest is an ordinary problem.
 IntegerProblem fixed_problem(const Streamed& s, const Problem& problem, const IntegerProblem& limits,
                              const std::vector<AxisId>& grouped, std::optional<std::size_t> masked, Count size,
                              Count chunk) {

@@ -23,7 +23,7 @@ std::string print_number(double x) {
   return fmt::format("{:.6g}", x);
 }
 
-// The power of a base in a product, 0 where it is absent.
+/// Returns the power of a base in a product, 0 if it is absent.
 Exponent power_of(const Product& product, const Factor& base) {
   for (const Factor& f : product.factors) {
     if (f.base == base.base) return f.power;

@@ -35,7 +35,7 @@ struct TileTrait {
   BlockEnds ends = {};
   std::int32_t blocks = 1;  ///< resident on a node
   BlockOrder order = BlockOrder::grid;
-  bool cuts = false;  ///< EventGraph::has_cut_work
+  bool cuts = false;  ///< true if EventGraph::has_cut_work()
   bool operator==(const TileTrait&) const = default;
 };
 
@@ -127,9 +127,8 @@ class Table {
 
   Problem judged_;  ///< the launch that candidates are judged by: lengths do not matter
   Candidates candidates_;
-  bool by_graph_ = true;     ///< every legal tile has an event graph; else all go by the roofline
-  bool one_by_one_ = false;  ///< the roofline has no bounds, and a launch does not follow from a block's extents where
-                             ///< the nodes divide the iterations among themselves and cut tiles
+  bool by_graph_ = true;     ///< true if every legal tile has an event graph; else the roofline times all
+  bool one_by_one_ = false;  ///< true if is_timed_one_by_one()
   EnergyRates rates_;
   PowerLaw power_;
   Hertz clock_;  ///< clock that a time assumes if the machine has no energies

@@ -89,7 +89,7 @@ KnobSet knobs_of_divided_axes(const Setup& setup) {
   return set;
 }
 
-/// Knobs that make a grid whole: how many blocks a length takes depends on them.
+/// Returns the knobs on which it depends how many blocks a length takes, in a grid of whole blocks.
 KnobSet knobs_of_whole_grids(const Mapping& mapping) {
   KnobSet set = 0;
   for (const LevelMapping& level : mapping.levels) set |= level.rounds_up ? knobs_of(*level.nodes) : 0;

@@ -104,7 +104,8 @@ void add_supported_sizes(std::vector<TileRule>& rules, const Streamed& streamed,
   }
 }
 
-/// Axes with a step each are rows and columns of a product, which an instruction fills apart: all of them are padded.
+/// Adds the rules of axes that are packed into an instruction's rows. Axes with a step each are rows and columns of a
+/// product, which an instruction fills apart: all of them are padded.
 void add_packing(std::vector<TileRule>& rules, const Streamed& streamed, const Mapping& mapping,
                  const Problem& problem) {
   const Resolver resolve(streamed, mapping, problem);

@@ -123,8 +123,9 @@ Space make_space(const Setup& setup, bool of_kind) {
 
 }  // namespace
 
-// Sizes only waste, and are cut, above the least that covers a streamed or grouped axis whole, and above the axis for
-// an axis packed into an agent's rows after the first (Agent::splits); the first split axis pads an instruction's rows.
+/// Makes the space of a question. A size is wasteful, and cut, above the least that covers a streamed or grouped axis
+/// whole; above the axis, for an axis packed into an agent's rows after the first (Agent::splits), since only the first
+/// split axis pads an instruction's rows.
 Space space_of(const Setup& setup) { return make_space(setup, false); }
 Space space_of_kind(const Setup& setup) { return make_space(setup, true); }
 

@@ -79,11 +79,11 @@ void add_coalescing(Collector& out, const Diagram& diagram, const VariableMappin
 
 }  // namespace
 
-// A contraction's instruction is the machine's for its type: the column axis is the last that only the second input has
-// (a multiple of n), the depth the last contracted axis (a multiple of k). A variable that a copy engine fills or
-// empties needs a multiple of the level's smallest transfer along its unit-stride axis.
 std::vector<Granularity> granularities(const Streamed& streamed, const Mapping& mapping, const Machine& machine,
                                        const Problem& problem) {
+  // A contraction's instruction is the machine's for its type: the column axis is the last that only the second input
+  // has (a multiple of n), the depth the last contracted axis (a multiple of k). A variable that a copy engine fills or
+  // empties needs a multiple of the level's smallest transfer along its unit-stride axis.
   const Diagram& diagram = streamed.diagram;
   Collector out(diagram.axes.size());
   for (const OperationMapping& op : mapping.operations) add_instruction(out, diagram, op, mapping, machine, problem);
