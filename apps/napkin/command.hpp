@@ -16,7 +16,7 @@ struct Option {
   std::string name;   ///< "--gpu"
   std::string value;  ///< placeholder of its value, "G"; empty: a flag
   std::string about;
-  bool many = false;  ///< may be given again; an operand: several words
+  bool many = false;  ///< true if it may be given again, or, of an operand, is several words
 };
 
 /// The words of one call, by option. Values are texts: each command parses its own.

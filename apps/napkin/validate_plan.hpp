@@ -26,7 +26,7 @@ struct PlannedQuestion {
   std::vector<PlannedTile> tiles;  ///< tiles; in a sweep the pick is first
   std::optional<std::string> sweep;
   std::uint64_t seed = 0;
-  bool finished = false;  ///< --resume: nothing is left to do
+  bool finished = false;  ///< true if --resume leaves nothing to do
   std::string nothing;    ///< reason why there is no tile: nothing fits, no kernel; else ""
 
   [[nodiscard]] Head head(const Tile& tile) const;

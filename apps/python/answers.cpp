@@ -23,7 +23,7 @@ namespace {
 
 namespace nb = nanobind;
 
-// Python shows the types of a property in its signature.
+/// Python shows the types of a property in its signature.
 template <class Number>
 using Numbers = nb::typed<nb::dict, nb::str, Number>;
 template <class T>

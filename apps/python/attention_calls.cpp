@@ -22,7 +22,7 @@ namespace nb = nanobind;
 struct Options {
   std::int64_t left, right;  ///< -1: no limit
   std::optional<double> scale;
-  bool turned;  ///< tensors are [b, rows, heads, d]
+  bool turned;  ///< true if tensors are [b, rows, heads, d], not [b, heads, rows, d]
 };
 
 /// Converts a window's side: -1 or more in 31 bits; nothing for anything else.

@@ -31,6 +31,7 @@ class IslandTrial {
 [[nodiscard]] std::unique_ptr<IslandTrial> island_trial(Gpus& gpus, const Division& division, std::uint64_t seed);
 
 // Make a trial of a split: of attention by a ring or by heads, of a product.
+
 [[nodiscard]] std::unique_ptr<IslandTrial> ring_trial(Gpus& gpus, const Division& division, std::uint64_t seed);
 [[nodiscard]] std::unique_ptr<IslandTrial> heads_trial(Gpus& gpus, const Division& division, std::uint64_t seed);
 [[nodiscard]] std::unique_ptr<IslandTrial> product_trial(Gpus& gpus, const Division& division, std::uint64_t seed);

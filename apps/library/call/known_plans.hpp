@@ -14,22 +14,23 @@
 
 namespace napkin {
 
-/// Returns a key of all that a call's plan depends on except memory: a digest of this program's sources and YAML files,
-/// the GPU, sizes, type, mask, strides, scale, lengths, pages, and which optional arrays are given (not log_sum_exp).
+/// Returns a key of everything that a call's plan depends on except memory: a digest of this program's sources and YAML
+/// files, the GPU, sizes, type, mask, strides, scale, lengths, pages, and which optional arrays are given (not
+/// log_sum_exp).
 [[nodiscard]] std::string plan_key(const AttentionArgs& args, const DeviceProperties& gpu, const LaunchDevice& device);
 [[nodiscard]] std::string plan_key(const AttentionBackwardArgs& args, const DeviceProperties& gpu,
                                    const LaunchDevice& device);
 [[nodiscard]] std::string plan_key(const MatmulArgs& args, const DeviceProperties& gpu, const LaunchDevice& device);
 
-/// Returns a key of all that a call's selection depends on: sizes (the number of keys as ranked_for() rounds it, or the
-/// call's own), type, mask, lengths and needs.
+/// Returns a key of everything that a call's selection depends on: sizes (the number of keys as ranked_for() rounds it,
+/// or the call's own), type, mask, lengths and needs.
 [[nodiscard]] std::string selection_key(const AttentionArgs& args, bool ranked);
 [[nodiscard]] std::string selection_key(const AttentionBackwardArgs& args, bool ranked);
 [[nodiscard]] std::string selection_key(const MatmulArgs& args, bool ranked);
 
-/// Returns a key of a call's kind: all of selection_key() but batches, keys and queries within an octave, so that one
-/// tile may launch all calls of a kind. "" for calls that are selected by their lengths, and for the backward pass,
-/// whose workspace is its tile's.
+/// Returns a key that calls share which may be launched with one tile: selection_key() without batches and keys, and
+/// with queries (a product's rows and columns) rounded down to a power of two. "" for a call with lengths, whose
+/// selection depends on them, and for the backward pass, whose workspace depends on the tile.
 [[nodiscard]] std::string kind_key(AttentionArgs args);
 [[nodiscard]] inline std::string kind_key(const AttentionBackwardArgs&) { return ""; }
 [[nodiscard]] std::string kind_key(MatmulArgs args);

@@ -26,10 +26,10 @@ struct PublishedMatch {
 
 struct PublishedKernel {
   std::vector<std::string> names, dtypes, mappings;
-  std::set<std::string> more_cases;  ///< mappings of which the next one is the same kernel in another case
+  std::set<std::string> more_cases;  ///< mappings that share a kernel with the next one, for another case of it
   std::string algorithm;
-  bool fastest = false;  ///< all mappings are asked, and the fastest prediction counts; else the first that fits
-  bool divided = false;  ///< counts where the mapping's own rule divides the keys; else the next entry that fits does
+  bool fastest = false;  ///< true if the fastest mapping's prediction counts; else the first mapping that fits
+  bool divided = false;  ///< true if the entry fits only where the mapping's own rule divides the keys
   std::optional<std::int64_t> most_queries;             ///< queries of a sequence up to which the entry fits
   std::vector<std::string> tile;                        ///< the knobs of "128x64"
   std::vector<std::pair<std::string, TileText>> tiles;  ///< whole texts of a row's tile that say more than sizes

@@ -22,7 +22,7 @@ namespace napkin {
 struct ReportAnswer {
   QueryAnswer query;                           ///< query of the tile: the user's, or the selected one
   SelectAnswer selected;                       ///< selection of that kernel, with every knob free
-  bool picked = false;                         ///< the tile is the selected one
+  bool picked = false;                         ///< true if the tile is the selected one
   Streamed streamed;                           ///< the algorithm as the kernel streams it
   std::optional<RooflineAnswer> roofline;      ///< roofline of a prediction with FLOP
   std::optional<TimelineAnswer> timeline;      ///< timeline of a kernel's legal tile

@@ -70,7 +70,7 @@ struct ScoredRow {
   std::vector<LevelAnswer> levels;
   /// The tie-breaker of equal predictions, smaller first: bytes into blocks, then places of the knobs' values.
   std::vector<std::int64_t> preference;
-  bool legal = true;         ///< legal when it was recorded; in a replay by today's rules
+  bool legal = true;         ///< true if legal when recorded; in a replay, by today's rules
   PredictionKind kind = {};  ///< kind of a replay's prediction
 };
 /// Throws Error at "predicted" where the row has no prediction.

@@ -17,7 +17,7 @@ constexpr const char *grey = "#666666", *pale = "#bbbbbb", *dark = "#222222";
 /// An event of a bundle with its place, from the left end of its column, and the labels that are written there.
 struct PlacedEvent {
   double from = 0, to = 0;
-  bool named = false;          ///< a stretch whose name is written
+  bool named = false;          ///< true if the stretch's name is written
   std::vector<bool> labelled;  ///< true if an axis's label is written, by axis
 };
 

@@ -32,8 +32,8 @@ namespace napkin::report::html {
 
 struct Column {
   std::string name;     ///< text
-  bool number = false;  ///< aligned to the right
-  bool words = false;   ///< long text, kept wide where the page is narrow
+  bool number = false;  ///< true to align to the right
+  bool words = false;   ///< true for long text, kept wide where the page is narrow
 };
 struct Table {
   std::string caption;  ///< text; says what the rows are

@@ -170,7 +170,7 @@ Head read_head(Reader& row) {
   return head;
 }
 
-/// Numbers by name, finite and not negative.
+/// Reads numbers by name, finite and not negative.
 std::vector<std::pair<std::string, double>> read_numbers(Reader numbers) {
   std::vector<std::pair<std::string, double>> out;
   for (const auto& [name, number] : numbers.json().items()) out.emplace_back(name, numbers.number(name));

@@ -68,7 +68,7 @@ Json statements_json(const Dependences& all) {
   return json;
 }
 
-// Two pairs of references may give the same edge: it is told once.
+/// Lists the edges. Several pairs of references may give one edge, which is listed once.
 Json edges_json(const Dependences& all) {
   Json json = Json::array();
   std::set<std::string> told;
@@ -126,7 +126,8 @@ Json orders_json(const Dependences& all) {
   return json;
 }
 
-// Over all loops where they are few, else over the outer ones, which the statements share.
+/// Returns how many components of a vector are shown: all if they are few, else those of the outer loops, which the
+/// statements share.
 std::size_t shown(const Dependences& all) {
   return all.nest.loops.size() <= shown_components ? all.nest.loops.size() : all.outer;
 }
@@ -182,7 +183,7 @@ void analyse(Dependences& all) {
 /// An arrow of the picture: all carried dependences between two statements, or all that are not carried.
 struct Arrow {
   std::set<std::string> words;  ///< "RAW", "WAW x (0,+)"
-  bool value = false;           ///< a value passes: a RAW is among them
+  bool value = false;           ///< true if a value passes: a RAW is among them
 };
 
 /// Groups dependences by source, sink, and whether a loop carries them.

@@ -176,7 +176,7 @@ struct PredictedAnswer {
   /// The likely seconds of such calls: the mean, and the range of eight in ten. Never less than a bound.
   struct Likely {
     double mean = 0, low = 0, high = 0;
-    bool bounded = false;  ///< `low` is what no mapping goes below, not the band's end
+    bool bounded = false;  ///< true if `low` is a bound that no mapping goes below, not the band's end
   };
   /// Returns the likely times; nothing if no band is known.
   [[nodiscard]] std::optional<Likely> likely() const;

@@ -36,11 +36,11 @@ struct Ask {
   /// The division of the algorithm over an island of GPUs: "ring_attention,order=zigzag,gpus=8"; empty: the fastest.
   std::string split = {};
   CardConditions conditions = {};  ///< the load and the clock under which the GPU runs it
-  bool bundled = false;            ///< true: only this project's kernels, which can be launched (if no kernel is named)
-  bool check = false;              ///< query: true to run the streamed program at a scaled-down shape, and count
+  bool bundled = false;  ///< true for this project's kernels alone, which can be launched (if no kernel is named)
+  bool check = false;    ///< true to let query run the streamed program at a scaled-down shape, and count
   /// A callback with groups done and their total during a check, or sizes done during a family of shapes.
   std::function<void(std::int64_t done, std::int64_t total)> progress;
-  bool compile = false;  ///< query: true to compile the kernel with that tile; needs NVRTC and no GPU
+  bool compile = false;  ///< true to let query compile the kernel with that tile; needs NVRTC and no GPU
 };
 
 /// Writes a user's text as messages show it: in quotes, at most 40 bytes, anything unprintable escaped.
