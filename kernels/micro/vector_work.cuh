@@ -152,9 +152,9 @@ struct Repeated {
   }
 };
 
-/// Turns scores of a chunk into pairs of exponentials and their sums, as an attention kernel does: while exponentials of
-/// one step of `Step` elements are under way, the next step's arguments are computed and the last step's results added.
-/// In one step of all N the assembler chooses the order.
+/// Turns scores of a chunk into pairs of exponentials and their sums, as an attention kernel does: while exponentials
+/// of one step of `Step` elements are under way, the next step's arguments are computed and the last step's results
+/// added. In one step of all N the assembler chooses the order.
 template <int Step, int N>
 __device__ __forceinline__ void exponentials(float (&s)[N], const float (&maximum)[2], float (&sum)[2],
                                              u32 (&packed)[2]) {
