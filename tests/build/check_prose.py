@@ -7,15 +7,15 @@ usage: check_prose.py ROOT
 - A header begins with a comment, and the comment with a sentence: no "What ..." or "How ...".
 - The comment of a function (/// before it, ///< behind it) begins with a verb in the third person: "Returns the ...".
 - The comment of a type or of a field begins with the noun that it is, and with no preposition, pronoun or question
-  word: "bytes of a block", "true if ...", not "of a block", "whether ...".
+  word: "bytes of a block", "true if ...", not "of a block", "whether ...". A bool's says when it is true, or false.
 - Both take at most three lines, and use no metaphor for a mechanism ("waits in line").
-- So does a note (//) behind a field or a statement of a header.
+- A comment that stands directly before a function's definition, or before a declaration of a namespace, is such a
+  comment and begins with ///, not with //.
+- A note (//) behind a field or a statement of a header begins with the noun, too.
 - A note (#) of a mapping or a profile begins with no preposition or question word.
 - The glossary has some fifteen house terms, each with a meaning and an example.
 - A noun stands where "the same", "alike" or "of these" would stand for one: "the clocks of a multicast box", not "the
   same by multicast".
-
-Kernels' own sources (.cuh) have doc comments of their own form: a change there makes recordings stale.
 """
 import pathlib
 import re
@@ -37,9 +37,12 @@ with within without
 """.split())
 # Plural nouns that look like verbs at the begin of a function's comment: "Bytes of a block".
 PLURALS = set("""
-arguments blocks bytes clocks columns cycles elements indices iterations joules kernels lines nodes parts rows seconds
-threads tiles values
+addresses agents arguments axes blocks bytes clocks columns cycles elements indices iterations joules kernels keys
+knobs lengths lines nodes operands outputs parts products rows seconds sizes tables threads tiles values variables
+warpgroups warps zeros
 """.split())
+STATEMENT = re.compile(r"(?:[})#]|(?:case|do|else|for|if|namespace|return|switch|while)\b)")  # not a declaration
+BOOL = re.compile(r"(?:constexpr |mutable |static )*bool \w+(?: =|,|;)")  # a field, not a function
 METAPHOR = re.compile(r"\bin line\b|\bgo(?:es)? round\b|\bnotice[sd]?\b|\bact(?:s|ed)? out\b")
 QUOTED = re.compile(r'"[^"]*"|`[^`]*`')
 PRONOUN = re.compile(
@@ -109,6 +112,23 @@ def doc_comments(text):
         yield start + 1, words, declaration.strip()
 
 
+def plain_comments(text):
+    """Line numbers of comments // that stand directly before a function's definition or at a namespace's level."""
+    lines = text.split("\n")
+    for at, line in enumerate(lines[1:], 1):
+        if not re.match(r"\s*//(?!/)", lines[at - 1]) or re.match(r"\s*//|\s*$", line) or STATEMENT.match(line.strip()):
+            continue
+        first = at - 1
+        while first > 0 and re.match(r"\s*//(?!/)", lines[first - 1]):
+            first -= 1
+        declaration = " ".join(one.strip() for one in lines[at:at + 4])
+        begin = re.match(r"[^;{]*\{", declaration)  # a definition's head
+        behind = first > 0 and re.search(r"\S.*//", lines[first - 1])  # continues a note behind a declaration
+        begin = begin and not re.search(r"\]\s*\(", begin[0]) and is_function(begin[0])  # "](" is a lambda's
+        if not behind and (begin or not line.startswith(" ")):
+            yield first + 1
+
+
 def wrong_comment(words, declaration):
     """Why a doc comment breaks the rule; "" where it does not."""
     text, word = " ".join(words), first_word(" ".join(words))
@@ -118,11 +138,14 @@ def wrong_comment(words, declaration):
         return "a metaphor: say what happens"
     if is_function(declaration):
         second = first_word(" ".join(text.split()[1:2]))
-        verb = re.fullmatch(r"[a-z]+s", word) and not word.endswith("ss") and word not in FIRST | PLURALS
+        verb = re.fullmatch(r"[A-Za-z][a-z]+s", text.split()[0].rstrip(".,")) and not word.endswith("ss")
+        verb = verb and word not in FIRST | PLURALS
         if not verb or second == "of":
             return "a function's comment begins with a verb in the third person"
     elif word in FIRST:
         return "begin with the noun that it is"
+    elif BOOL.match(declaration) and not re.search(r"\b(?:true|false)\b", text, re.I):
+        return "a bool's comment says when it is true"
     return ""
 
 
@@ -165,10 +188,11 @@ def wrong_in(name, text):
              for line, prose in prose_of(suffix, text) for match in PRONOUN.finditer(QUOTED.sub('""', prose))]
     if suffix in HEADERS and (problem := wrong_head(text)):
         found.append(f"{name}:1: {problem}")
-    if suffix == ".hpp" and name.startswith(PRODUCT):
+    if suffix in HEADERS and name.startswith(PRODUCT):
         found += [f"{name}:{line}: '{note[:60]}': begin with the noun that it is"
                   for line, note in field_notes(text) if first_word(note) in FIRST]
-    if suffix in {".hpp", ".cpp"} and name.startswith(PRODUCT):
+    if suffix in SOURCES and name.startswith(PRODUCT):
+        found += [f"{name}:{line}: a comment before a declaration: ///" for line in plain_comments(text)]
         for line, words, declaration in doc_comments(text):
             if problem := wrong_comment(words, declaration):
                 found.append(f"{name}:{line}: '{' '.join(words)[:60]}': {problem}")
@@ -196,7 +220,12 @@ def selftest():
     assert not wrong_head("#pragma once\n// A Count is a whole number: 7.\n\nstruct Count;\n")
     for bad in ("struct Count;\n", "// What is counted.\n// It is.\n", "// Integers. They are.\n"):
         assert wrong_head("#pragma once\n" + bad), bad
-    for good in ("// of one name and the same types", "x;  ///< the same tile", "// the results are the same",
+    for good in ("// of one name and the same types", "int f() {\n  // 16 bytes\n  g(1);\n  // twice\n  if (a) {\n",
+                 "int a = 1;  // seconds, of\n            // a block\nint b;",
+                 "int f() {\n  // one\n  const auto g = [](int a) {\n",
+                 "int f() {\n  // sorted\n  g(a, [&](int b) {\n",
+                 "// A table.\n\nint f(int a) {", "// A list.\n#define A(x) x",
+                 "x;  ///< the same tile", "// the results are the same",
                  "y = 1;  // seconds", '// not "alike"', "/// Returns the bytes of a block.\nint f(int a);",
                  "/// Throws Error.\n[[nodiscard]] std::vector<int> f(\n    int a);",
                  "/// A block's bytes.\nstruct Bytes {",
@@ -205,12 +234,14 @@ def selftest():
                  "int f() const;  ///< returns -1 if there is none", "/// Calls.\ntemplate <class T>\nvoid f(T a) {",
                  "enum A {\n  a,  ///< row after row\n};"):
         assert not wrong_in("model/a.cpp", good + "\n"), good
-    for bad in ("// The same by multicast", "x;  ///< seconds; the same", "// A prediction is taken alike.",
+    for bad in ("// Returns 1.\nint f(int a) {", "struct A {\n  // Returns 1.\n  int f(\n      int a) const {",
+                "int b;\n// Tiles.\nstruct A {", "/// dS = P dP.\nint f(int a);", "/// Spans: by SM.\nint f(int a);",
+                "// The same by multicast", "x;  ///< seconds; the same", "// A prediction is taken alike.",
                 "// none of these has knobs", "/// The longest of those.", '// "x" and "y" alike',
                 "/// The bytes of a block.\nint f(int a);", "/// Bytes of a block.\nint f(int a);",
                 "int f();  ///< of a block",
                 "/// Whether it fits.\nbool f(int a);", '/// "128x64": a tile.\nstd::string f(int a);',
-                "int a;  ///< of a block",
+                "int a;  ///< of a block", "bool b = false;  ///< legal tile",
                 "bool b;  ///< whether it fits", "/// What a block holds.\nstruct A {",
                 "/// Rows that wait.\nint f(int a);",
                 "/// Times a row.\n/// a\n/// b\n/// c\nint a;", "/// A tile that waits in line.\nstruct A {",

@@ -21,7 +21,7 @@ namespace napkin {
 namespace band {  // bands' own words
 namespace {
 
-// The choices of bands (model/README.md, Bands). None is of a kernel, a GPU or a row.
+/// The choices of bands (model/README.md, Bands). None is of a kernel, a GPU or a row.
 constexpr double unlike = 8;       // a fact that is not shared divides a row's weight by this
 constexpr double of_a_kind = 0.5;  // n rows of one kind and source weigh as n^0.5: what they share is one error
 constexpr double untried = 2;  // times the width of tried kinds: a mapping or a machine of one's own, a guessed tile
