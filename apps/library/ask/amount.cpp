@@ -19,7 +19,7 @@ std::int64_t touched(double experts, double chosen, double tokens) {
   return std::llround(experts * (1 - std::pow(1 - chosen / experts, tokens)));
 }
 
-/// The reader of an amount, which computes it as it reads.
+/// A reader of an amount's text, which computes the value while it reads.
 class Amount {
  public:
   Amount(const yaml::Node& node, const Symbols& symbols) : node_(node), symbols_(symbols), text_(node.text()) {}

@@ -20,8 +20,8 @@ namespace napkin {
 
 using Symbols = std::vector<std::pair<std::string, std::int64_t>>;
 
-/// Throws Error, at the character, for a text that is no amount, a symbol that is not there, a quotient that is not
-/// whole, and an amount below `least`.
+/// Computes an amount from its text. Throws Error, at the character, for a text that is no amount, an unknown symbol, a
+/// quotient that is not whole, and an amount below `least`.
 [[nodiscard]] std::int64_t amount_of(const yaml::Node& node, const Symbols& symbols, std::int64_t least);
 
 }  // namespace napkin

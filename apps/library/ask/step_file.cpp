@@ -19,7 +19,7 @@ constexpr std::string_view element = "element";  // the symbol for the bytes of 
 
 std::string_view step_name(std::string_view path) { return stem_in(path, "apps/library/ask/steps/"); }
 
-/// Reads one file at one question's symbols.
+/// A reader of one step's file, with the values that the question gives its symbols.
 class StepReader {
  public:
   StepReader(const yaml::Node& file, const StepAsk& ask, std::int64_t gpus) : file_(file), ask_(ask), gpus_(gpus) {}

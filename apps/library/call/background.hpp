@@ -14,14 +14,14 @@
 
 namespace napkin {
 
-/// Returns true if calls of new lengths do not wait for their own tile: where NAPKIN_BACKGROUND is 1.
+/// Returns true if calls of new lengths do not wait for a tile of their own: if NAPKIN_BACKGROUND is 1.
 [[nodiscard]] bool selects_in_background();
 
-/// A selection that is on its way.
+/// A selection that a background thread makes.
 class Coming {
  public:
   [[nodiscard]] bool done() const { return done_.load(std::memory_order_acquire); }
-  /// Returns the selection, once done(); nullptr if it failed.
+  /// Returns the selection, once done() is true; nullptr if it failed.
   [[nodiscard]] std::unique_ptr<Selected> take() { return std::move(selected_); }
 
  private:
@@ -30,19 +30,19 @@ class Coming {
   std::atomic<bool> done_ = false;
 };
 
-/// Work in the order in which it was asked for, one after the other. The thread starts with the first.
+/// A thread that does work in the order in which it was asked for. It starts with the first work.
 class Background {
  public:
   using Work = std::function<std::unique_ptr<Selected>()>;
 
   Background() = default;
-  /// Finishes the work that has begun, and leaves out the rest.
+  /// Finishes the work that has begun, and drops the rest.
   ~Background() { stop(); }
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;
 
   [[nodiscard]] std::shared_ptr<Coming> begin(Work work);
-  /// Finishes the work that has begun; what is asked for from then on fails.
+  /// Finishes the work that has begun, and drops the rest; later work fails.
   void stop();
 
  private:

@@ -86,7 +86,8 @@ class Calls {
     std::variant<AttentionArgs, AttentionBackwardArgs, MatmulArgs> args;
     Stream stream;
     Ready launches;
-    std::shared_ptr<Coming> until;  ///< selection until which they are another tile's; null: they stay
+    std::shared_ptr<Coming>
+        until;  ///< selection whose tile replaces these launches, which are of another length's tile; null: they stay
 
     void launch(Stream into) const {
       for (const ReadyLaunch& one : launches) one(into);
@@ -122,8 +123,8 @@ class Calls {
     return out;
   }
 
-  /// Prepares a call's launches: by a selection of this process that serves it, by its plan on disk, else by a new
-  /// selection, or where `until` may be set by the tile of other lengths until that is there.
+  /// Prepares a call's launches: by a selection of this process, by a plan on disk, or by a new selection. If `until`
+  /// is given, a tile of other lengths may serve meanwhile; `until` is then the selection that replaces it.
   template <class Args>
   Ready prepare(const Args& args, Held& held, std::shared_ptr<Coming>* until = nullptr) {
     const std::string question = selection_key(args, true);
@@ -150,7 +151,7 @@ class Calls {
     throw Error(ask.algorithm, no_kernel(ask), "other sizes or another type");
   }
 
-  /// Takes the selection of a question that came in the background. Returns false if it failed.
+  /// Takes the selection of a question that the background has made. Returns false if it failed.
   bool receive(const std::string& question) {
     const auto found = coming_.find(question);
     if (found == coming_.end() || !found->second->done()) return true;
@@ -161,8 +162,8 @@ class Calls {
     return true;
   }
 
-  /// Prepares the launches of a tile that was selected for other lengths, and has the call's own selected in the
-  /// background; nothing if there is none, it is not legal here, or the call cannot change its tile.
+  /// Prepares the launches of a tile that was selected for other lengths, and has the background select the call's own.
+  /// Nothing if there is no such tile, if it is not legal here, or if the call cannot change its tile later.
   template <class Args>
   std::optional<Ready> prepare_meanwhile(const Args& args, const Ask& ask, const std::string& question, Held& held,
                                          std::shared_ptr<Coming>& until) {
@@ -177,7 +178,7 @@ class Calls {
     return out;
   }
 
-  /// Selects a call's tile, and compiles it. Runs beside calls.
+  /// Selects a call's tile, and compiles it. Other calls go on meanwhile.
   template <class Args>
   std::unique_ptr<Selected> select_and_compile(const Args& args, const Ask& ask) {
     constexpr std::uint64_t somewhere = 256;  // nothing is launched
@@ -198,8 +199,8 @@ class Calls {
     }
   }
 
-  /// Prepares the launches of an equal call in this call's memory; nothing if there are none, or if the compiler
-  /// objects to them, another one than made them.
+  /// Prepares the launches of an equal call in this call's memory. Nothing if there are none, or if the compiler, maybe
+  /// another one than made them, objects.
   template <class Args>
   std::optional<Ready> prepare_known(std::optional<Launches> known, const Args& args, Held& held) {
     if (!known) return std::nullopt;
