@@ -23,7 +23,7 @@ Mask mask_of(const Arguments& arguments) {
   return mask;
 }
 
-/// Returns a value that may be left out, but not be empty.
+/// Returns an option's value, which must not be empty; "" if the option is left out.
 std::string named(const Arguments& arguments, std::string_view option, const std::string& right) {
   return arguments.has(option) ? arguments.need(option, right) : std::string();
 }

@@ -13,24 +13,24 @@
 namespace napkin::cli {
 
 struct CalibrateOptions {
-  std::string gpu;  ///< the base profile; empty: the one here
-  std::string out;  ///< empty: none is written
+  std::string gpu;  ///< base profile; empty: the profile of the GPU here
+  std::string out;  ///< path of the profile; empty: none is written
   std::optional<std::string> record;
   std::vector<const Experiment*> experiments;
   std::int64_t jobs = 1;  ///< threads that compile
   bool json = false;
-  bool power = false;  ///< true for what tells this card from others of its product, and nothing else
+  bool power = false;  ///< true for the numbers alone in which this card differs from others of its product
 };
 
 /// Times the calls between GPUs of the island here, as `napkin calibrate --island` does.
 [[nodiscard]] Reply calibrate_island(const CalibrateOptions& options, const report::Style& style);
 
-/// The readings of a run, and what ended it early.
+/// The readings of a run, and the reason if it ended early.
 struct CalibrationRun {
   std::vector<report::ReadingRow> rows;
-  std::string base;    ///< the profile of the GPU here, where none was named
-  std::string card;    ///< the file of this very card's profile; "": not known
-  std::string failed;  ///< empty: all experiments have run
+  std::string base;    ///< profile of the GPU here, if none was named
+  std::string card;    ///< file of this card's own profile; "": not known
+  std::string failed;  ///< reason why experiments are missing; empty: all have run
 };
 
 /// Runs the experiments on the GPU here; raw readings go to options.record as they arrive. Throws CudaFailure if there

@@ -16,7 +16,7 @@
 namespace napkin::cli {
 namespace {
 
-/// Throws CudaFailure that says what is missing.
+/// Opens the GPU to calibrate. Throws CudaFailure that says what is missing.
 Runtime runtime_to_calibrate() {
   try {
     Environment environment = process_environment();
@@ -39,7 +39,7 @@ MeasuredBy measured_by(const Runtime& runtime) {
           std::string(source_revision())};
 }
 
-/// Compiles all kernels into the disk cache, by several threads, before the clock matters.
+/// Compiles all kernels into the disk cache, by several threads, before anything is timed.
 void compile_all(const CalibrateOptions& options, const DeviceProperties& device, Progress& progress) {
   const Environment environment = process_environment();
   if (environment.cache.empty()) return;  // nowhere to keep them: each is compiled when it is needed
@@ -53,7 +53,7 @@ void compile_all(const CalibrateOptions& options, const DeviceProperties& device
   if (!refused.empty()) throw CudaFailure(refused.begin()->second);
 }
 
-/// Checks a reading: a kernel that counted nothing leaves quotients of zero.
+/// Throws CudaFailure for a reading that is no number, since the kernel then counted nothing.
 void check(const Reading& reading) {
   const bool good =
       std::all_of(reading.values.begin(), reading.values.end(), [](double value) { return std::isfinite(value); });

@@ -29,8 +29,8 @@ class Colourer {
   [[nodiscard]] static bool holds(const Variable& v, ArrayId array) {
     return std::find(v.arrays.begin(), v.arrays.end(), array) != v.arrays.end();
   }
-  /// Returns the first variable that holds the array; a variable for what an iteration adds counts only if there is no
-  /// other.
+  /// Returns the variable that holds the array: the first that holds all of it, else the first that holds what an
+  /// iteration adds.
   [[nodiscard]] const Variable* variable_of(ArrayId array, bool staging) const {
     const Variable* part = nullptr;
     for (const Variable& v : p_.variables) {
@@ -55,8 +55,8 @@ class Colourer {
     return text;
   }
 
-  /// Lists the variables in which the array stands on its way to what reads it, if there are several: "P' in registers
-  /// as f16, P in shared as f16".
+  /// Lists the variables that hold the array on its way to its reader, if there are several: "P' in registers as f16, P
+  /// in shared as f16".
   [[nodiscard]] std::string variables_of(ArrayId array) const {
     std::vector<std::string> all;
     for (const Variable& v : p_.variables) {

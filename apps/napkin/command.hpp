@@ -51,7 +51,7 @@ struct Command {
 /// Lists all commands, in the order of the help.
 [[nodiscard]] std::vector<Command> commands();
 
-/// Sorts the words after the command's name. Unknown, repeated and valueless options throw Error.
+/// Parses the words after the command's name. Throws Error for options that are unknown, repeated or lack a value.
 [[nodiscard]] Arguments parse(const Command& command, const std::vector<std::string>& words);
 
 /// Writes the help of the program, or of a command.

@@ -41,7 +41,7 @@ const Head& head_with_shape(const CompareAnswer& answer) {
   return answer.machines.front().selected.head;
 }
 
-/// Tells rows that are bounds from rows that are predictions, if there are both; else "".
+/// Says which rows are bounds and which predictions, if there are both; else "".
 std::string unlike_text(const CompareAnswer& answer) {
   std::string predicted, bounds;
   for (const ComparedMachine& machine : answer.machines) {
@@ -165,7 +165,7 @@ std::string part(const std::string& title, const CompareAnswer& answer, const St
   return any ? "\n" + table.text(style, "  ") : "";
 }
 
-/// Writes what a call costs on each GPU with a price, the cheapest first, and which takes the least energy.
+/// Writes the cost of a call on each GPU that has a price, the cheapest first, and the GPU that takes the least energy.
 std::string costs_text(const CompareAnswer& answer, const Prices& prices, const Style& style) {
   std::vector<std::pair<const ComparedMachine*, Cost>> rows;
   for (const ComparedMachine& machine : answer.machines) {
@@ -199,7 +199,7 @@ std::string quantisation_text(const CompareAnswer& answer) {
   return text.empty() ? "" : "\n" + text;
 }
 
-/// Writes what each machine's tile moves, and what laws say of any tile.
+/// Writes the bytes that each machine's tile moves, and what laws say of any tile.
 std::string further_parts(const CompareAnswer& answer, const Style& style) {
   const auto law = [](std::string (*text)(const Laws&)) {
     return [text](const ComparedMachine& machine) { return machine.laws ? text(*machine.laws) : std::string(); };

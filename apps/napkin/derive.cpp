@@ -78,8 +78,8 @@ std::vector<NamedPart> parts_of(const PlacedDiagram& placed) {
   return out;
 }
 
-/// Runs the streamed program at the given shape and tile, in float64 on random inputs, in the kernel's order, and
-/// writes its intermediates as .npy, a file a tile and iteration, and its inputs, each whole in one file.
+/// Runs the streamed program at the given shape and tile, in float64 on random inputs, in the kernel's order. Writes
+/// its intermediates as .npy, a file for each tile and iteration, and each input in one file.
 void dump(const Arguments& arguments, const Streamed& streamed, const PlacedDiagram& placed) {
   constexpr std::int64_t most = 200'000'000'000;  // FLOP: about a minute
   const std::string folder = arguments.need("--dump", "a folder for the .npy files");
@@ -121,7 +121,7 @@ std::string product_text(const std::vector<Value>& factors, const Mapping& mappi
   return joined(words, " * ");
 }
 
-/// Derives with the roles that the kernel gives the axes, for the tile that would run.
+/// Derives the program with the roles that the kernel gives the axes, for the tile that would run.
 Derivation derive_for_machine(const Arguments& arguments) {
   const Question question = default_session().question(ask_of(arguments));
   return at_shape([&] {
@@ -175,8 +175,8 @@ Derivation derivation_of(const Arguments& arguments) {
   return derivation;
 }
 
-/// The steps of a chunk: as many as the smallest divisor goes into the chunk's least size, which other divisors force
-/// up.
+/// The number of steps in a chunk: how often the smallest divisor goes into the chunk's least size, which other
+/// divisors raise.
 struct Steps {
   RequiredFactor smallest;
   std::int64_t count = 1;
@@ -195,7 +195,7 @@ std::optional<Steps> steps_of(const Derivation& derivation, const Granularity& o
   return Steps{*unit, (one.divisor / unit->divisor).get(), largest->cause};
 }
 
-/// Explains why a tile's size is a multiple of a number: "x 16 wgmma k of O 16, wgmma n of S 8".
+/// Explains why a tile's size must be a multiple of a number: "x 16 wgmma k of O 16, wgmma n of S 8".
 std::string divisors_text(const Derivation& derivation, const Style& style) {
   report::Table table({"<axis", "a multiple of", "<because"});
   for (const Granularity& one : derivation.divisors) {

@@ -12,12 +12,12 @@
 namespace napkin::cli {
 
 /// Returns the intermediates that --at names (computed arrays, auxiliaries, `parts`, `inputs`); empty, which means all,
-/// without --at. Throws Error that lists them.
+/// without --at. Throws Error that lists the names for an unknown one.
 [[nodiscard]] std::vector<std::string> observed_at(const Arguments& arguments, const Streamed& streamed,
                                                    const std::vector<NamedPart>& parts = {},
                                                    const std::vector<std::string>& inputs = {});
 
-/// Makes the folder. Throws Error.
+/// Makes the folder. Throws Error if that fails.
 void make_dump_folder(const std::string& folder);
 
 /// Makes random inputs, rounded as a kernel receives them; equal for equal sizes and type.

@@ -27,7 +27,7 @@ namespace {
 using report::Json;
 using report::Table;
 
-/// A list in both of its forms.
+/// A list, as text and as JSON.
 struct List {
   Json json = Json::array();
   Table table;
@@ -159,7 +159,7 @@ std::string combine_text(const Mapping& mapping) {
   return combine.at.empty() ? by : by + " in " + combine.at;
 }
 
-/// Returns the kernel's own file in this program, beside its mapping; "" for a peer's and for a proposed one.
+/// Returns the kernel's own file in this program, beside its mapping; "" for a peer's kernel and for a proposed one.
 std::string source_of(const Mapping& mapping) {
   if (mapping.proposed || !mapping.source.empty()) return mapping.source;
   const std::string file = mapping.name + ".cuh";
@@ -170,7 +170,7 @@ std::string source_of(const Mapping& mapping) {
   return ours ? file : "";
 }
 
-/// Tells who has the kernel: this program, for every caller (bundled) or by its C++ plan alone; another project; a
+/// Says who has the kernel: this program, for every caller (bundled) or by its C++ plan alone; another project; a
 /// paper.
 std::string standing(const Mapping& mapping) {
   if (mapping.proposed) return "proposed";

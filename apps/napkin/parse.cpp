@@ -15,7 +15,8 @@ std::vector<std::string> option_names(const Command& command) {
   return names;
 }
 
-/// Refuses words that the command does not know, an option first, since its value may look like an operand.
+/// Throws Error for words that the command does not know; for an option first, since its value may look like an
+/// operand.
 [[noreturn]] void refuse(const Command& command, const std::vector<std::string>& unknown) {
   const std::string where = "napkin " + command.name;
   for (const std::string& word : unknown) {

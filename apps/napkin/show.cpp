@@ -15,7 +15,7 @@ namespace {
 
 using report::Json;
 
-/// The folders whose files have names that users type, and what a file of each is; the longest path first.
+/// The folders whose files have names that users type, and the kind of their files; the longest path first.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 6> folders = {
     {{"hardware_profiles/architectures/", "architecture"},
      {"hardware_profiles/islands/", "island"},

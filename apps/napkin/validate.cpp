@@ -74,7 +74,7 @@ std::vector<Ask> asks_of(const Arguments& arguments) {
   return asks;
 }
 
-/// Checks that nothing is asked beside recorded rows, which say what was measured.
+/// Checks that recorded rows come without options of a question, which the rows themselves state.
 void check_alone(const Arguments& arguments, std::string_view rows) {
   for (const auto& [option, value] : arguments.values) {
     if (option != rows && option != "--json")

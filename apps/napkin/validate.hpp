@@ -24,20 +24,20 @@ struct Shard {
 [[nodiscard]] Shard parse_shard(const std::string& text);
 
 struct ValidateOptions {
-  std::vector<Ask> asks;  ///< questions, one a shape; empty gpu: the GPU here
+  std::vector<Ask> asks;  ///< questions, one for each shape; empty gpu: the GPU here
   bool sweep = false, counters = false, resume = false, json = false;
   std::optional<std::string> out;
   Shard shard;
   SweepOptions tiles;
-  std::optional<std::uint64_t> seed;  ///< none: a new one each sweep
+  std::optional<std::uint64_t> seed;  ///< seed; none: a new one each sweep
   L2State l2 = L2State::warm;
-  std::optional<CardLoad> load;       ///< load that is measured; none: as soon as the median is known
-  std::int64_t rows = 64;             ///< compared with float64
+  std::optional<CardLoad> load;       ///< load that is measured; none: runs end as soon as the median is known
+  std::int64_t rows = 64;             ///< rows of a result that are compared with float64
   double pace = 0.25;                 ///< seconds of one tile of a sweep
   double settle = 20;                 ///< seconds of work before a run's first sweep
   std::int64_t jobs = 1;              ///< threads that compile
-  bool compile = false;               ///< true: compile, and nothing else
-  std::string dump;                   ///< a folder: intermediates instead of measurements; empty: not wanted
+  bool compile = false;               ///< true to compile, and nothing else
+  std::string dump;                   ///< folder for intermediates, in place of measurements; empty: none are written
   std::vector<std::string> observed;  ///< arrays to dump; empty: all
 };
 
@@ -47,7 +47,7 @@ struct ValidateOptions {
 /// Measures on the GPU here.
 [[nodiscard]] Reply measure_here(const ValidateOptions& options, const report::Style& style);
 
-/// Compiles what measure_here() would run on the asks' GPU into the cache. Needs none.
+/// Compiles what measure_here() would run on the questions' GPU, into the cache. Needs no GPU.
 [[nodiscard]] Reply compile_here(const ValidateOptions& options);
 
 /// Runs the kernel's debug variant once on the GPU here and writes its intermediates as `napkin derive --dump` does.

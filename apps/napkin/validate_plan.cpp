@@ -39,8 +39,8 @@ class Recorded {
   std::map<std::string, std::string> sweeps_;
 };
 
-/// Finds the bundled kernel to measure; nullptr if it cannot be launched, or consists of several launches, which are
-/// not measured as one.
+/// Finds the bundled kernel to measure; nullptr if it cannot be launched, or takes several launches, which are not
+/// measured together.
 const BundledKernel* find_measured(const std::string& mapping) {
   const BundledKernel* kernel = find_bundled(mapping);
   return kernel != nullptr && kernel->trial != nullptr ? kernel : nullptr;
@@ -52,7 +52,8 @@ std::vector<std::string> measured_names() {
   return names;
 }
 
-/// Makes the kernel to measure: the named one, else the launchable one whose best tile is the fastest.
+/// Resolves the question for the kernel to measure: the named one, else the launchable one whose best tile is the
+/// fastest.
 std::unique_ptr<Measurable> measurable_for(Ask ask, std::string& nothing) {
   if (ask.kernel.empty()) {
     ask.bundled = true;
@@ -69,7 +70,7 @@ std::unique_ptr<Measurable> measurable_for(Ask ask, std::string& nothing) {
   return measurable_of(ask);
 }
 
-/// Returns the tile that select selects, whatever knobs the user fixed; nothing if nothing fits.
+/// Returns the tile that select picks if the user fixes no knob; nothing if nothing fits.
 std::optional<Tile> pick_of(const Measurable& measurable) {
   Setup setup = *measurable.setup;
   setup.fixed.clear();

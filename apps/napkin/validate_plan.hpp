@@ -16,13 +16,13 @@ namespace napkin::cli {
 struct PlannedTile {
   SweepTile tile;
   std::string key;                        ///< result of row_key()
-  std::optional<ValidationRow> recorded;  ///< --resume: its newest row
+  std::optional<ValidationRow> recorded;  ///< newest row of the tile that --resume found
 };
 
 struct PlannedQuestion {
   std::unique_ptr<Measurable> measurable;
   const BundledKernel* kernel = nullptr;
-  Tile pick;                       ///< tile that select selects
+  Tile pick;                       ///< tile that select picks
   std::vector<PlannedTile> tiles;  ///< tiles; in a sweep the pick is first
   std::optional<std::string> sweep;
   std::uint64_t seed = 0;

@@ -13,7 +13,7 @@
 namespace napkin::cli {
 namespace {
 
-/// Returns the scores a row, and reports an error in its content at the row's place.
+/// Scores a row, and reports an error in its content at the row's place.
 ScoredRow score(Replay& again, const report::RecordedRow& recorded) {
   try {
     return again(recorded.row);

@@ -67,7 +67,7 @@ std::vector<LaunchPlan> variants_of(std::span<const PlannedQuestion> questions, 
   return plans;
 }
 
-/// Compiles all plans by several threads, before the clock matters. Returns the reasons of those that fail.
+/// Compiles all plans by several threads, before anything is timed. Returns the reasons of those that fail.
 std::map<std::string, std::string> compile_all(const std::vector<LaunchPlan>& plans, const ValidateOptions& options,
                                                Progress& progress) {
   const Environment environment = process_environment();
@@ -77,7 +77,7 @@ std::map<std::string, std::string> compile_all(const std::vector<LaunchPlan>& pl
                        [&](std::size_t done) { progress.show(done, ""); });
 }
 
-/// Opens the file of rows, made whole, and returns those that --resume finds.
+/// Opens the file of rows, and returns the rows that --resume finds in it.
 std::vector<ValidationRow> rows_there(const ValidateOptions& options, std::optional<report::RowFile>& file) {
   std::vector<ValidationRow> rows;
   if (!options.out) return rows;

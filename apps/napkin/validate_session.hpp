@@ -21,11 +21,11 @@ struct Findings {
   std::vector<ValidationRow> rows;
   std::vector<RejectedTile> rejected;   ///< tiles that do not run
   std::vector<RejectedTile> incorrect;  ///< tiles that run with a wrong result
-  std::vector<std::string> remarks;     ///< drift, counters that are refused
+  std::vector<std::string> remarks;     ///< drift of the clock, counters that cannot be read
   bool wrong = false;                   ///< true if a kernel's result was wrong or missing
 };
 
-/// Returns false for random tiles: far from the best, they are only timed, which saves half of the compiling.
+/// Returns false for random tiles: most are far from the best, and are only timed, which saves half of the compiling.
 [[nodiscard]] inline bool counts_cycles(TileRole role) { return role != TileRole::random; }
 
 class MeasurementRun {
@@ -49,7 +49,7 @@ class MeasurementRun {
   struct Candidate {
     const PlannedTile* planned = nullptr;
     ValidationRow row;
-    std::optional<MountedTile> mounted;  ///< mounted tile; none if its row exists, and it was not needed again
+    std::optional<MountedTile> mounted;  ///< mounted tile; none if its row exists and nothing needed it again
   };
 
   void measure(const PlannedQuestion& question);

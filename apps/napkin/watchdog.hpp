@@ -35,7 +35,7 @@ class Watchdog {
   std::thread thread_;
 };
 
-/// Returns the file, beside that --out file, that keeps the keys of hanging runs; the next function reads them.
+/// Returns the file beside that --out file which keeps the keys of hanging runs; has_hung() looks for a key in it.
 [[nodiscard]] std::string hung_file(const std::string& out);
 [[nodiscard]] bool has_hung(const std::string& file, const std::string& key);
 

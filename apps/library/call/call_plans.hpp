@@ -39,7 +39,7 @@ using CallSizes = std::vector<std::int64_t>;
 /// The needs of a call beside its question.
 struct CallNeeds {
   TileText knobs;       ///< knobs that the call sets, if the kernel has them
-  bool packed = false;  ///< true if its sequences lie one behind the other
+  bool packed = false;  ///< true if its sequences are packed
   bool cached = false;  ///< true if its keys lie in pages, or are counted on the device
 };
 [[nodiscard]] CallNeeds needs_of(const AttentionArgs& args);
@@ -79,12 +79,12 @@ template <class Args>
 [[nodiscard]] Launches launches_of(const PlacedDiagram& placed, const MatmulArgs& args, const OwnMemory& own,
                                    const LaunchDevice& device, std::optional<AttentionForm>& form);
 
-/// Binds the launches of another call, equal in all but its memory, to this call's memory.
+/// Binds the launches of another call, which differs in memory alone, to this call's memory.
 void give_memory(Launches& launches, const AttentionArgs& args, const OwnMemory& own);
 void give_memory(Launches& launches, const AttentionBackwardArgs& args, const OwnMemory& own);
 void give_memory(Launches& launches, const MatmulArgs& args, const OwnMemory& own);
 
-/// Throws Error if the call's workspace is too small for its launches.
+/// Checks that the call's workspace is large enough for its launches. Throws Error.
 template <class Args>
 void check_workspace(const Args&, std::uint64_t) {}
 void check_workspace(const AttentionBackwardArgs& args, std::uint64_t needed);

@@ -28,18 +28,18 @@ struct IslandGpu {
 
 class Gpus {
  public:
-  /// Throws CudaFailure if there are fewer, or no NCCL.
+  /// Opens that many GPUs. Throws CudaFailure if there are fewer, or no NCCL.
   explicit Gpus(int gpus);
 
   [[nodiscard]] int count() const { return static_cast<int>(gpus_.size()); }
   [[nodiscard]] IslandGpu& at(int rank) { return *gpus_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] const Ranks& ranks() const { return ranks_; }
 
-  /// Makes everything that comes next on any stream wait for everything before.
+  /// Makes later work on any stream wait for all earlier work on every stream.
   void join();
   /// Waits for all GPUs.
   void synchronize();
-  /// Runs for about `warm` seconds, then for `long_enough`, and returns the seconds of a run, less those of joining.
+  /// Runs for about `warm` seconds, then for `long_enough`, and returns the seconds of a run, without those of join().
   [[nodiscard]] double seconds(const std::function<void()>& run, double warm, double long_enough);
 
  private:

@@ -6,8 +6,8 @@
 namespace napkin {
 namespace {
 
-/// A home array is ordered by the GPU that receives each part: [heads' GPU, b, row, head of that GPU, d]. At work all
-/// rows of a GPU's heads lie one behind the other, [b, row, head, d].
+/// Attention divided by heads. A home array is ordered by the GPU that receives each part: [heads' GPU, b, row, head of
+/// that GPU, d]; at work the rows of a GPU's heads are adjacent, [b, row, head, d].
 class HeadsTrial : public IslandAttention {
  public:
   HeadsTrial(Gpus& gpus, const Division& division, std::uint64_t seed);

@@ -16,7 +16,7 @@ namespace napkin {
 
 /// Seconds of a division, and bytes that calls bring into each GPU.
 struct IslandTimes {
-  double time = 0, work = 0, copies = 0;  ///< all; the launches alone; the calls alone
+  double time = 0, work = 0, copies = 0;  ///< seconds of everything, of the launches alone, of the calls alone
   std::int64_t received = 0;
 };
 
@@ -32,7 +32,7 @@ struct IslandRow {
 };
 
 struct IslandPace {
-  double warm = 1, time = 0.4;  ///< seconds of work before, and of what is timed
+  double warm = 1, time = 0.4;  ///< seconds of untimed work before, and of timed work
   std::int64_t rows = 64;       ///< rows that are compared with float64
 };
 

@@ -79,7 +79,8 @@ RingTrial::RingTrial(Gpus& gpus, const Division& division, std::uint64_t seed) :
   }
 }
 
-/// Makes a step's launches: its rows are the last of the GPU's, which see most, and its keys the first of the block.
+/// Makes the launches of a step: on the last rows of the GPU, which see most keys, and the first keys of the block, as
+/// many as `launch` has.
 RingTrial::Step RingTrial::step_of(int rank, int t, const DeviceLaunch& launch) {
   const Ring& ring = rings_[static_cast<std::size_t>(rank)];
   const Home& home = homes_[static_cast<std::size_t>(rank)];
@@ -117,7 +118,7 @@ RingTrial::Step RingTrial::step_of(int rank, int t, const DeviceLaunch& launch) 
   return out;
 }
 
-/// Sends the block of step t on, into the buffer of the neighbour's next step.
+/// Sends the block of step t to the next GPU, into its buffer of step t + 1.
 void RingTrial::copy(int t) {
   gpus_.ranks().together([&] {
     for (int rank = 0; rank < p(); ++rank) {

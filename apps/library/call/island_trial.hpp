@@ -10,7 +10,7 @@
 
 namespace napkin {
 
-/// The half of a run: copies with nothing beside them, or launches with nothing to wait for.
+/// The half of a run: copies alone, or launches that wait for no copy.
 enum class IslandHalf { both, copies, work };
 
 class IslandTrial {

@@ -126,8 +126,8 @@ const PlacedDiagram* Selected::at(const CallSizes& sizes) {
   return legal_ ? &placed_ : nullptr;
 }
 
-/// Returns true if placed_ keeps the rules: those that read lengths where a block holds what it held in a legal
-/// placement.
+/// Returns true if placed_ keeps the rules: all of them, or, if a block holds what it held in a legal placement, the
+/// rules that depend on lengths.
 bool Selected::is_legal() const {
   const Setup& setup = ranking_.setup();
   if (problem_.sizes == setup.problem.sizes) return true;

@@ -15,10 +15,10 @@
 
 namespace napkin {
 
-/// Returns the question whose tile serves that one: keys beyond the queries are rounded up to an eighth of the power of
-/// two below them, so that the steps of a generation are ranked once in a while.
+/// Returns the question whose tile serves this one. Keys beyond the number of queries are rounded up to an eighth of
+/// the power of two below them, so that the steps of a generation share a ranking.
 [[nodiscard]] Ask ranked_for(const Ask& ask);
-/// Returns the keys for which a call of so many queries and keys is ranked.
+/// Returns the number of keys for which a call with that many queries and keys is ranked.
 [[nodiscard]] std::int64_t ranked_keys(std::int64_t queries, std::int64_t keys);
 
 /// Words the reasons why no bundled kernel takes the question.

@@ -91,7 +91,7 @@ BesideAnswer answer_of(const RecordedBest& row, const Head& head) {
   return out;
 }
 
-/// Makes a published row's head, with `like`'s fields for what the row does not say.
+/// Makes the head of a published row; fields that the row does not state are `like`'s.
 Head head_of(const PublishedRow& row, const Head& like) {
   Head out;
   out.algorithm = row.algorithms().back();

@@ -74,8 +74,8 @@ bool applies(const Expert& expert, const Question& question, const Setup& setup)
   return d && question.problem.sizes[static_cast<std::size_t>(*d)].get() == expert.d;
 }
 
-/// Returns the setup with the user's fixed knobs and the expert's; nothing where they disagree or a knob does not have
-/// the value.
+/// Returns the setup with the user's fixed knobs and the expert's; nothing if they contradict each other, or if a knob
+/// does not have the value.
 std::optional<Setup> layout_of(const Expert& expert, const Setup& setup) {
   Setup out = setup;
   for (const auto& [name, text] : expert.knobs) {

@@ -14,9 +14,9 @@ namespace napkin {
 class FoundErrors {
  public:
   void add(const PredictionKind& kind, bool recorded, const std::string& source, double found_over_predicted);
-  /// Adds published rows that were asked, except calls of two passes, whose errors belong to neither kernel.
+  /// Adds published rows that were asked, except calls of two passes, whose error belongs to no single kernel.
   void add(const std::vector<PublishedAnswer>& answers);
-  /// Adds replayed rows: the newest, held out, with right results, near the best of their question.
+  /// Adds replayed rows that are the newest, are held out, have right results, and are near the best of their question.
   void add(const std::vector<ScoredRow>& rows, const std::string& source);
 
   [[nodiscard]] const std::vector<KnownErrors>& all() const { return all_; }

@@ -25,8 +25,8 @@ struct TimingPace {
 [[nodiscard]] TimingPace patient_pace(L2State l2);
 /// Returns the pace under a load: sustained, behind two seconds of it; or bursts of 20 ms, each behind a rest.
 [[nodiscard]] TimingPace pace_under(const CardLoad& load, L2State l2);
-/// Returns the pace for a tile of a sweep: `seconds` in all, a quarter to warm up and half timed, however soon the
-/// median settles. A shorter run would see the card between two steps of its power control.
+/// Returns the pace for a tile of a sweep: `seconds` in all, a quarter to warm up and half timed, even if the median
+/// settles earlier. A shorter run would see the card between two steps of its power control.
 [[nodiscard]] TimingPace brisk_pace(L2State l2, double seconds, double launch);
 
 /// Returns the variants of a placed tile that a measurement runs: the plain one, and the one that counts its cycles.

@@ -10,16 +10,16 @@
 namespace napkin {
 
 struct IntervalGroup {
-  std::string of;  ///< "all", "decode", "h100-sxm"
+  std::string of;  ///< name of the group: "all", "decode", "h100-sxm"
   std::size_t rows = 0, within = 0;
-  double width = 0;  ///< the median of high - low, over the predicted time
+  double width = 0;  ///< median of the bands' widths (high - low) over the predicted time
   [[nodiscard]] double share() const { return static_cast<double>(within) / static_cast<double>(rows); }
 };
 
 struct IntervalJudgement {
-  /// recorded: this project's rows; published: others'.
+  /// Groups of all rows, of this project's (recorded) and of others' (published).
   IntervalGroup all, recorded, published;
-  std::vector<IntervalGroup> regimes;  ///< the four, and bursts
+  std::vector<IntervalGroup> regimes;  ///< groups by regime, the four of Regime and bursts
   std::vector<IntervalGroup> gpus;     ///< GPUs with ten rows or more
 };
 [[nodiscard]] IntervalJudgement judge_intervals();

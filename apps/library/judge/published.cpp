@@ -124,7 +124,7 @@ double timed(const PublishedQuestion& question, Seconds launch) {
   return question.one_by_one ? question.host + launch.value : std::max(question.host, launch.value);
 }
 
-/// Returns true if the card no longer holds its burst's power in the middle of the timed launches.
+/// Returns true if the card can no longer hold the power of a burst by the middle of the timed launches.
 bool outlasts_burst(const PublishedQuestion& question, const Machine& machine, Seconds launch) {
   return question.burst && question.launches * launch.value > machine.constant_or("burst_time", HUGE_VAL);
 }
@@ -158,7 +158,7 @@ void ask_tile(const TileText& tile_text, const Machine& machine, PublishedAnswer
   answer.roofline_seconds = timed(answer.question, predict(placement.placed, {.by = ByClock::roofline}).time);
 }
 
-/// The fastest of several answers, and the first refusal.
+/// The fastest of several answers; if there is none, the first refusal.
 class Fastest {
  public:
   template <class Asking>
@@ -173,7 +173,7 @@ class Fastest {
       if (!refused_) refused_ = {"the model refuses", error.what()};
     }
   }
-  /// Throws the refusal, or else `none`, where no answer was given.
+  /// Returns the fastest answer. Throws the first refusal if there is none, and `none` if nothing was asked.
   [[nodiscard]] PublishedAnswer take(const Refusal& none) {
     if (!best_) throw refused_.value_or(none);
     return std::move(*best_);
@@ -196,8 +196,8 @@ void ask_mapping(const PublishedKernel& kernel, Parts& parts, PublishedAnswer& a
   answer = fastest.take({"its tile is not in the mapping's words", answer.row().tile});
 }
 
-/// Asks the kernel's mappings in turn, cases of one kernel together, until one runs there and takes the type; a kernel
-/// that is the fastest of several asks them all.
+/// Asks the kernel's mappings in turn, until one runs there and takes the type; mappings that are cases of one kernel
+/// are asked together. If the kernel is the fastest of several, asks them all.
 void ask_mappings(const PublishedKernel& kernel, Parts& parts, PublishedAnswer& answer) {
   Fastest fastest;
   const std::shared_ptr<const Machine> machine = parts.machine(answer.question.ask.gpu);
@@ -215,7 +215,7 @@ void ask_mappings(const PublishedKernel& kernel, Parts& parts, PublishedAnswer& 
   answer = fastest.take({"no mapping of the kernel", ""});
 }
 
-/// Asks an entry; one that counts where it divides the keys makes way for the next where it does not.
+/// Asks an entry. If it holds only where its mapping divides the keys, and the mapping does not, asks the next entry.
 void ask_entry(const PublishedKernel& kernel, Parts& parts, PublishedAnswer& answer) {
   if (!kernel.divided) return ask_mappings(kernel, parts, answer);
   PublishedAnswer divided = answer;
@@ -231,7 +231,7 @@ void ask_entry(const PublishedKernel& kernel, Parts& parts, PublishedAnswer& ans
   }
 }
 
-/// Returns the least time of what runs ahead of the row's passes, of the same sizes; 0 if nothing does.
+/// Returns the least time of the algorithm that runs ahead of the row's passes, at their sizes; 0 if none does.
 double ahead_of(const PublishedQuestion& question, Parts& parts) {
   if (question.ahead.empty()) return 0;
   Ask ask = question.ask;

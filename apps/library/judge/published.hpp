@@ -30,18 +30,18 @@ struct PublishedRow {
   [[nodiscard]] bool product() const { return direction == "matmul"; }
   /// Returns the algorithms that run, in order: attention and attention_backward for "fwd+bwd".
   [[nodiscard]] std::vector<std::string> algorithms() const;
-  /// Returns true for heads that share one latent of 512 values and 64 rotary ones, of which the 512 are the values
-  /// too.
+  /// Returns true for heads that share one latent of 512 values and 64 rotary ones; the 512 values are also the values
+  /// V.
   [[nodiscard]] bool latent() const { return h_kv == 1 && d == 576 && d_v == 512; }
   [[nodiscard]] bool backward() const { return direction == "bwd" || direction == "fwd+bwd"; }
 };
 
-/// Returns true if the row is in the half that is set aside while the model is developed: the top bit of the 64-bit
-/// FNV-1a hash of its source's text. The split was made before any error was known.
+/// Returns true if the row is in the half of the rows that was set aside while the model was developed: the top bit of
+/// the 64-bit FNV-1a hash of its source's text. The split was made before any error was known.
 [[nodiscard]] bool kept_aside(const PublishedRow& row);
 
-/// Returns floating-point operations of a row as its TFLOP/s count them: forward 2 b h q x (d + d_v), backward 2 b h q
-/// x (3 d + 2 d_v), a causal square in half; 2 m n k.
+/// Returns the floating-point operations that a row's TFLOP/s counts: forward 2 b h q x (d + d_v), backward 2 b h q x
+/// (3 d + 2 d_v), half for a causal square; product 2 m n k.
 [[nodiscard]] double counted_flops(const PublishedRow& row);
 
 /// A row as a question, or the reason why it cannot be asked.
@@ -57,15 +57,15 @@ struct PublishedQuestion {
   bool burst = false;                  ///< true if a few launches were timed after a rest
   double launches = 0;                 ///< launches from the rest to the middle of the timed ones; 0: not stated
   bool cold_l2 = false;                ///< true if other data fill the L2 before each launch
-  std::string ahead;                   ///< an algorithm that runs ahead in what was timed; empty: none
+  std::string ahead;                   ///< algorithm that runs ahead within the timed call; empty: none
   bool one_by_one = false;             ///< true if every call begins on an idle stream, after the host's own time
 };
 
 struct PublishedAnswer {
-  PublishedQuestion question;  ///< the question; if it has a reason, nothing below holds
+  PublishedQuestion question;  ///< the question; if it has a reason, the fields below are not set
   /// The model's names; kernel: "A + B" for two passes. Tile and prediction are then the last pass's.
   std::string gpu, architecture, kernel;
-  TileValues tile;  ///< legal: a row without a legal tile is not asked
+  TileValues tile;  ///< a legal tile: a row without one is not asked
   PredictedAnswer predicted;
   bool by_graph = false;  ///< true for the event graph; false for a bound by the fullest pipe
   bool divided = false;   ///< true if the last pass' blocks share the keys of a row
@@ -78,7 +78,7 @@ struct PublishedAnswer {
 
   [[nodiscard]] const PublishedRow& row() const { return *question.row; }
   [[nodiscard]] bool asked() const { return question.reason.empty(); }
-  /// Returns predicted over published speed, minus one: +0.5 is half again too fast.
+  /// Returns predicted over published speed, minus one: +0.5 for a prediction that is 50 % too fast.
   [[nodiscard]] double error() const { return tflops / row().tflops - 1; }
   [[nodiscard]] double roofline_error() const { return roofline / row().tflops - 1; }
 };
@@ -87,7 +87,7 @@ struct PublishedAnswer {
 inline constexpr std::string_view published_rows_path = "apps/library/judge/data/published.json";
 [[nodiscard]] std::string_view published_rows_text();
 
-/// Asks each row of the model, as `query` answers it. Keeps pointers to the rows. Safe from several threads.
+/// Asks the model each row, as `query` answers it. Keeps pointers to the rows. Safe from several threads.
 [[nodiscard]] std::vector<PublishedAnswer> ask_published(const std::vector<PublishedRow>& rows,
                                                          const std::function<void(std::size_t)>& progress = {});
 
@@ -108,7 +108,7 @@ struct PublishedGroup {
   PublishedErrors errors;
 };
 
-/// The source of a band: the errors of all rows of one architecture, mapping and clock.
+/// The errors of all rows of one architecture, mapping and clock.
 struct PublishedClass {
   std::string architecture, kernel, clock;  ///< clock: "graph", "bound"
   PublishedErrors errors;
@@ -131,14 +131,15 @@ struct PublishedRegime {
   std::string name;  ///< "products, m <= 256"
   PublishedErrors errors;
   std::vector<PublishedGroup> gpus;
-  /// Rows whose question another row of the regime asks too: another framework, or another source.
+  /// Rows whose question another row of the regime asks too, for another framework or from another source.
   std::size_t repeated = 0;
-  double noise = 0;  ///< mean distance of these rows from the mean of their question, the mean of the GPUs
+  double noise = 0;  ///< mean distance of these rows from their question's mean, averaged over GPUs
 };
 
 struct PublishedSummary {
   std::size_t rows = 0;
-  /// Forward passes and products; certain: without the doubtful rows. Backward passes are a set of their own.
+  /// Errors of forward passes and products: of all, of rows seen, of rows set aside, and of certain rows, which leaves
+  /// out doubtful ones. Errors of backward passes.
   PublishedErrors all, seen, aside, certain, backward;
   std::vector<PublishedGroup> gpus;     ///< errors of forward passes and products, by GPU
   std::vector<PublishedGroup> kernels;  ///< errors of all rows, by kernel

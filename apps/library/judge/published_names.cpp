@@ -252,7 +252,7 @@ std::string tile_of(const PublishedRow& row, const std::string& algorithm) {
   return row.tile.starts_with("fwd ") || row.tile.starts_with("bwd ") ? "" : row.tile;
 }
 
-/// Returns each tile once with each of the values.
+/// Combines each tile with each of the values.
 std::vector<TileText> with_each(const std::vector<TileText>& tiles, const std::string& knob,
                                 const std::vector<std::string>& values) {
   std::vector<TileText> out;

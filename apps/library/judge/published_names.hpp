@@ -56,7 +56,7 @@ struct PublishedNames {
     bool one_by_one = false;
     bool burst = false, cold_l2 = false;
     double launches = 0;  ///< launches from the rest to the middle of the timed ones
-    std::string ahead;    ///< an algorithm that runs ahead of the row's in what was timed; empty: none
+    std::string ahead;    ///< algorithm that runs ahead of the row's within the timed call; empty: none
   };
   std::vector<Condition> conditions;
   std::vector<std::pair<PublishedMatch, std::string>> doubts;
@@ -64,7 +64,8 @@ struct PublishedNames {
   [[nodiscard]] const std::string* profile(const std::string& gpu) const;  ///< Returns the profile of a published GPU,
                                                                            ///< or nullptr.
   [[nodiscard]] const NoJudge* no_judge(const std::string& kernel) const;
-  /// Returns the first entry that fits; without `divided`, the first of the others.
+  /// Returns the first entry that fits. If `divided` is false, leaves out entries that hold only where keys are
+  /// divided.
   [[nodiscard]] const PublishedKernel* kernel(const PublishedRow& row, std::string_view algorithm,
                                               bool divided = true) const;
   [[nodiscard]] std::string doubt(const PublishedRow& row) const;
@@ -76,9 +77,9 @@ struct PublishedNames {
 /// Returns the built-in names.yaml.
 [[nodiscard]] const PublishedNames& published_names();
 
-/// Returns the kernel's knobs for a row, its own tile last: one text, or one for each tile that the source's autotuner
-/// tried; none unless the tile reads like "128x64,4w" or "128x176,2WG,cluster 2". In
-/// "fwd 128x64,4w; bwd 64x128,8w" only the algorithm's part is read.
+/// Returns the kernel's knobs for a row: one text, or one for each tile that the source's autotuner tried, the row's
+/// own tile last; none unless the tile reads like "128x64,4w" or "128x176,2WG,cluster 2". Of "fwd 128x64,4w; bwd
+/// 64x128,8w" it reads the algorithm's part alone.
 [[nodiscard]] std::vector<TileText> published_tiles(const PublishedKernel& kernel, const std::string& architecture,
                                                     const PublishedRow& row);
 

@@ -41,8 +41,8 @@ std::string question_of(const PublishedAnswer& answer) {
   return text + " " + question.ahead;
 }
 
-/// Sets the regime's noise: the mean distance of rows from the geometric mean of their question, where several kernels
-/// or sources have it.
+/// Sets the regime's noise: the mean distance of rows from the geometric mean of their question, over questions that
+/// several kernels or sources have.
 void set_noise(const PublishedRows& rows, PublishedRegime& regime) {
   std::map<std::pair<std::string, std::string>, PublishedRows> questions;
   for (const PublishedAnswer* row : rows) questions[{row->gpu, question_of(*row)}].push_back(row);

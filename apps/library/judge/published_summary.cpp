@@ -17,7 +17,8 @@ double mean_of(const std::vector<double>& values) {
   return values.empty() ? 0 : sum / static_cast<double>(values.size());
 }
 
-/// Returns the value that `share` of them do not exceed; at a half of an even number, the mean of the middle two.
+/// Returns the value that a `share` of the values does not exceed; at a half, of an even number, the mean of the middle
+/// two.
 double quantile_of(std::vector<double> values, double share) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());

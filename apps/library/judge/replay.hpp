@@ -18,21 +18,21 @@ namespace napkin {
 /// A change to the machine before a prediction, such as the removal of a constant or of all fitted numbers.
 using Edit = std::function<void(Machine& machine)>;
 
-/// Removes every number that was chosen by a look at whole kernels.
+/// Removes every number that was fitted to whole kernels.
 void leave_out_fitted(Machine& machine);
 
 /// A question and the one kernel that was measured for it.
 struct Measurable {
   Question question;
   const Setup* setup = nullptr;    ///< setup of the question
-  std::unique_ptr<Placer> placer;  ///< points into both
+  std::unique_ptr<Placer> placer;  ///< placer of the setup and the question
 };
 
 /// Resolves the question. Throws Error for an unknown machine, kernel or size. Ignores the ask's tile.
 [[nodiscard]] std::unique_ptr<Measurable> measurable_of(const Ask& ask, const Edit& edit = {});
 
-/// Turns values by name into knobs. A tile recorded before the kernel had a knob takes that knob's `before`. Throws
-/// Error at "tile" for a missing or unknown knob, or a value that is none of its words.
+/// Turns values by name into knobs. For a knob that the kernel got after the tile was recorded, takes its `before`.
+/// Throws Error at "tile" for a missing or unknown knob, or for a value that is none of its words.
 [[nodiscard]] Tile tile_of(const Mapping& mapping, const TileValues& values);
 
 /// The prediction of a tile before it runs.

@@ -16,7 +16,7 @@ namespace {
 constexpr int drawn_iterations = 4, most_runners = 5;
 constexpr std::size_t most_pairs = 6, most_recorded = 8, most_published = 6;
 
-/// Returns the best of the kernel that the answer has come to, whatever knobs the user fixed.
+/// Returns the selection of the answer's kernel with every knob free, also those that the user fixed.
 SelectAnswer free_selection(const Session& session, const Ask& ask, const Head& head) {
   Ask open = ask;
   open.tile.clear();
@@ -25,7 +25,7 @@ SelectAnswer free_selection(const Session& session, const Ask& ask, const Head& 
   return *session.select(open, most_runners, AnswerParts::all());
 }
 
-/// Returns the best tiles beside the one that is asked about.
+/// Returns the best tiles except the tile of the question.
 std::vector<AlternativeAnswer> others(const SelectAnswer& selected, const TileValues& asked) {
   std::vector<AlternativeAnswer> out = selected.alternatives;
   if (selected.found && selected.predicted) out.insert(out.begin(), {selected.head.tile, *selected.predicted});

@@ -11,8 +11,8 @@
 namespace napkin {
 
 struct SweepOptions {
-  double within = 1.5;      ///< legal tiles predicted within that factor of the best
-  std::int64_t most = 200;  ///< largest number of them, spread over the distinct predictions
+  double within = 1.5;      ///< factor of the best prediction within which legal tiles are near ones
+  std::int64_t most = 200;  ///< largest number of near tiles, spread over the distinct predictions
   std::int64_t random = 100;
   std::uint64_t seed = 1;
 };
@@ -25,7 +25,7 @@ struct SweepTile {
   std::string source;  ///< source of an expert's tile: "FlashAttention-3"
 };
 
-/// Chooses tiles: the pick first, then experts', near ones, random ones; each once. Empty if nothing fits. `all` holds
+/// Chooses tiles, each once: the pick first, then experts', near ones, random ones. Empty if nothing fits. `all` holds
 /// every legal tile, best first.
 [[nodiscard]] std::vector<SweepTile> sweep_tiles(const Question& question, const Setup& setup,
                                                  const std::vector<Ranked>& all, const SweepOptions& options);

@@ -16,7 +16,7 @@ std::int64_t size_of(const Head& head, const std::string& axis) {
   return 0;
 }
 
-/// A separator of the parts of question_key() and row_key() that occurs in no name.
+/// A separator of parts in question_key() and row_key(): it occurs in no name.
 constexpr char between = '|';
 
 }  // namespace

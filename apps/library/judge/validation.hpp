@@ -43,7 +43,7 @@ struct MeasuredBy {
 
 struct ValidationRow {
   Head head;
-  std::vector<LevelAnswer> levels;           ///< empty in a recording that leaves them to a replay
+  std::vector<LevelAnswer> levels;           ///< levels; empty in a recording that leaves them to a replay
   std::optional<PredictedAnswer> predicted;  ///< prediction made before the run; none in a recording that leaves it to
                                              ///< a replay
   std::string split;                         ///< "calibration", "held-out"
@@ -73,7 +73,7 @@ struct ScoredRow {
   bool legal = true;         ///< true if legal when recorded; in a replay, by today's rules
   PredictionKind kind = {};  ///< kind of a replay's prediction
 };
-/// Throws Error at "predicted" where the row has no prediction.
+/// Returns the row with its recorded prediction. Throws Error at "predicted" if it has none.
 [[nodiscard]] ScoredRow as_recorded(const ValidationRow& row);
 
 /// Returns false if the kernel's result is missing or wrong: further from float64 than twice its type's own error and
@@ -88,11 +88,11 @@ struct ErrorSummary {
   double mean = 0, median = 0, worst = 0;  ///< mean, median and worst of |predicted / measured - 1|
 };
 
-/// Returns the rows of a question within 1.5x of its best, or all where it has no sweep.
+/// Returns the rows of a question within 1.5x of its best; all of them if it has no sweep.
 [[nodiscard]] std::vector<ScoredRow> near_the_best(const std::vector<ScoredRow>& question);
 
-/// The clock of the SMs: cycles over the time of the timed launches, if a row has cycles; else NVML's reading, which is
-/// up to 15 % higher under a power limit. A prediction's is its cycles over its time.
+/// The clock of the SMs. Measured: cycles over the time of the timed launches if the row has cycles, else NVML's
+/// reading, which is up to 15 % too high under a power limit. Predicted: the prediction's cycles over its time.
 struct SmClock {
   double predicted = 0, measured = 0;
 };
@@ -109,7 +109,7 @@ struct RegretSummary {
   std::size_t sweeps = 0;
   std::optional<double> mean, worst;
   std::optional<double> top3_mean,
-      top3_worst;  ///< regret of measuring the three best predicted and taking the fastest
+      top3_worst;  ///< regret of a user who measures the three best predicted tiles and takes the fastest
   std::optional<double>
       best_in_top3;  ///< fraction of sweeps whose best measured tile is among the three best predicted
 };
@@ -123,10 +123,10 @@ struct ValidationSummary {
 [[nodiscard]] ValidationSummary summarise(const std::vector<ScoredRow>& rows);
 
 /// The regret of a sweep: how much longer the picked row took than the fastest one. The pick is the legal row of least
-/// predicted time, as `select` answers (of all rows if none is legal). The caller chose which times are compared.
+/// predicted time, as `select` picks (any row if none is legal). The caller chooses the times that are compared.
 struct Regret {
   double regret = 0;
-  double top3 = 0;  ///< loss of the fastest of the three best predicted; 0: the best is among them
+  double top3 = 0;  ///< loss of the fastest among the three best predicted rows; 0 if the best row is one of them
 };
 [[nodiscard]] Regret regret_of(const std::vector<ScoredRow>& sweep);
 

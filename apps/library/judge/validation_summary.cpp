@@ -61,8 +61,8 @@ void add_errors(const ScoredRows& question, Errors& errors) {
   }
 }
 
-/// Adds the errors of transfers: the SMs' loads against delivered bytes, device memory's reads and writes against the
-/// bytes into and out of the L2.
+/// Adds the errors of transfers: the SMs' measured loads against the delivered bytes; device memory's measured reads
+/// and writes against the bytes into and out of the L2.
 void add_transfer_errors(const ScoredRow& row, std::map<std::string, std::vector<double>>& errors) {
   const MeasuredAnswer& measured = row.row->measured;
   for (const LevelAnswer& level : row.levels) {

@@ -32,15 +32,16 @@ class Catalog {
   Catalog();
 
   [[nodiscard]] std::shared_ptr<const Diagram> diagram(const std::string& name);
-  /// Returns the diagram with its products in the cheapest order at these sizes; itself if that is the written order.
+  /// Returns the diagram with its products in the cheapest order at these sizes; the diagram itself if that is the
+  /// written order.
   [[nodiscard]] std::shared_ptr<const Diagram> at_sizes(const std::shared_ptr<const Diagram>& diagram,
                                                         const Sizes& sizes);
   [[nodiscard]] std::shared_ptr<const Machine> machine(const std::string& name);
   /// Returns the machine under the conditions. Throws Error if the profile lacks a number that they need.
   [[nodiscard]] std::shared_ptr<const Machine> machine(const std::string& name, const CardConditions& conditions);
   [[nodiscard]] std::shared_ptr<const Mapping> mapping(const std::string& name, const std::string& where);
-  /// Returns the mapping on the machine with the diagram that streams under it. Throws Error if it names what the
-  /// diagram does not have.
+  /// Returns the mapping on the machine, and the diagram streamed as the mapping says. Throws Error if the mapping
+  /// names something that the diagram does not have.
   [[nodiscard]] Setup setup(const std::shared_ptr<const Diagram>& diagram,
                             const std::shared_ptr<const Mapping>& mapping,
                             const std::shared_ptr<const Machine>& machine);
@@ -65,7 +66,7 @@ class Catalog {
   struct Conditioned {
     std::shared_ptr<const Machine> from, machine;
   };
-  /// The parts of a setup, which are kept as long as it is.
+  /// The parts of a setup, kept alive with it.
   struct SetupParts {
     std::shared_ptr<const Diagram> diagram;
     std::shared_ptr<const Mapping> mapping;

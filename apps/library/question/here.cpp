@@ -19,7 +19,7 @@ std::string lower(std::string text) {
   return text;
 }
 
-/// Counts the words of the profile's name ("h200-sxm") that the device's name has; 0 if it lacks the first.
+/// Counts the words of the profile's name ("h200-sxm") that are in the device's name; 0 if the first is not.
 int agreement(const std::string& profile, const std::string& device) {
   std::istringstream words(profile);
   int agreed = 0;

@@ -9,16 +9,16 @@
 
 namespace napkin {
 
-/// Returns true if a device of that name ("NVIDIA H200") may be of the product: its words include the first word with a
-/// digit of the product's name or of an alias.
+/// Returns true if a device of that name ("NVIDIA H200") may be that product: its words include the first word that has
+/// a digit of the product's name or of an alias.
 [[nodiscard]] bool may_be(const Machine& product, const std::string& device);
 
 /// Returns the built-in profile of that GPU: equal architecture and number of SMs, and a matching name. Throws Error at
 /// --gpu if none matches.
 [[nodiscard]] std::string product_of(const DeviceProperties& device);
 
-/// Returns the file of this card's own profile, whether it is there or not; "" if the card or the user's folder is not
-/// known.
+/// Returns the path of this card's own profile, whether the file exists or not; "" if the card or the user's folder is
+/// not known.
 [[nodiscard]] std::string card_file(const DeviceProperties& device);
 /// Returns the card's own profile if it has one, else its product's.
 [[nodiscard]] std::string profile_of(const DeviceProperties& device);

@@ -40,7 +40,7 @@ std::shared_ptr<const Machine> machine_of(const Ask& ask, Catalog& catalog) {
   return catalog.machine(ask.gpu == "here" ? catalog.gpu_here() : ask.gpu, ask.conditions);
 }
 
-/// Cuts the mask's ends to the array's: elements beyond are not seen, and sums of the ends cannot overflow.
+/// Cuts the mask's ends to the array's: elements beyond do not exist, and sums with the ends cannot overflow.
 Mask usable(const Mask& mask, const Diagram& diagram, const Sizes& sizes) {
   if (mask.kind == Mask::Kind::none) return mask;
   const auto planes = mask_axes(diagram);
@@ -65,7 +65,7 @@ Mask as_asked(Mask asked, const Mask& cut) {
   return asked;
 }
 
-/// Completes the shape from the lengths. A size that is already given must agree with them.
+/// Adds the sizes that follow from the lengths to the shape. A size that is already given must agree with them.
 NamedSizes completed(const Diagram& diagram, NamedSizes shape, const Packing& packing) {
   const SequenceLengths longest = longest_of(packing.sequences, "--lengths");
   const std::pair<AxisId, std::int64_t> known[] = {

@@ -30,11 +30,11 @@ struct Question {
   std::shared_ptr<const Diagram> diagram;
   std::shared_ptr<const Machine> machine;
   Problem problem;
-  /// The kernel that the user names ("ideal": the ideal mapping). By default all kernels that can compute it there,
-  /// bundled ones first, or bundled ones alone if asked for or if they have the user's knobs; else the ideal mapping.
-  /// Never empty.
+  /// Setups of the kernel that the user names ("ideal": the ideal mapping). Without a name, of all kernels that can
+  /// compute the question there, bundled ones first; of bundled ones alone if asked for, or if they have the user's
+  /// knobs; else of the ideal mapping. Never empty.
   std::vector<Setup> setups;
-  /// Kernels of that very architecture without a legal tile, each with the reason: "flash_attention_4 takes d up to
+  /// Kernels made for that architecture that have no legal tile, with the reason: "flash_attention_4 takes d up to
   /// ...".
   std::vector<std::string> left_out;
 

@@ -8,7 +8,7 @@ namespace napkin {
 /// Returns the revision of the sources that this program was built from, as git describes it; "unknown" without git.
 [[nodiscard]] std::string_view source_revision();
 
-/// Returns a hash of all that answers depend on: every file of model, solver, kernels, hardware_profiles and
+/// Returns a hash of everything that answers depend on: all files of model, solver, kernels, hardware_profiles and
 /// apps/library except pages.
 [[nodiscard]] std::string_view source_digest();
 

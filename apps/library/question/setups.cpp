@@ -16,8 +16,8 @@
 namespace napkin {
 namespace {
 
-/// Returns the built-in algorithm with the diagram's structure, whatever its name; "" if there is none. Its kernels
-/// then compute it.
+/// Returns the built-in algorithm that has the diagram's structure, and whose kernels therefore compute it; "" if there
+/// is none.
 std::string builtin_name(const Question& question, Catalog& catalog) {
   if (!names_file(question.ask.algorithm)) return question.diagram->name;
   Diagram diagram = *question.diagram;
@@ -59,7 +59,7 @@ std::vector<std::string> knob_names(const Mapping& mapping) {
   return names;
 }
 
-/// Returns the value that an axis without a knob has in any tile: 1 if it is grouped, its size if it is whole.
+/// Returns the value that an axis without a knob has in every tile: 1 if it is grouped, its size if it is whole.
 std::optional<std::int64_t> unchangeable(const Question& question, const Mapping& mapping, const std::string& name) {
   const auto axis = question.diagram->find_axis(name);
   if (!axis) return std::nullopt;
@@ -114,7 +114,7 @@ Setup setup_of(const Question& question, Catalog& catalog, const std::shared_ptr
   return setup;
 }
 
-/// Lays out a kernel; nothing if it cannot run there or does not take the type or these sizes.
+/// Makes the setup of a kernel; nothing if it cannot run there or does not take the type, the mask or these sizes.
 std::optional<Setup> fitting_setup(const Question& question, Catalog& catalog, const std::string& name) {
   const auto mapping = catalog.mapping(name, "--kernel");
   if (!runs_on(*mapping, *question.machine) || !takes_type(*mapping, question.problem.dtype)) return std::nullopt;

@@ -9,27 +9,28 @@
 
 namespace napkin {
 
-/// Lays every array at the lowest level that holds it, with the user's knobs.
+/// Makes the setup of the ideal mapping, with the user's knobs: every array is at the lowest level that holds it.
 [[nodiscard]] Setup ideal_setup(const Question& question);
 
-/// Lays out the user's kernel, or throws if it cannot be laid out. Whether it runs there is for the constraints to say.
+/// Makes the setup of the user's kernel. Throws Error if the mapping does not suit the question; whether the kernel
+/// runs there is left to the constraints.
 [[nodiscard]] Setup named_setup(const Question& question, Catalog& catalog);
 
-/// Lays out all kernels of the question, bundled or peers', those made for the machine's architecture first. Leaves out
-/// kernels that lack a knob of the user's; if that leaves none, throws the first one's Error.
+/// Makes the setups of all kernels of the question, bundled or peers', those made for the machine's architecture first.
+/// Leaves out kernels that lack a knob of the user's; if that leaves none, throws the first one's Error.
 [[nodiscard]] std::vector<Setup> kernel_setups(const Question& question, Catalog& catalog, bool bundled);
 
-/// Lays out bundled kernels, then peers'. If the user's knobs keep all out, throws the first one's Error.
+/// Makes the setups of bundled kernels, then of peers'. If the user's knobs keep all out, throws the first one's Error.
 [[nodiscard]] std::vector<Setup> all_setups(const Question& question, Catalog& catalog);
 
 /// Returns the kernels to rank if the user names none. Fixed knobs and --compile select bundled kernels, if one has the
 /// knobs.
 [[nodiscard]] std::vector<Setup> ranked_setups(const Question& question, Catalog& catalog);
 
-/// Lists the kernels made for that very architecture whose sizes exclude the question's, grouped by reason.
+/// Lists the kernels made for that architecture that do not take the question's sizes, grouped by reason.
 [[nodiscard]] std::vector<std::string> kept_out_by_sizes(const Question& question, Catalog& catalog);
 
-/// Returns true if the kernel multiplies by the machine's fastest instruction of each type, under some of its knobs:
+/// Returns true if the kernel, under some of its knobs, multiplies by the machine's fastest instruction for its type:
 /// mma.sync is that on an A100, not on an H100.
 [[nodiscard]] bool by_fastest_instruction(const Question& question, const Setup& setup);
 

@@ -60,7 +60,7 @@ std::string relation_text(const Broken& broken, const Relation& relation) {
 
 using Sentence = std::string (*)(const Broken&);
 
-/// Returns the sentences by constraint: by its name, or by the part of it before " of ".
+/// Returns the sentences by constraint. A constraint is found by its name, or by the part of its name before " of ".
 const std::map<std::string, Sentence, std::less<>>& sentences() {
   static const std::map<std::string, Sentence, std::less<>> all{
       {"architecture",

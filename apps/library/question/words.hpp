@@ -12,13 +12,14 @@ namespace napkin {
 [[nodiscard]] std::string words_of(const Violation& violation, const Question& question, const Mapping& mapping);
 
 /// Returns remarks on the knobs that the user fixed: "stages=5 lies outside of what attention_sm90 is searched over (2,
-/// 1, 3, 4)".
+/// Returns remarks on knobs that the user fixed: "stages=5 lies outside of what attention_sm90 is searched over (2, 1,
+/// 3, 4)".
 [[nodiscard]] std::vector<std::string> notes_of(const Setup& setup);
 
 /// Writes a number with grouped digits: "232,448".
 [[nodiscard]] std::string grouped_digits(double number);
 
-/// Joins words: "bf16, f16 or e4m3", with `last` before the last word.
+/// Joins words, `last` before the last one: "bf16, f16 or e4m3".
 [[nodiscard]] std::string listed(const std::vector<std::string>& words, const std::string& last);
 
 }  // namespace napkin

@@ -16,7 +16,7 @@
 
 namespace napkin {
 
-/// A knob and its value: a number, or a word ("on", "registers") where the knob has words.
+/// A knob and its value: a number, or a word ("on", "registers") if the knob has words.
 struct KnobValue {
   std::string name;
   std::int64_t number = 0;
@@ -109,11 +109,11 @@ struct OptimumAnswer {
                         ///< bound it
 };
 
-/// The algorithm as a launch for each operation, which moves each array once from or to device memory, beside one
-/// launch.
+/// The algorithm unfused, a launch for each operation, which moves each of its arrays once from or to device memory,
+/// and fused into one launch.
 struct UnfusedAnswer {
   std::int64_t launches = 0;
-  std::int64_t transfer = 0, fused = 0;    ///< bytes through device memory: of those launches, and of one launch
+  std::int64_t transfer = 0, fused = 0;    ///< bytes through device memory: unfused, and fused
   std::optional<double> time, fused_time;  ///< least seconds of each; none if the profile lacks a rate
 };
 
@@ -214,15 +214,15 @@ struct CombineAnswer {
   std::optional<double> time;  ///< seconds that waiting adds to the prediction of a wave; none: latencies unknown
 };
 
-/// The number of parts that a kernel's own host code cuts an axis into, where the tile leaves it to that
-/// (num_splits=0), beside the number that would be fastest.
+/// The number of parts into which a kernel's own host code cuts an axis if the tile leaves it to that (num_splits=0),
+/// beside the fastest number.
 struct OwnPartsAnswer {
-  std::string knob;                        ///< knob whose 0 it is: num_splits
+  std::string knob;                        ///< knob whose value is 0: num_splits
   std::int64_t parts = 1;                  ///< number that the kernel's rule chooses
   std::int64_t best = 1;                   ///< fastest number; the kernel's own where none is faster
   double best_time = 0;                    ///< seconds with the fastest number
   double loss = 0;                         ///< time with the kernel's own number over the best time, minus 1
-  [[nodiscard]] std::string text() const;  ///< returns a note: which number, and what the best one would gain
+  [[nodiscard]] std::string text() const;  ///< returns a note: the number, and how much faster the best one would be
 };
 
 /// The resources of a block: the compiler's numbers, or the plan's.
@@ -342,8 +342,8 @@ struct FamilyDefault {
   std::int64_t worst_at = 0;  ///< size at which it loses most
 };
 
-/// The best tiles along a family of shapes, in as few pieces as a tile within 1 % of the best allows. Only the sizes of
-/// the range are judged, not those between two neighbours.
+/// The best tiles along a family of shapes, in as few pieces as tiles within 1 % of the best allow. Only the sizes of
+/// the range are predicted, none between them.
 struct FamilyAnswer {
   Head head;  ///< head of the first shape
   ShapeFamily family;

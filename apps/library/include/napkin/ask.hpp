@@ -60,8 +60,8 @@ struct Ask {
 /// Parses "q=8192,x=8192": names are single, sizes whole numbers from 1.
 [[nodiscard]] NamedSizes parse_shape(std::string_view text, const std::string& where = "--shape");
 
-/// Parses "512,4096,1,0,64*1x8192": the sequences of a packed batch in order; a number is of queries and keys, QxX of
-/// queries and of keys, N* before either that many of them. At most 2^20 sequences.
+/// Parses the sequences of a packed batch in order, "512,4096,1,0,64*1x8192": a number N is N queries and N keys, QxX
+/// is Q queries and X keys, and N* before either repeats it N times. At most 2^20 sequences.
 [[nodiscard]] std::vector<SequenceLengths> parse_lengths(std::string_view text, const std::string& where = "--lengths");
 
 /// Sizes that axes run through together: `from`, every multiple of `step` between, and `to`.
@@ -71,9 +71,9 @@ struct SizeRange {
   bool operator==(const SizeRange&) const = default;
 };
 
-/// A shape in which some axes have one range: "h=16,q=512..16384,x=512..16384,d=128", or with a step of its own
-/// "q=512..16384:64"; else the step is the least power of two from 64 on that is taken at most 32 times. Axes with the
-/// same range grow together; two different ones are an error.
+/// A shape in which some axes have one range: "h=16,q=512..16384,x=512..16384,d=128"; with a step of its own,
+/// "q=512..16384:64". Without it the step is the least power of two from 64 on that is taken at most 32 times. Axes
+/// with a range run through it together; two different ranges are an error.
 struct ShapeFamily {
   NamedSizes fixed;
   std::vector<std::string> axes;  ///< axes that run through the range; empty: a single shape
@@ -83,7 +83,7 @@ struct ShapeFamily {
 };
 [[nodiscard]] ShapeFamily parse_family(std::string_view text, const std::string& where = "--shape");
 
-/// Parses "q=128,stages=2,pingpong=on,registers.q=64": names are single; values are checked by the knob they are for.
+/// Parses "q=128,stages=2,pingpong=on,registers.q=64": names are single; a knob checks its own value.
 [[nodiscard]] TileText parse_tile(std::string_view text, const std::string& where = "--tile");
 
 /// Parses "P=0.66,O=1": names are single, values numbers from 0.
@@ -93,7 +93,7 @@ struct ShapeFamily {
 /// Parses "L,R", whole numbers from 0: a window mask.
 [[nodiscard]] Mask parse_window(std::string_view text, const std::string& where = "--window");
 
-/// Parses a whole number from 1, the columns that all rows see beside those of a causal mask.
+/// Parses a whole number from 1: the first columns, which all rows see beside those of a causal mask.
 [[nodiscard]] Mask parse_prefix(std::string_view text, const std::string& where = "--prefix");
 
 }  // namespace napkin

@@ -56,14 +56,14 @@ struct Band {
   std::string wide;          ///< the reason why the band is wide; "": its rows are of this very kind
   /// Returns the mean error with its sign: above 0, calls take longer than predicted.
   [[nodiscard]] double bias() const { return mean - 1; }
-  /// Returns half of the width, over the mean: "+-5 % around that".
+  /// Returns half of the width over the mean: the 0.05 of "+-5 %".
   [[nodiscard]] double spread() const { return (high - low) / (2 * mean); }
 };
 
 /// Computes the band of a prediction from the errors of similar kinds, the nearest weighted most; `without` leaves out
 /// a source. (model/README.md, Bands)
 [[nodiscard]] Band band_of(const PredictionKind& kind, std::string_view without = {});
-/// Returns the band of all the event graph's predictions on that product or architecture; nothing without a row.
+/// Returns the band of all predictions of the event graph on that product or architecture; nothing if no row is known.
 [[nodiscard]] std::optional<Band> band_of(const Machine& machine);
 
 /// The error of a class of predictions: a mapping on an architecture or product, by one clock.

@@ -21,7 +21,7 @@ struct LevelLaw {
   double needed = 0;    ///< bytes a second at which moving H* takes as long as the tensor units compute; 0: not known
   double rate = 0;      ///< bytes a second of its pipe
   double energy = 0;    ///< joules of moving H* over its pipe; 0: the profile has no energy of a byte there
-  /// w M^-beta of each term of H*, by beta: what decides between levels and machines (eq. 7.1).
+  /// Factors w M^-beta of each term of H*, by beta, which say where two levels or machines differ. (eq. 7.1)
   std::vector<std::pair<double, double>> factors = {};
 };
 
@@ -36,9 +36,9 @@ struct CrossLaw {
   double weighted = 0;  ///< seconds of the sum over all levels, with clusters
 };
 
-/// The time that clusters save over the pipe that feeds their members, seconds of one call.
+/// The seconds of a call that clusters save over loads through the pipe alone that feeds their members.
 struct ClusterLaw {
-  std::string from;       ///< level at the pipe's upper end; device memory: as if there were no cache
+  std::string from;       ///< level at the pipe's upper end; device memory if the cache is left out
   bool measured = false;  ///< true for a measured rate of the pipe, false for the datasheet's
   std::int64_t size = 1;  ///< best cluster size; 1: none saves
   std::vector<std::pair<std::int64_t, double>> savings;

@@ -77,12 +77,12 @@ class Session {
   /// without a kernel, and if the GPU's limit in a burst is not known.
   [[nodiscard]] std::optional<LoadAnswer> other_load(const Ask& ask, const Head& head) const;
 
-  /// Finds breakpoints along a family of shapes: the ranges in which one tile is within 1 % of the best, and the loss
-  /// of one tile for all. Ignores `ask.shape`; `ask.progress` follows the sizes.
+  /// Finds the ranges along a family of shapes in each of which one tile is within 1 % of the best, and the loss of a
+  /// single tile for all. Ignores `ask.shape`; `ask.progress` follows the sizes.
   [[nodiscard]] FamilyAnswer select_family(const Ask& ask, const ShapeFamily& family) const;
 
   /// Asks the question on each GPU in each element type, and adds the laws that explain the differences. Ignores
-  /// `ask.gpu` and `ask.dtype`. `kernels` compares kernels too ("all": every one that runs there).
+  /// `ask.gpu` and `ask.dtype`. `kernels` names kernels to compare as well ("all": every kernel that runs there).
   [[nodiscard]] CompareAnswer compare(const Ask& ask, const std::vector<std::string>& gpus,
                                       const std::vector<std::string>& dtypes,
                                       const std::vector<std::string>& kernels = {}, AnswerParts parts = {}) const;

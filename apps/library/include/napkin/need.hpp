@@ -23,14 +23,14 @@ struct NeedAsk {
                                                             ///< second
 };
 
-/// The need of a number of the machine, or of several that change together; all others keep today's values.
+/// The value that a number of the machine needs, or several that change together, while all others keep today's values.
 struct NeedRow {
   std::string name, unit;  ///< name and unit, as sensitivity gives them
-  double value = 0;        ///< today's value, in that unit
+  double value = 0;        ///< today's value, in `unit`
   bool reached = false;
   bool upward = true;  ///< true if values from `needed` upwards reach the target; false: from there downwards
-  double needed = 0;   ///< value nearest to the target that reaches it, in that unit
-  double got = 0;      ///< time, FLOP/s or joules with it; if not reached, with the best value that was tried
+  double needed = 0;   ///< value in `unit` that reaches the target and is nearest to today's
+  double got = 0;      ///< time, FLOP/s or joules with `needed`; if the target is not reached, the best that was found
   std::string bound;   ///< the resource that limits with `needed`
   std::string why;     ///< the reason why the target was not reached, or a remark that the effect is not monotone
 };
