@@ -58,10 +58,11 @@ enum class ByClock { graph, roofline };
 
 /// The choices of a prediction, and results that it shares with others.
 struct PredictOptions {
-  Periods* periods = nullptr;                 ///< periods of known graphs
-  KnownRereads* rereads = nullptr;            ///< known re-reads of a question's tiles
-  ByClock by = ByClock::graph;                ///< roofline: even if the placement has an event graph
-  const EventGraph* graph = nullptr;          ///< a changed graph of the placement, whose vector work takes longer, say
+  Periods* periods = nullptr;       ///< periods of known graphs
+  KnownRereads* rereads = nullptr;  ///< known re-reads of a question's tiles
+  ByClock by = ByClock::graph;      ///< roofline: even if the placement has an event graph
+  const EventGraph* graph =
+      nullptr;  ///< graph to use in place of the placement's own, with longer vector work, for example
   std::optional<Count> blocks_per_node = {};  ///< resident blocks, if not as many as fit
 };
 

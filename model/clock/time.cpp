@@ -30,7 +30,7 @@ bool has_event_graph(const PlacedDiagram& placed) {
 
 namespace {
 
-/// Tells what binds an iteration, and its clocks. The copies' pipe is the one into the block's level.
+/// Sets what limits an iteration, and its clocks. The copies' pipe is the pipe into the block's level.
 void explain_iteration(const Period& p, const TimeModel& model, Prediction& out) {
   const std::string_view into = model.into_block.pipe != nullptr ? model.into_block.name() : model.device.name();
   const std::string pipe = p.pipe.name == "copy" ? std::string(into) : p.pipe.name;

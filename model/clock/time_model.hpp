@@ -64,7 +64,7 @@ struct TimeModel {
   /// Times a placement by its graph.
   [[nodiscard]] Timing of(const PlacedDiagram& placed, Count blocks_per_node, const EventGraph& graph,
                           const Period& period) const;
-  /// Adds so many bytes that device memory sends again because the L2 has evicted them. (resource/reuse)
+  /// Adds bytes that device memory sends again because the L2 has evicted them. (resource/reuse)
   void read_again(const PlacedDiagram& placed, double bytes, Timing& timing) const;
   /// Adds re-reads if they cost more than 0.1 % of the time; smaller ones are only bounded, since a count takes longer
   /// than the rest of a prediction. The seconds are infinite if `known` may simulate no further launch.
@@ -73,7 +73,7 @@ struct TimeModel {
   [[nodiscard]] double device_seconds(const Timing& timing, double busy) const {
     return timing.device.seconds(busy, timing.clock.value);
   }
-  /// Returns true if device memory could be the slowest pipe, were all loads to come from it.
+  /// Returns true if device memory could be the slowest pipe if all loads came from it.
   [[nodiscard]] bool may_bind(const Timing& timing) const;
   /// Returns the timing at that clock, whatever the power, with its re-reads.
   [[nodiscard]] Timing at(const PlacedDiagram& placed, Count blocks_per_node, Timing timing, Hertz clock) const;

@@ -5,7 +5,7 @@
 namespace napkin {
 namespace {
 
-/// Returns whether each of so many rows sees every column.
+/// Returns true if each of that many rows sees every column.
 bool sees_all(const Mask& mask, std::int64_t rows, std::int64_t columns) {
   return mask.kind == Mask::Kind::none || visible_pairs(mask, rows, columns) == Count(rows) * columns;
 }

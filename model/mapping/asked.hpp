@@ -11,13 +11,14 @@ namespace napkin {
 /// the problem. Both compute the same numbers and move the same arrays.
 [[nodiscard]] Problem asked_of(const Mapping& mapping, const Diagram& diagram, const Problem& problem);
 
-/// Returns whether the kernel takes a mask of that kind: without a list of masks any whose rows see a band.
+/// Returns true if the kernel takes a mask of that kind; a kernel without a list of masks takes any whose rows see a
+/// band.
 [[nodiscard]] bool takes_mask(const Mapping& mapping, Mask::Kind mask);
 
 /// Returns the size of an axis as the kernel holds it: padded, if it pads. An unsupported size is returned unchanged.
 [[nodiscard]] Count held_size(const Mapping& mapping, const Diagram& diagram, const Problem& problem, AxisId axis);
 
-/// Refuses a mapping whose packed axes are not adjacent in every array of the diagram. Throws Error.
+/// Checks that the axes that a mapping packs are adjacent in every array of the diagram. Throws Error.
 void check_packs(const Mapping& mapping, const Diagram& diagram);
 
 }  // namespace napkin

@@ -9,7 +9,7 @@
 
 namespace napkin {
 
-/// Bit i is KnobId i. The reader refuses a mapping with more than 64 knobs.
+/// A set of knobs: bit i is KnobId i. The reader refuses a mapping with more than 64 knobs.
 using KnobSet = std::uint64_t;
 
 [[nodiscard]] constexpr KnobSet knob_bit(KnobId knob) { return KnobSet{1} << static_cast<unsigned>(knob); }

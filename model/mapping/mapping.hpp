@@ -44,7 +44,7 @@ struct OrderWord {
   enum class Tiles {
     launched,  ///< a block each, started by the machine on the first free node
     dealt,     ///< blocks, as many as nodes; block i takes tiles i, i + nodes, ...
-    drawn,     ///< blocks, as many as nodes; each draws a tile after the other
+    drawn,     ///< blocks, as many as nodes; each draws one tile after the other
     even       ///< blocks, as many as nodes, with equal numbers of iterations; a tile may be cut, and its parts are
                ///< added up
   };
@@ -95,7 +95,7 @@ struct Value {
   std::int64_t more = 0;   ///< addend to the knob's value: 1 of `1 + preload`
 };
 
-/// Alternatives, of which the first whose guard holds counts.
+/// Alternatives; the first whose guard holds counts.
 template <class T>
 using Guarded = std::vector<std::pair<Guard, T>>;
 
@@ -106,8 +106,8 @@ enum class Scope { block, agent };
 enum class CopyEngine { none, tma, cp_async, plain, bulk_reduce, atomic };
 
 /// The registers of a thread that no variable explains (addresses, loop state): `overhead: 24`, guarded numbers, or a
-/// table of compiled tiles. `[84, 63]`: what the compiler takes, and what it keeps if registers run out; the rest is
-/// spilled.
+/// table of compiled tiles. Of `[84, 63]` the compiler takes the first, and keeps the second if registers run out,
+/// spilling the rest.
 struct Overhead {
   Guarded<Value> numbers;                      ///< the two numbers, or alternatives of a single number
   std::shared_ptr<const RegisterTable> table;  ///< table that replaces the numbers
@@ -130,11 +130,11 @@ struct Agent {
   Location location;
 };
 
-/// A kernel's own choice of the number of parts of a streamed axis: the rule of its host code, which stands where the
-/// value of LevelMapping::parts is 0. Slots are the blocks that run at once: `blocks` of each node.
+/// A kernel's own choice of the number of parts of a streamed axis: the rule of its host code, used if
+/// LevelMapping::parts is 0. Slots are the blocks that run at once: `blocks` of each node.
 struct OwnParts {
   enum class By {
-    waves,  ///< the fewest parts whose waves of blocks are `within` as full as the fullest
+    waves,  ///< fewest parts whose waves of blocks are nearly as full as the fullest: at least `within` of that
     fill,   ///< number of parts that the slots hold
     root    ///< number of parts of fill, at most the root of `blocks` times the parts of `least` elements
   };
@@ -142,7 +142,7 @@ struct OwnParts {
   std::int64_t blocks = 1;    ///< blocks of a node that the rule counts on
   double enough = 1;          ///< share of the slots that uncut rows must fill so that no row is cut
   double within = 1;          ///< share of the fullest waves that suffices
-  bool distinct = false;      ///< true if a number is passed over whose parts are as large as with one part less
+  bool distinct = false;      ///< true to skip a number whose parts are as large as those of one part less
   std::int64_t whole_to = 0;  ///< largest number of chunks that is not cut
   std::int64_t least = 1;     ///< fewest elements of a part
   std::int64_t most = 0;      ///< most parts; 0: any number
@@ -176,18 +176,18 @@ struct VariableMapping {
   Guarded<Value> column_parts;  ///< number of parts of a row, each filled by boxes of its own; empty: 1
   std::string alias;            ///< variable whose storage it shares (with disjoint lifetimes)
   CopyEngine engine = CopyEngine::none;
-  std::optional<Guard> multicast;   ///< guard under which the cluster's blocks share one copy
-  std::optional<Guard> divided;     ///< guard under which each block of a cluster holds an equal part of it, and the
-                                    ///< tensor units of all of them read all parts (two SMs that multiply together)
-  std::optional<Guard> unpermuted;  ///< guard under which its rows lie as in the array: loads of rows meet banks twice
+  std::optional<Guard> multicast;  ///< guard under which the cluster's blocks share one copy
+  std::optional<Guard> divided;    ///< guard under which each block of a cluster holds an equal part of it; the tensor
+                                   ///< units of all blocks read all parts (two SMs that multiply together)
+  std::optional<Guard>
+      unpermuted;  ///< guard under which its rows lie as in the array, so that loads of rows have bank conflicts
   std::vector<std::pair<std::string, Value>> sizes;  ///< axes held in part: x -> u_x, dv -> 32
   std::vector<std::string> axes;                     ///< order of its axes, if it differs from the array's
   bool part = false;  ///< true if it holds what an iteration adds to the array, on the way to the variable that sums it
                       ///< up
   bool output_staging = false;  ///< true on an output's way up, not on an input's way down
-  std::string
-      by;  ///< owner of its rows: "group", "agent", "thread" (key `by`; the table's g_q, w_q, t_q); empty: by scope
-  std::string moved_by;  ///< agent whose instances each move their own rows; empty: one copy for the block
+  std::string by;               ///< owner of its rows: "group", "agent", "thread" (key `by`); empty: by scope
+  std::string moved_by;         ///< agent whose instances each copy their own rows; empty: one copy for the block
   Guard when;
   Location location;
 };
@@ -227,7 +227,8 @@ struct OperationMapping {
   std::string accumulate;                                              ///< accumulator type: f32, f16
   Guarded<std::string> instruction;  ///< tensor instruction, "mma.sync"; empty: the machine's first of the type
   std::string issuer;  ///< agent that issues the tensor instructions, unless the agent whose rows they are
-  /// The number of iterations by which it runs ahead of its agent's other operations: its core takes turns (preload).
+  /// Number of iterations by which the operation runs ahead of its agent's others, on a core that runs them in rounds
+  /// (preload).
   std::optional<Value> ahead;
   std::optional<Value> waits;    ///< waits of its threads for asynchronous instructions in an iteration; empty: one
   std::optional<Guard> swap_ab;  ///< guard under which the product is made transposed, B' A'
@@ -277,8 +278,8 @@ struct CombineMapping {
   Location location;
 };
 
-/// A launch of a call. If it lists reads and writes, it streams those arrays through device memory, and nothing else
-/// takes time: rows of dO and O for their products, a result in fp32 to be converted.
+/// A launch of a call. If it lists reads and writes, its time is that of streaming those arrays through device memory:
+/// rows of dO and O for their products, a result in fp32 to be converted.
 struct Launch {
   std::string name;
   std::vector<std::string> operations;  ///< outputs of the operations it computes; empty: all
@@ -286,7 +287,7 @@ struct Launch {
   [[nodiscard]] bool streams() const { return !reads.empty() || !writes.empty(); }
 };
 
-/// The heads of a group that a kernel takes as queries of one head: with one query each, the eight heads of a group of
+/// The packing of a group's heads as queries of one head: with one query each, the eight heads of a group of
 /// flash_decoding become eight queries.
 struct Packs {
   std::string axis, into;  ///< axis whose entries become entries of `into`: g, q
@@ -298,10 +299,9 @@ struct Mapping {
   std::string name, about, algorithm;
   std::vector<std::string> runs_on;  ///< architectures, "sm_90"; "sm_80+" means that and every later NVIDIA one
   std::string source;                ///< kernel file; empty for a peer's
-  bool proposed = false;             ///< true for a kernel that a paper draws and nobody built; it answers only if it
-                                     ///< is named
-  std::vector<std::string> dtypes;   ///< element types of the question that it takes
-  std::vector<Mask::Kind> masks;     ///< masks that it takes; empty: any but a prefix
+  bool proposed = false;  ///< true for a kernel that a paper draws and nobody built; it is used only if it is named
+  std::vector<std::string> dtypes;  ///< element types of the question that it takes
+  std::vector<Mask::Kind> masks;    ///< masks that it takes; empty: any but a prefix
   std::vector<Launch> launches;
   std::vector<Knob> knobs;
   std::vector<Agent> agents;
@@ -317,9 +317,10 @@ struct Mapping {
   std::vector<std::pair<std::string, std::vector<std::int64_t>>>
       head_sizes;                   ///< sizes that the kernel supports, by axis; empty: any
   std::vector<std::string> padded;  ///< axes of head_sizes that are padded with zeros to the next size
-  std::vector<std::pair<std::string, std::int64_t>> above;  ///< sizes, by padded axis, up to which it takes none
+  std::vector<std::pair<std::string, std::int64_t>>
+      above;  ///< sizes, by padded axis, up to which the kernel takes none
   std::vector<Packs> packs;
-  std::string emit;                   ///< emitter of its own: "fa3", "triton", ""
+  std::string emit;                   ///< emitter for its tiles: "fa3", "triton", ""
   bool exact_groups = false;          ///< true if a group never exceeds its axis (the ideal mapping); kernels pad
   std::string file;                   ///< file that it was read from, for messages
   std::vector<Reference> references;  ///< names that only the diagram or the machine can confirm

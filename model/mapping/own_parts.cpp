@@ -6,7 +6,7 @@
 namespace napkin {
 namespace {
 
-/// Returns how full the waves of so many blocks are on average.
+/// Returns the mean share of the slots that the waves of that many blocks fill.
 double fullness(Count blocks, Count slots) { return real(blocks) / real(ceil_div(blocks, slots) * slots); }
 
 /// Returns the fewest parts, up to `most`, whose waves are nearly as full as the fullest.

@@ -68,7 +68,7 @@ struct Variable {
   [[nodiscard]] Bytes bytes() const { return bytes_of(elements, type) * copies; }
 };
 
-/// An array that changes colour: each group moves it from the level above into `into` (load), or up from it (store).
+/// A transfer of an array: each group moves it from the level above into `into` (load), or up from it (store).
 struct Crossing {
   ArrayId array = 0;   ///< array; -1: an auxiliary
   int auxiliary = -1;  ///< index into Streamed::auxiliaries
@@ -83,9 +83,9 @@ struct Crossing {
   bool combined_in_cluster = false;  ///< true for a result whose parts became one in the cluster, so that a single copy
                                      ///< leaves it
   bool skips = false;                ///< true if chunks that the mask rules out do not cross
-  bool parts = false;                ///< true for a part of a result, or its statistics: every block's crosses
-  int variable = -1;  ///< index into PlacedDiagram::variables: the variable that it fills or is read from
-  int pipe = -1;      ///< index into Machine::pipes, if agents are cores; -1: the pipe from or to the parent
+  bool parts = false;  ///< true for a part of a result, or its statistics, which crosses once for every block
+  int variable = -1;   ///< index into PlacedDiagram::variables: the variable that it fills or is read from
+  int pipe = -1;       ///< index into Machine::pipes, if agents are cores; -1: the pipe from or to the parent
 };
 
 struct PlacedAgent {
@@ -122,7 +122,7 @@ struct PlacedOperation {
   std::vector<PlacedWork> work;
 };
 
-/// The combining of parts of results of split axes, as far as no knob changes it.
+/// The combining of the parts of results of split axes, without what knobs change.
 struct PlacedCombine {
   CombineMapping::By by = CombineMapping::By::launch;
   int at = -1;                          ///< index into PlacedDiagram::levels; -1: device memory
@@ -158,7 +158,8 @@ struct PlacedDiagram {
   /// sequence.
   std::vector<PackedPart> packed;
 
-  /// Returns true if it crosses from or to the level above, as a block's bytes do; false for a memory beside.
+  /// Returns true if it crosses from or to the level above, as a block's bytes do; false for a memory beside the
+  /// registers.
   [[nodiscard]] bool from_above(const Crossing& crossing) const {
     if (crossing.pipe < 0) return true;
     const Pipe& pipe = machine->pipes[static_cast<std::size_t>(crossing.pipe)];
@@ -212,8 +213,8 @@ struct PackedPart {
 /// Returns the walk along the streamed axis of the groups of the block's level, or of a level above it.
 [[nodiscard]] Walk walk_of(const PlacedDiagram& placed, const PlacedLevel& level);
 
-/// A Placer holds what no knob changes of (streamed diagram, mapping, machine, problem), resolved once: names to ids,
-/// guards, the knobs that a quantity depends on. Its arguments must outlive it.
+/// A placer of tiles of (streamed diagram, mapping, machine, problem). It resolves once what no knob changes: names to
+/// ids, guards, the knobs that a quantity depends on. Its arguments must outlive it.
 class Placer {
  public:
   /// Prepares placing. Throws Error if the mapping does not fit the diagram, or the machine lacks what it needs.
@@ -237,7 +238,7 @@ class Placer {
   /// sizes. Throws Error if type or kind differ. The problem must outlive the placer.
   void rebind(const Problem& problem);
 
-  class Compiled;  ///< model/mapping/compile/compiled.hpp
+  class Compiled;  ///< The compiled mapping (model/mapping/compile/compiled.hpp).
 
  private:
   struct Part;  ///< the sequences of one length of a packed batch

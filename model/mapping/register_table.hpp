@@ -33,11 +33,12 @@ struct TableKeys {
 
 class RegisterTable {
  public:
-  /// The time of reading rows: a user's at once; a bundled table's, which the tests read, at the first number.
+  /// The time at which rows are read: a user's table at once; a bundled table, which the tests read, with its first
+  /// number.
   enum class Rows { at_once, when_asked };
 
-  /// Reads the text strictly: every combination of the columns' values stands in exactly one row. Throws Error with
-  /// file, line, column and the column's name.
+  /// Reads the text strictly: every combination of the columns' values is in exactly one row. Throws Error with file,
+  /// line, column and the column's name.
   RegisterTable(std::string text, const std::string& file, const std::vector<Knob>& knobs, const TableKeys& keys = {},
                 Rows rows = Rows::at_once);
   ~RegisterTable();
@@ -78,7 +79,7 @@ class RegisterTable {
  private:
   struct Column {
     std::string name;
-    int knob = -1;                     ///< -1: the problem's mask, or an axis
+    int knob = -1;                     ///< index of the knob; -1: the problem's mask, or an axis
     int axis = -1;                     ///< index into axes_; -1 without a knob: the mask
     std::vector<std::int64_t> values;  ///< the knob's domain
     std::vector<std::string> words;    ///< the values as the file writes them

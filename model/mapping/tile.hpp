@@ -25,9 +25,9 @@ struct Tile {
 /// Parses a user's word or number for a knob. Throws Error at `where` with the domain.
 [[nodiscard]] std::int64_t parse_knob(const Knob& knob, const std::string& text, const std::string& where);
 
-/// Throws Error at `where` where the mapping does not say how the kernel works with that value of the knob: guards of
-/// variables, work or edges name the knob, and hold for no value of its domain as they do for this one.
-/// `{when: {stages: [2, 3]}, from: ...}` leaves open what stages=5 waits for.
+/// Throws Error at `where` if the mapping does not describe the kernel with that value of the knob: guards of
+/// variables, work or edges name the knob, and no value of its domain gives the same answers. `{when: {stages: [2, 3]},
+/// from: ...}` does not say what stages=5 waits for.
 void check_described(const Mapping& mapping, KnobId knob, std::int64_t value, const std::string& where);
 
 }  // namespace napkin

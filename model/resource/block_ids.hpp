@@ -16,7 +16,7 @@ struct EqualBlocks {
   std::int64_t blocks;
 };
 
-/// Returns true if a mask makes blocks unequally long, and the stream is not split among blocks too.
+/// Returns true if a mask makes blocks unequally long, and the stream is not also split among blocks.
 [[nodiscard]] bool has_unequal_blocks(const PlacedDiagram& placed);
 
 /// Returns the blocks of a plane of the mask, in order, without a visit to every block; empty if all blocks are equally

@@ -31,7 +31,8 @@ struct BlockPieces {
   double bytes = 0;
 };
 
-/// Returns the columns of a segment of the streamed axis, all that a launch's pieces have of its chunk; 1 without one.
+/// Returns the columns of a segment, the part of the streamed axis that a piece has: some whole chunks, so that there
+/// are few segments; 1 without a streamed axis.
 [[nodiscard]] std::int64_t segment_of(const PlacedDiagram& placed);
 
 class BlockTouches {
@@ -56,8 +57,8 @@ class BlockTouches {
                        width = std::min(segment_, lengths_[block.lengths].columns - segment * segment_);
     return {own.first + static_cast<std::size_t>(segment), own.bytes * static_cast<double>(width)};
   }
-  /// Returns the steps of all blocks: counted, a plane's standing for all if planes are equal, or estimated from a
-  /// sample spread over the launch.
+  /// Returns the steps of all blocks: counted, with one plane for all if planes are equal, or estimated from a sample
+  /// spread over the launch.
   [[nodiscard]] double all_steps();
 
   [[nodiscard]] const BlockSequence& sequence() const { return sequence_; }

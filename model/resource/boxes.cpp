@@ -48,8 +48,8 @@ Count BoxedRows::fill(Count length) const {
   return multicast_ ? std::max(zeros, Count(least_zeros)) : zeros;
 }
 
-/// Returns the cost of a row's boxes at that address: whole boxes, which repeat their place in the lines, a box that
-/// reaches beyond the end, and those entirely beyond.
+/// Returns the cost of a row's boxes from that address on: whole boxes, whose places in the lines repeat, a box that
+/// reaches beyond the end, and boxes entirely beyond it.
 Count BoxedRows::of_row(Count at) const {
   const Count whole = std::min(row_ / width_, boxes_), period = line / std::gcd(width_.get(), line);
   Count out = 0;
@@ -62,7 +62,7 @@ Count BoxedRows::of_row(Count at) const {
   return out + (boxes_ - whole - (rest > Count(0) ? 1 : 0)) * fill(width_);
 }
 
-/// Returns the cost of the array's first rows, each once; their addresses repeat their place in the lines.
+/// Returns the cost of the array's first rows, each read once; their places in the lines repeat.
 Count BoxedRows::of_first(Count rows) const {
   const Count period = line / std::gcd(pitch_.get(), line);
   Count out = 0;

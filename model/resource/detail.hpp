@@ -11,7 +11,7 @@
 
 namespace napkin {
 
-/// Operations of one agent that run as many iterations behind the first ones of a round.
+/// Operations of one agent that lag behind the first operations of a round by equally many iterations.
 struct RoundStage {
   std::string agent;
   std::vector<std::string> operations;  ///< names of outputs, in the mapping's order
@@ -33,7 +33,7 @@ struct CopyCount {
   Count down, across;             ///< instructions of a warp
 };
 
-/// An operand of a product: how it lies, and how it comes to the unit.
+/// The layout of a product's operand, and the way in which it reaches the unit.
 struct OperandLayout {
   std::string array, along;  ///< name, and axis of unit stride: "V", "dv"
   bool as_stored = false;    ///< true if that axis is summed over, as instructions want it; else it is transposed
@@ -51,7 +51,7 @@ struct ProductLoop {
   std::vector<OperandLayout> operands;
 };
 
-/// A variable that threads themselves bring into memory of their block, and who meets before it is read.
+/// A variable that threads themselves bring into memory of their block, and the threads that meet before it is read.
 struct Meeting {
   std::string variable;
   std::string
@@ -90,14 +90,14 @@ struct RegisterCap {
 
 /// The iterations of a node's share where all nodes have equally many, whatever blocks they belong to.
 struct NodeShare {
-  Count first, iterations;  ///< number of the first among those of all blocks, and how many
-  Count block, iteration;   ///< place of the first one: its block, and its number there
+  Count first, iterations;  ///< number of the first iteration among those of all blocks, and number of iterations
+  Count block, iteration;   ///< place of the first iteration: its block, and its number there
   Count blocks;             ///< blocks of which the share has some iterations
 };
 
 struct Detail {
   std::int64_t ahead = 0;          ///< iterations by which the first operations of a round are ahead of the last
-  Count unrolled = 1;              ///< iterations after which the copies of all variables come round
+  Count unrolled = 1;              ///< iterations after which the copies of all variables repeat
   std::vector<RoundStage> rounds;  ///< stages, if some operations run ahead
   std::vector<PartOffset> offsets;
   std::vector<CopyCount> copies;
@@ -114,7 +114,7 @@ struct Detail {
 
 /// Returns the operands of a product, in the text's order.
 [[nodiscard]] std::vector<OperandLayout> operands_of(const PlacedDiagram& placed, const PlacedOperation& op);
-/// Returns who meets for the variables that threads bring.
+/// Returns the threads that meet, for each variable that threads bring.
 [[nodiscard]] std::vector<Meeting> meetings_of(const PlacedDiagram& placed);
 /// Returns the results that threads write into memory of the block, then out of it, behind products of their own.
 [[nodiscard]] std::vector<StagedResult> staged_of(const PlacedDiagram& placed);

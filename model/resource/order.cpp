@@ -48,7 +48,7 @@ std::vector<AxisId> listed_axes(const PlacedDiagram& placed, const std::vector<s
   return out;
 }
 
-/// Returns them in the order of the tile's word, or else of the mapping.
+/// Returns the block's grouped axes in the order of the tile's word, or else of the mapping.
 std::vector<AxisId> listed_axes(const PlacedDiagram& placed) {
   const std::vector<std::string>& own = order_word(placed).axes;
   return listed_axes(placed, own.empty() ? mapped_axes(placed) : own);

@@ -18,7 +18,7 @@ enum class BlockOrder {
   even            ///< row after row; every node has equally many iterations, and may share a tile with its neighbours
 };
 
-/// Returns true if every word of the order knob goes through rows, then planes, if nothing is masked.
+/// Returns true if, without a mask, every word of the order knob goes row by row, then plane by plane.
 [[nodiscard]] bool always_rows_first(const Mapping& mapping);
 
 /// Returns the meaning of the tile's word of the order knob; grid without such a knob.
@@ -28,8 +28,8 @@ enum class BlockOrder {
 /// them. Axes of one group have no order.
 [[nodiscard]] bool permutes_axes(const PlacedDiagram& placed);
 
-/// Returns the number of node shares that end within a tile, under order `even`; else 0. As many parts of results
-/// beyond the first of each are stored where nodes meet; the node with the tile's end adds them.
+/// Returns the number of node shares that end within a tile, under order `even`; else 0. That many parts of results are
+/// stored where nodes meet, beside one for each result; the node with the tile's end adds them.
 [[nodiscard]] Count cut_tiles(const PlacedDiagram& placed);
 
 /// Returns true if a node's tiles belong to one launched block.

@@ -11,7 +11,7 @@ namespace napkin {
 /// The sizes of an output's parts, in values.
 struct OutputParts {
   ArrayId output = 0;
-  Count whole;  ///< all parts, as an array of the output's own axes and its parts
+  Count whole;  ///< values of all parts, as an array of the output's own axes and its parts
   Count tile;   ///< values of a part of a block's tile, rows and columns beyond the array's end included
 };
 

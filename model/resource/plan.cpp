@@ -59,8 +59,8 @@ Count kept_overhead(const PlacedDiagram& placed, const PlacedAgent& a) {
   return std::min(a.overhead, Count(numbers.back().second.literal));
 }
 
-/// Returns the registers that a thread needs: its part of the variables and the overhead, some of which may be spilled;
-/// or the compiler's count, which leaves arrays without room to local memory.
+/// Returns the registers that a thread needs: its part of the variables and of the overhead, some of which may be
+/// spilled; or the compiler's count, which keeps arrays that find no room in local memory.
 Count needed(const PlacedDiagram& placed, const PlacedAgent& a, Count bytes) {
   if (a.compiled) return *a.registers;
   const Count arrays = arrays_of(a, bytes), all = arrays + a.overhead, limit = limit_of(placed, a);

@@ -27,8 +27,8 @@ struct Running {
   std::size_t walk = 0;  // blocks of one walk stream the same segments at the same steps
 };
 
-/// Returns a number in [0, 1) such that any first numbers are evenly spread: the reversed bits of `i` after the binary
-/// point.
+/// Returns a number in [0, 1) such that any leading part of the sequence is evenly spread: the reversed bits of `i`
+/// after the binary point.
 double spread_evenly(std::int64_t i) {
   double out = 0;
   for (double bit = 0.5; i > 0; i /= 2, bit /= 2) out += i % 2 == 1 ? bit : 0;
@@ -54,8 +54,8 @@ class Acted {
       slots_[s].touches.pieces = held_.data() + s * blocks_.arrays().size();
   }
 
-  /// Simulates the launch. In a step it visits only slots whose blocks begin, end, or touch for their walk, but all
-  /// slots if a mark of steps_ lies within the step.
+  /// Simulates the launch. In a step it visits only slots whose blocks begin, end, or touch for their walk; all slots
+  /// if a mark of steps_ lies within the step.
   Reread act_out() {
     const auto all = static_cast<std::int64_t>(slots_.size());
     for (std::size_t s = 0; s < slots_.size(); ++s) due(0).put(s);
@@ -205,7 +205,7 @@ class Acted {
       out_.bytes += piece.bytes * gone_after(own, others);
   }
 
-  /// Returns chance_gone(). Blocks in step meet their pieces after equally many bytes, again and again.
+  /// Returns chance_gone(), kept in a table: blocks in step meet pieces again and again after equally many bytes.
   double gone_after(double own, double others) {
     const std::uint64_t place = (std::bit_cast<std::uint64_t>(others) * 0x9E3779B97F4A7C15U) >> 57U;
     Gone& known = gone_[place];
@@ -294,7 +294,8 @@ Count acted_out(const PlacedDiagram& placed, Count blocks_a_node, Pace pace) {
   return Count(std::llround(reread(placed, l2, blocks_at_a_time(placed, blocks_a_node), std::nullopt, pace).bytes));
 }
 
-/// Cuts bytes read again to those that were asked for again: an extrapolated count is a guess, this is none.
+/// Limits the bytes that were read again to those that were asked for again: the first may be extrapolated, the second
+/// are exact.
 Bytes at_most_asked(const PlacedDiagram& placed, Count again) {
   if (again == Count(0)) return {};
   const std::vector<LevelTransfer> moved = transfers(placed);

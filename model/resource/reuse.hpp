@@ -55,7 +55,7 @@ struct Reread {
 /// never exceed the bytes that blocks load.
 [[nodiscard]] Bytes reread_bytes(const PlacedDiagram& placed, Count blocks_a_node, Pace pace = Pace::together);
 
-/// A predicate: at most so many re-read bytes change no answer, so that no launch is simulated.
+/// A predicate that is true if that many re-read bytes change no answer, so that no launch need be simulated.
 using Negligible = std::function<bool(double bytes)>;
 
 /// The reread_bytes() of a question's launches, each simulated once: tiles that differ only in stages, warps or
@@ -79,12 +79,12 @@ class KnownRereads {
   int left_ = std::numeric_limits<int>::max();
 };
 
-/// Returns an upper bound of reread_bytes() with all blocks in step, in a microsecond: every wave of blocks reads all
-/// that it touches again. Infinite if blocks walk differently, so that no waves form.
+/// Returns an upper bound of reread_bytes() with all blocks in step, in a microsecond: every wave of blocks reads again
+/// all that it touches. Infinite if blocks walk differently, so that no waves form.
 [[nodiscard]] double reread_at_most(const PlacedDiagram& placed, Count blocks_a_node);
 
-/// Blocks in a row along a Hilbert curve fill no square: the rows and planes that they touch over its sides, mean over
-/// the curve, whatever its size and their number (1.22 to 1.23).
+/// Rows and planes that consecutive blocks along a Hilbert curve touch, over the sides of a square of as many blocks:
+/// the mean over the curve, whatever its size and their number (1.22 to 1.23).
 constexpr double hilbert_unaligned = 1.225;
 
 /// Estimates re-reads at one block a node without a simulation (some 100 ns), for the energy of compared tiles. 0 with

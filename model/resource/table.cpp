@@ -21,7 +21,7 @@ const PlacedAgent* counted_agent(const PlacedDiagram& placed) {
   return placed.agents.empty() ? nullptr : &placed.agents.back();
 }
 
-/// Returns the letter of a grouped axis, which tells whose part of it the variable holds.
+/// Returns the letter of a grouped axis: g, w or t for a block's, an agent's or a thread's part.
 std::string part(const PlacedDiagram& placed, const Variable& v) {
   const std::string& by = mapping_of(placed, v).by;
   if (by == "group") return "g_";

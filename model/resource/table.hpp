@@ -56,7 +56,7 @@ struct ConfigurationTable {
 /// not the number that the tile asks for.
 [[nodiscard]] ConfigurationTable configuration_table(const PlacedDiagram& placed);
 
-/// The use of a unit by an operation, for one thread (one core if agents are cores) and one iteration of the loop.
+/// The use of a unit by an operation, for a thread (or for a core, if agents are cores) in an iteration of the loop.
 struct ThroughputRow {
   std::string operation;  ///< "S", "P.exp", "O.accumulate": the output, and the work's name
   std::string unit;       ///< "tensor e4m3", "special", "fp16"

@@ -268,8 +268,8 @@ double first_touch_latency(const PlacedDiagram& placed) {
 
 namespace {
 
-/// Returns the factor by which the asking thread is slowed: it shares its scheduler with a warp of every other
-/// warpgroup, and each beyond those of the measurement of `tma_box` slows it.
+/// Returns the factor by which the asking thread is slowed, since it shares its scheduler with a warp of every other
+/// warpgroup: 1 up to the number of warps in the measurement of `tma_box`, and more with each further warp.
 double slowed(const PlacedDiagram& placed) {
   const Machine& machine = *placed.machine;
   const double box = machine.constant_or("tma_box", 0), beside = machine.constant_or("tma_box_beside", 0);

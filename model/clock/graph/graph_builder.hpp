@@ -15,7 +15,7 @@
 
 namespace napkin {
 
-/// Returns the iterations that an edge with so many tokens lets its target run ahead.
+/// Returns by how many iterations an edge with that many tokens lets its target run ahead.
 [[nodiscard]] inline int delay_of(std::int64_t tokens, int ahead) {
   return std::max(static_cast<int>(tokens) - ahead, 0);
 }
@@ -48,7 +48,7 @@ class GraphBuilder {
   void operation(const PlacedOperation& op);
   /// Adds a piece of work. Work that no edge names joins the piece before it.
   void work(const std::string& output, std::size_t first, const PlacedOperation& op, const PlacedWork& each);
-  /// Adds the time that control code takes from work in steps, in a scheduler's clocks an instruction.
+  /// Adds the time that control code takes from work in steps: `control_clocks_` of a scheduler an instruction.
   void beside_steps(EventNode& into, double instructions) const;
   void demand(std::vector<double>& pipes, int of_unit, double results) const;
   /// Adds work that is interleaved with the products of a later operation, which the same threads issue.

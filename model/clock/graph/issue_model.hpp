@@ -30,7 +30,8 @@ struct VectorPipe {
   /// lose that share.
   double least_share = 0;
 
-  /// Returns the share of the rate beside that tensor operation (nullptr: none), for so many working instances.
+  /// Returns the share of the pipe's rate that `at_work` working instances get beside that tensor operation (nullptr:
+  /// none runs).
   [[nodiscard]] double left_by(const EventNode* tensor, std::size_t at_work) const;
   /// Appends all numbers that left_by() depends on.
   void say(std::vector<double>& numbers) const;

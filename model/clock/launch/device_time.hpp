@@ -7,15 +7,15 @@
 
 namespace napkin {
 
-/// The shares of a launch's bytes that its waves of blocks bring, and the clocks that a wave takes if memory is fast.
+/// The shares of a launch's bytes that its waves of blocks load, and the clocks that a wave takes if memory is fast.
 struct DeviceTime {
   double waves = 0;        ///< waves before the last, in which every node has all its blocks
-  double share = 0;        ///< share of the bytes that such a wave brings
+  double share = 0;        ///< share of the bytes that such a wave loads
   double clocks = 0;       ///< clocks of such a wave's iterations if memory is fast
   double rest_share = 1;   ///< share of the last wave's blocks
   double rest_clocks = 0;  ///< clocks of its iterations if memory is fast
-  double ends = 0;         ///< clocks beside the iterations in which no bytes come
-  double last = 0;         ///< clocks more if the last wave waits for memory: of the work on its last chunk
+  double ends = 0;         ///< clocks beside the iterations, in which no bytes are loaded
+  double last = 0;         ///< clocks more if the last wave waits for memory: its work on the last chunk
 
   /// Returns the launch's seconds at a clock if its bytes keep device memory busy for `busy` seconds.
   [[nodiscard]] double seconds(double busy, double clock) const;
@@ -28,8 +28,8 @@ struct DeviceTime {
 [[nodiscard]] DeviceTime device_time(const LaunchShape& shape, const LaunchClocks& clocks, const Period& period,
                                      BlockOrder order, double resident, double first_chunk);
 
-/// Returns the bytes for which rows of inputs count beyond their own on device memory's pipe: a chunk's row that is a
-/// part of the array's row opens a page of memory for a few bytes (`device_row`).
+/// Returns the bytes that device memory's pipe loses on rows of inputs: a chunk's row that is a part of the array's row
+/// opens a page of memory for a few bytes, and counts as `device_row` bytes more.
 [[nodiscard]] double bytes_beside_rows(const PlacedDiagram& placed);
 
 }  // namespace napkin

@@ -31,7 +31,7 @@ struct EnergyRates {
   bool known = false;
   double flop_16bit = 0, flop_8bit = 0, instruction = 0, l2 = 0, alone = 0, multicast = 0, device = 0;
   double flop_synchronous = 0;  ///< joules of a FLOP of tensor instructions with operands and results in registers; 0:
-                                ///< as the others
+                                ///< as for the other instructions
   double shared = 0;            ///< joules of a byte that threads load for them from the block's memory
   [[nodiscard]] double of_l2(const L2Bytes& bytes, double share_alone = 1) const {
     return bytes.asked * (l2 + share_alone * alone) + bytes.multicast * multicast;
@@ -39,7 +39,7 @@ struct EnergyRates {
   /// Returns the joules of one FLOP of that tensor instruction.
   [[nodiscard]] double of_flop(const TensorInstruction& tensor) const;
 };
-/// Returns a machine's rates; `known` says nothing, as what is needed depends on the kernel.
+/// Returns a machine's rates. `known` is not set: it depends on the kernel which rates are needed.
 [[nodiscard]] EnergyRates energy_rates(const Machine& machine);
 [[nodiscard]] EnergyRates energy_rates(const PlacedDiagram& placed);
 

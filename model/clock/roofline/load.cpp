@@ -105,7 +105,7 @@ struct Gathered {
   void port(Phase phase, double bytes) { (phase == Phase::loop ? port_loop : port_once) += bytes; }
 };
 
-/// Returns true if an iteration reads the operand from the block's level, into registers first where the mapping has a
+/// Returns true if an iteration reads the operand from the block's level; into registers first, if the mapping has a
 /// variable for it there.
 bool read_from(const PlacedDiagram& placed, const PlacedOperation& op, std::size_t input) {
   if (input >= op.operands.size()) return false;

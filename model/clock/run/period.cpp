@@ -9,8 +9,8 @@
 namespace napkin {
 namespace {
 
-/// Iterations of a run that does not settle, and from where on its steady part is read: the difference is whole turns
-/// of cycles with up to four tokens.
+/// Iterations of a run that does not settle, and the iteration from which its steady part is read. Their difference is
+/// a whole number of turns of any cycle with up to four tokens.
 constexpr int run_length = 72, settled = most_to_settle;
 
 /// Runs a block of so many iterations alone, and one more behind two others.
@@ -143,7 +143,7 @@ class Runs {
     return missed_ ? none : p_.run->add(run_blocks(p_.run->turned_to(*g_), n, cut), cut);
   }
 
-  /// Returns the lesser of the two; `iterations` is whole and may exceed an int.
+  /// Returns the lesser of `iterations`, which is whole and may exceed an int, and n.
   static int at_most(double iterations, int n) { return iterations < n ? static_cast<int>(iterations) : n; }
 
   const EventGraph* g_;
@@ -242,8 +242,8 @@ Periods::Digest mixed(const std::vector<double>& numbers) {
 
 }  // namespace
 
-/// Digests the graph's content without the delays that set_tokens() sets; for a single block's run all of it, but of
-/// edges into the next block only their reach.
+/// Digests the graph's content without the delays that set_tokens() sets. For the run of a single block it takes those
+/// delays too, but of the edges into the next block only the longest.
 Periods::Digest Periods::digest_of_content(const EventGraph& graph, bool one_block) {
   numbers_.assign(1, static_cast<double>(graph.tensor_queue));
   if (!one_block) numbers_.push_back(names_of(graph));

@@ -51,7 +51,7 @@ class BlockRuns {
     CutIterations cut;
     BlockRun run;
   };
-  /// Keeps runs; new ones are made on `simulation`, which shares what equal graphs have in common.
+  /// Keeps runs. New ones are made on `simulation`, where graphs share the parts that are equal.
   explicit BlockRuns(std::shared_ptr<Simulation> simulation = nullptr, std::vector<Kept> runs = {})
       : simulation_(std::move(simulation)), runs_(std::move(runs)) {}
   [[nodiscard]] Simulation& turned_to(const EventGraph& graph);
@@ -59,7 +59,7 @@ class BlockRuns {
     const auto at = std::lower_bound(runs_.begin(), runs_.end(), key(iterations, cut), before);
     return at != runs_.end() && of(*at) == key(iterations, cut) ? &at->run : nullptr;
   }
-  /// Inserts a run. The reference is valid until the next call.
+  /// Inserts a run. The reference is valid until the next call of add().
   const BlockRun& add(const BlockRun& run, CutIterations cut) {
     const auto at = std::lower_bound(runs_.begin(), runs_.end(), key(run.iterations, cut), before);
     return runs_.insert(at, {cut, run})->run;

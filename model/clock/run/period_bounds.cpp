@@ -76,8 +76,8 @@ class Howard {
     double clocks;
   };
 
-  /// Iterates until no vertex switches, or until ways have grown over `vertices` rounds without a better cycle, which
-  /// only rounding can cause. Rounds are limited for each vertex.
+  /// Iterates until no vertex switches, or until paths have grown longer for `vertices` rounds without a better cycle,
+  /// which only rounding can cause. Rounds are limited for each vertex.
   void search(int vertices) {
     constexpr int most_rounds_a_vertex = 64;
     const int most = most_rounds_a_vertex * (vertices + 1);

@@ -61,7 +61,8 @@ void Simulation::begin(int iterations, int blocks, int let_in) {
   let_in_unblocked();
 }
 
-/// Finds every unblocked job before the first of them runs, since a job that another unblocks would be found twice.
+/// Starts the jobs that wait for nothing. Finds all of them before the first runs, since a job that it unblocks would
+/// be found a second time.
 void Simulation::let_in_unblocked() {
   let_in_.clear();
   for (int v = 0; v < static_cast<int>(vertices_.size()); ++v) {

@@ -139,7 +139,7 @@ void Simulation::skip(int block, int distance, double clocks) {
   move_on(start, last, skipped);
 }
 
-/// Returns the last turn between the two with any finished or running work.
+/// Returns the last turn of `from` to `to` with any finished or running work.
 int Simulation::furthest(int from, int to) const {
   int last = from;
   for (std::size_t i = s_.first_arrival; i < s_.arrivals.size(); ++i) {
@@ -155,7 +155,7 @@ int Simulation::furthest(int from, int to) const {
   return last;
 }
 
-/// Shifts the finished and running work of a block, up to that turn, by so many iterations.
+/// Shifts the finished and running work of a block, up to turn `last`, by that many iterations.
 void Simulation::move_on(int from, int last, int iterations) {
   const auto move = [&](Job& job) {
     if (vertices_[at(job.vertex)].loop && job.turn >= from && job.turn <= last) job.turn += iterations;

@@ -137,8 +137,8 @@ void Simulation::time_handing() {
   }
 }
 
-/// Releases jobs that wait for operations whose last instruction is in the queue, and computes that moment for the
-/// others.
+/// Releases jobs that wait for operations whose last instruction is in the queue; for other operations computes when it
+/// will be.
 void Simulation::see_what_is_handed_over() {
   Tensors& t = s_.unit;
   const bool all = g_->tensor_queue == 0 || t.idle();

@@ -74,7 +74,7 @@ Number64 Placer::Compiled::number(const Value& value) const {
   return out;
 }
 
-/// Returns the first row for the problem's mask and sizes.
+/// Returns the first of the table's rows for the problem's mask and sizes.
 std::size_t Placer::Compiled::base_of(const RegisterTable& table) const {
   std::vector<std::int64_t> sizes;
   for (const std::string& axis : table.axes())

@@ -91,7 +91,7 @@ void Placer::Compiled::compile_levels() {
 
 namespace {
 
-/// Returns the size of an axis that a knob gives.
+/// Returns the size that a knob gives an axis, as a number of the tile.
 Number64 size_by(const Mapping& mapping, KnobId id) {
   const Knob& knob = mapping.knobs[at(id)];
   if (std::count(knob.domain.begin(), knob.domain.end(), 0) > 0)

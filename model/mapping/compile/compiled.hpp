@@ -228,7 +228,7 @@ class Placer::Compiled {
   struct Dependences {
     KnobSet levels = 0, chunks = 0, parts = 0, copies = 0;
   } depends_;
-  /// Knobs that guards of the structure name: the values they tell apart; the place of a case in variants_.
+  /// A knob that guards of the structure name: the values that they tell apart, and its stride in variants_.
   struct Told {
     KnobId knob = 0;
     std::vector<std::int64_t> values;

@@ -17,7 +17,7 @@ std::optional<Count> Placer::Compiled::constant_extent(AxisId axis) const {
   return size;
 }
 
-/// Multiplies the extents that no tile changes: neither those that have a size of their own nor the divided ones.
+/// Multiplies the extents that no tile changes into one number.
 void Placer::Compiled::fold_constants() {
   std::vector<std::optional<Count>> constant;
   for (std::size_t i = 0; i < streamed_->diagram.axes.size(); ++i)

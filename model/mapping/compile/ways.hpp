@@ -15,7 +15,7 @@ namespace napkin {
 
 class Ways {
  public:
-  /// Prepares the routes; `made_at` is the memory of the core that computes an operation, by operation.
+  /// Prepares the routes. `made_at` has, for each operation, the memory of the core that computes it.
   Ways(const Streamed& streamed, const Machine& machine, std::span<const Variable> variables,
        std::vector<LevelId> made_at)
       : s_(streamed), d_(streamed.diagram), m_(machine), variables_(variables), made_at_(std::move(made_at)) {}
@@ -59,13 +59,13 @@ class Ways {
   std::vector<Crossing> out_;
 };
 
-/// Returns true for a memory of the node beside the way from device memory to its threads' registers, such as tensor
-/// memory: the matrix unit accesses it by itself, threads by instructions that count as work.
+/// Returns true for a memory of the node that is not on the way from device memory to its threads' registers, such as
+/// tensor memory: the matrix unit accesses it directly, threads by instructions that count as work.
 [[nodiscard]] bool is_beside(const PlacedDiagram& placed, LevelId level);
 /// Returns true if a mapping whose agents are threads keeps variables in such a memory.
 [[nodiscard]] bool uses_side_memory(const Mapping& mapping, const Machine& machine);
 
-/// Returns true if a placed diagram's agents are cores of the machine, so that its arrays take these routes.
+/// Returns true if the agents of a placed diagram are cores of the machine, so that its arrays take these routes.
 [[nodiscard]] bool goes_ways(const PlacedDiagram& placed);
 
 }  // namespace napkin

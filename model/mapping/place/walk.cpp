@@ -78,8 +78,7 @@ class LongestInPart {
     const std::int64_t in_first = std::min(end - begin, part_ - begin % part_);
     longest_ = std::max({longest_, in_first, std::min(end - begin - in_first, part_)});
   }
-  /// Returns the first group from `from` on, at most `last`, for which `holds` is true; it must stay true after that
-  /// group.
+  /// Returns the first group from `from` to `last` for which `holds` is true; it must be true for all later groups.
   template <class Holds>
   static std::int64_t first_where(std::int64_t from, std::int64_t last, const Holds& holds) {
     while (from < last) {

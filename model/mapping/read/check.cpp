@@ -121,7 +121,7 @@ void check_operand(const Mapping& m, const OperationMapping& op, const std::stri
   });
 }
 
-/// Checks that a guard asks for sizes of axes alone that no block divides: their sizes tell kinds of question apart.
+/// Checks that a guard names sizes only of axes that no block divides: such sizes tell kinds of question apart.
 void check_guard(const Mapping& m, const Guard& guard, const Location& where, const std::string& field) {
   for (const auto& [axis, sizes] : guard.axes) {
     for (const LevelMapping& level : m.levels) {
@@ -327,7 +327,7 @@ void check(const Mapping& mapping, const Diagram& diagram) {
 
 namespace {
 
-/// Words the types that the machine's instructions take: "--dtype with one of f16, e4m3".
+/// Lists the types that the machine's instructions take, as an error's advice: "--dtype with one of f16, e4m3".
 std::string types_of(const Machine& machine) {
   std::vector<std::string> types;
   for (const TensorInstruction& each : machine.tensor) {

@@ -15,8 +15,8 @@ using KnobValues = std::vector<std::int64_t>;  ///< The knobs' values, by KnobId
 
 [[nodiscard]] bool holds(const Guard& guard, const KnobValues& values);
 
-/// Calls `visit` with knob values that contain every combination which the guards can tell apart, once. Throws Error at
-/// `where` for more than 4096.
+/// Calls `visit` once for each combination of knobs' values that the guards can tell apart. Throws Error at `where` for
+/// more than 4096.
 void for_each_case(const Mapping& m, const std::vector<const Guard*>& guards, const Location& where,
                    const std::function<void(const KnobValues&)>& visit);
 
@@ -24,7 +24,7 @@ void for_each_case(const Mapping& m, const std::vector<const Guard*>& guards, co
 [[nodiscard]] std::string text_of_case(const Mapping& m, const std::vector<const Guard*>& guards,
                                        const KnobValues& values);
 
-/// Returns the guards that no other guard implies: in every case in which any given guard holds, one of them does.
+/// Returns the guards that no other guard implies: whenever any given guard holds, one of the returned holds.
 [[nodiscard]] std::vector<const Guard*> weakest(const std::vector<const Guard*>& guards);
 
 }  // namespace napkin

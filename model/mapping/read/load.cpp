@@ -47,8 +47,8 @@ int depth_of(const yaml::Node& node) {
          (path.empty() ? 0 : 1);
 }
 
-/// Returns true for values that a mapping takes over or replaces in one piece. Sections are joined entry by entry, an
-/// agent, a level or an operation key by key, relations, edges and work item by item.
+/// Returns true for values that replace the extended mapping's value as a whole. Sections are joined entry by entry; an
+/// agent, a level or an operation key by key; relations, edges and work item by item.
 bool is_whole(const yaml::Node& node) {
   const std::string path = node.path(), section = path.substr(0, path.find('.'));
   const int depth = depth_of(node);
@@ -70,14 +70,14 @@ bool are_equal(const yaml::Node* a, const yaml::Node* b) {
                      [&](const auto& entry) { return are_equal(&entry.second, b->find(entry.first)); });
 }
 
-/// Returns true for items of one name, or edges between the same two ends, under the same condition.
+/// Returns true for items of one name, or edges between equal ends, under equal conditions.
 bool is_same(const yaml::Node& below, const yaml::Node& above) {
   if (!below.is_map() || !above.is_map()) return false;
   return std::all_of(std::begin(identity), std::end(identity),
                      [&](const char* key) { return are_equal(below.find(key), above.find(key)); });
 }
 
-/// Lays a mapping over the one that it extends, if it extends one: `find` returns the document of that name.
+/// Joins a mapping with the one that it extends, if it extends one: `find` returns the document of that name.
 template <class Find>
 yaml::Document extended(yaml::Document own, const Find& find, int depth = 0) {
   const yaml::Node* base = own.root().is_map() ? own.root().find("extends") : nullptr;

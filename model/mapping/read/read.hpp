@@ -12,7 +12,7 @@
 
 namespace napkin::mapping_text {
 
-/// A table that a mapping names; no path: there is none.
+/// A table that a mapping names; without a path there is none.
 struct TableFile {
   std::string path, text;
   bool bundled = false;
@@ -42,7 +42,7 @@ class Reader {
   void launches(const yaml::Node& node);
   void sizes(const yaml::Node& node);
   void tables(const yaml::Node& node);
-  /// Checks that every table that another one stands for is one that the mapping names.
+  /// Checks that the section `tables`, which replaces tables by others, names only tables that the mapping reads.
   void check_tables(const yaml::Node& node) const;
   void packs(const yaml::Node& node);
 
@@ -88,8 +88,8 @@ void check_orders(const Mapping& mapping, const yaml::Node& knobs);
 /// Checks that a knob that sizes an axis is never 0.
 void check_sizes(const Mapping& mapping);
 
-/// Checks all that needs neither diagram nor machine: names within the mapping, aliases, that guards always leave an
-/// alternative. Throws Error with a position.
+/// Checks everything that needs neither diagram nor machine: names within the mapping, aliases, that guards always
+/// leave an alternative. Throws Error with a position.
 void check_within(const Mapping& mapping);
 
 }  // namespace napkin::mapping_text
