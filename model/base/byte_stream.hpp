@@ -41,7 +41,7 @@ class ByteWriter {
   std::string bytes_;
 };
 
-/// Throws Error where the bytes end too early: no length in them is trusted.
+/// A reader of bytes that trusts no length in them. Throws Error if the bytes end too early.
 class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) : rest_(bytes) {}
@@ -76,7 +76,7 @@ class ByteReader {
     }
     throw Error("bytes", "has a number of more than 64 bits", "all of them");
   }
-  /// Reads a number of items that follow, each of at least one byte.
+  /// Reads a number of items that follow; each has at least one byte.
   [[nodiscard]] std::size_t get_size() {
     const std::uint64_t count = get_count();
     if (count > rest_.size()) throw Error("bytes", "ends too early", "all of them");

@@ -9,7 +9,7 @@
 
 namespace napkin {
 
-/// `value` is the element of the abstract two-level machine: one unit of memory a number.
+/// Types of elements. `value` is the element of the abstract two-level machine: a number takes one unit of memory.
 enum class DType { f64, f32, tf32, f16, bf16, e4m3, e5m2, i32, i8, i4, e2m1, value };
 
 /// Returns the storage bits of an element: 32 for tf32, 8 for `value`, so that a byte is a value.
@@ -31,7 +31,7 @@ enum class DType { f64, f32, tf32, f16, bf16, e4m3, e5m2, i32, i8, i4, e2m1, val
   return 0;
 }
 
-/// Returns the bytes of one element: half a byte of the smallest.
+/// Returns the bytes of one element; e2m1's is half a byte.
 [[nodiscard]] constexpr double bytes_per_value(DType t) { return bits(t) / 8.0; }
 
 /// Returns the bytes of n elements stored densely, rounded up to whole bytes.

@@ -59,7 +59,7 @@ Overflow::Overflow(const std::string& what)
 
 namespace {
 
-/// Words of other programs and their equivalents here, best first; a word may have several lines.
+/// Words of other programs and their equivalents here, best first. A word may be listed several times.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 45> synonyms{{
     {"attn", "attention"},
     {"sdpa", "attention"},
@@ -116,7 +116,7 @@ std::string in_lower_case(std::string_view text) {
 
 using Words = std::vector<std::string>;
 
-/// Returns the candidate that equals the name but for case, or those that the name means elsewhere.
+/// Returns the candidates that equal the name but for case, or that other programs' names stand for.
 Words meant(const std::string& name, const Words& candidates) {
   for (const auto& candidate : candidates) {
     if (in_lower_case(candidate) == name) return {candidate};
@@ -139,7 +139,7 @@ Words beginning_with(const std::string& name, const Words& candidates) {
   return out;
 }
 
-/// Returns the candidates at the least edit distance from the name, where something of it is right.
+/// Returns the candidates at the least edit distance from the name, if that is at most a third of the name's length.
 Words fewest_edits(const std::string& name, const Words& candidates) {
   Words out;
   std::size_t least = std::min((name.size() + 2) / 3, name.size() - 1);
@@ -153,7 +153,7 @@ Words fewest_edits(const std::string& name, const Words& candidates) {
   return out;
 }
 
-/// Returns all candidates that are as near to the name as any is.
+/// Returns all candidates that are as near to the name as the nearest.
 Words all_near(std::string_view given, const Words& candidates) {
   if (given.empty() || given.size() > 64) return {};
   const std::string name = in_lower_case(given);

@@ -33,7 +33,7 @@ class Error : public std::runtime_error {
   std::string where_, problem_, right_;
 };
 
-/// A count that does not fit 64 bits. Never a wrap: huge shapes are refused with the quantity's name.
+/// A count that does not fit 64 bits, named in the message. Counts never wrap.
 class Overflow : public Error {
  public:
   explicit Overflow(const std::string& what);

@@ -10,8 +10,8 @@
 
 namespace napkin {
 
-/// The latest used values by key, at most so many. `Hash` and `Equal` may take other types than Key, with which find()
-/// then works too.
+/// The values used latest, by key, up to a limit. `Hash` and `Equal` may take other types than Key; find() then takes
+/// those types too.
 template <class Key, class Value, class Hash = std::hash<Key>, class Equal = std::equal_to<>>
 class Latest {
  public:

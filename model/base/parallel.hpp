@@ -10,7 +10,8 @@
 
 namespace napkin {
 
-/// Makes every call, then throws the error of the least number. Up to one thread, the caller makes the calls in order.
+/// Makes every call, then throws the error of the call with the least number. For at most one thread, the caller makes
+/// the calls in order.
 template <class Call>
 void parallel_for(std::size_t count, std::size_t threads, const Call& call) {
   std::vector<std::exception_ptr> errors(count);

@@ -21,14 +21,14 @@ int get_int(ByteReader& bytes) { return static_cast<int>(static_cast<std::uint32
 /// Fills nodes from bytes. No number in the bytes is trusted.
 class DocumentReader {
  public:
-  /// The properties before a value's text or children.
+  /// The properties of a value that precede its text or children in the bytes.
   struct Head {
     Node::Kind kind = Node::Kind::null;
     bool quoted = false;
     std::string_view key;
     Node::Place key_place, place;
     std::size_t children = 0, nodes = 0;
-    std::string_view rest;  ///< the text of a scalar, the bytes of children
+    std::string_view rest;  ///< text of a scalar; bytes of the children
   };
 
   static Head head(ByteReader& bytes) {

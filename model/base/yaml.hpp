@@ -94,7 +94,7 @@ class Node {
   [[nodiscard]] std::int64_t integer(std::int64_t least, std::int64_t most) const;
   /// Returns a finite number, in plain or 1e9 form.
   [[nodiscard]] double number() const;
-  /// Returns the truth of true/false/on/off/yes/no.
+  /// Returns true for true, on and yes, false for false, off and no. Throws Error for any other word.
   [[nodiscard]] bool boolean() const;
   [[nodiscard]] std::string choice(std::initializer_list<std::string_view> allowed) const;
   [[nodiscard]] std::string choice(const std::vector<std::string>& allowed) const;
@@ -104,7 +104,7 @@ class Node {
   /// Returns a sequence of scalars, or a single scalar as a sequence of one.
   [[nodiscard]] std::vector<std::string> words() const;
 
-  /// Returns a map's entries. allow() refuses any key that is not in its list.
+  /// Returns a map's entries. To refuse keys that are not in a list, call allow().
   [[nodiscard]] Children<Entry> entries() const;
   const Node& allow(std::initializer_list<std::string_view> keys) const;
   const Node& allow(const std::vector<std::string>& keys) const;
@@ -126,7 +126,7 @@ class Node {
   };
 
   Node() = default;
-  /// Takes over the content of `other`, which stays; its descendants must be taken too.
+  /// Takes over the content of `other`, which stays valid; the caller takes its descendants too.
   void take(const Node& other);
   void add_path(std::string& path) const;
   [[nodiscard]] const Node* first() const { return this + 1; }
@@ -137,7 +137,7 @@ class Node {
   std::string choose(const Words& allowed) const;
 
   const std::string* file_ = nullptr;
-  const Node* origin_ = nullptr;  ///< the node that an overlay took this one from: it knows the path
+  const Node* origin_ = nullptr;  ///< node from which an overlay took this one, and whose path it has
   std::string_view key_, scalar_;
   Place place_, key_place_;
   std::uint32_t parent_ = 0;    ///< distance back to the parent; 0 for the document

@@ -18,8 +18,8 @@ constexpr std::uint8_t kind_bits = 3, quoted_bit = 4, key_bit = 8;
 /// Shortens a user's word for a message: 'short', or 'the first 37 characters of a lo...'.
 [[nodiscard]] std::string shown(std::string_view word);
 
-/// Throws Error (file:line:column, field path) for everything that is not strict YAML: duplicate keys, aliases, tags,
-/// several documents, deep nesting.
+/// Converts strict YAML to the bytes that Document opens. Throws Error (file:line:column, field path) for everything
+/// else: duplicate keys, aliases, tags, several documents, deep nesting.
 [[nodiscard]] std::string bytes_of(std::string_view text, const std::string& file);
 
 }  // namespace napkin::yaml

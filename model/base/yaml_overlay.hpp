@@ -17,15 +17,15 @@ class Overlay {
   using IsWhole = std::function<bool(const Node&)>;
   using IsSame = std::function<bool(const Node& below, const Node& above)>;
 
-  /// Prepares overlays. `whole` values are replaced in one piece; other maps are joined key by key, other lists item by
-  /// item with the `same` item. New items stand before the next one that both documents have, else last. Keys in
-  /// `alternatives` exclude each other: any of them above replaces each below.
+  /// Prepares overlays. Values for which `whole` is true are replaced as a whole; other maps are joined by key, other
+  /// lists by `same` items. New items go before the next item that both documents have, else to the end. Keys in
+  /// `alternatives` exclude each other: one of them in `over` replaces each in `base`.
   Overlay(IsWhole whole, IsSame same, std::vector<std::string> alternatives)
       : whole_(std::move(whole)), same_(std::move(same)), alternatives_(std::move(alternatives)) {}
   [[nodiscard]] Document joined(Document base, Document over) const;
 
  private:
-  /// A node of one of the two documents, with other children where it is a join.
+  /// A node of one of the two documents; if it is joined, with the children of both.
   struct Joined {
     const Node* node = nullptr;
     bool is_join = false;

@@ -66,7 +66,7 @@ inline Expression larger(Expression a, Expression b) {
   e.operands.push_back(std::move(b));
   return e;
 }
-/// Returns `values` read through a table: at the row that `table` names.
+/// Returns the expression `values` read at the row that `table` names.
 inline Expression row_at(Expression values, Expression table) {
   Expression e = call("row_at", std::move(values));
   e.operands.push_back(std::move(table));

@@ -19,7 +19,7 @@ struct Cells {
   std::vector<double> cells;
   std::vector<bool> written;  ///< given, initialised or assigned
 
-  /// Throws Error outside the box.
+  /// Returns the cell with these subscripts. Throws Error outside the box.
   [[nodiscard]] double at(const std::vector<std::int64_t>& subscripts) const;
   [[nodiscard]] std::size_t index(const std::vector<std::int64_t>& subscripts) const;
 };

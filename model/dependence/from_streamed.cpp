@@ -52,7 +52,7 @@ class Builder : NestWriter {
     }
   }
 
-  /// Returns the value that a load reads. Rows that a table names wait for its entries: row_at(K[b,n,h,r,d],
+  /// Returns the value that a load reads. Rows that a table names depend on its entries: row_at(K[b,n,h,r,d],
   /// page_low[b,n]).
   Expression chosen(ArrayId id, const Pass& pass) {
     Expression value = use(global(id, pass));
@@ -186,7 +186,7 @@ class Builder : NestWriter {
     emit(low(o.outputs[0], third), call("exp", argument(third) - use(at(top, third))) / use(at(sum, third)), third);
   }
 
-  /// Writes the second launch, in which partial results become whole (eq. 19.1).
+  /// Writes the launch that makes partial results whole (eq. 19.1).
   void combine_all() {
     std::vector<ArrayId> done;
     for (const bool weighted : {false, true}) {  // the log-sum-exp comes first: the weights need it

@@ -149,7 +149,7 @@ class Joiner {
     return std::move(out_);
   }
 
-  /// Adds the array of a carried dependence; false if it is not one cell in all of the loop's iterations.
+  /// Adds the array of a carried dependence. Returns false unless it is a single cell in all of the loop's iterations.
   bool add_state(const Dependence& d) {
     const MemoryArray* array = nest_.find_array(d.source.array);
     if (array == nullptr || !array->initial || d.source.uses(out_.loop) || d.sink != d.source) return false;
@@ -162,7 +162,8 @@ class Joiner {
     return true;
   }
 
-  /// Puts what temporaries stand for into an expression of a statement, down to states and what they do not touch.
+  /// Replaces the temporaries of an expression by their expressions, down to states and to values that no state
+  /// touches.
   [[nodiscard]] std::optional<Expression> inlined(Expression e, StatementId at) const {
     if (e.kind == Form::reference) return value_of(e.reference, at);
     for (Expression& operand : e.operands) {
@@ -183,7 +184,7 @@ class Joiner {
     return made ? inlined(statement_of(nest_, *made).value, *made) : std::nullopt;
   }
 
-  /// Returns the array that the loop stores from what it carries, a prefix sum say; "" if there is none.
+  /// Returns an array that the loop stores from carried values, such as a prefix sum; "" if there is none.
   [[nodiscard]] std::string taken_on_the_way() const {
     for (std::size_t s = 0; s < nest_.statements.size(); ++s) {
       const Statement& statement = nest_.statements[s];

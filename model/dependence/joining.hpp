@@ -11,17 +11,17 @@
 
 namespace napkin::dependence {
 
-/// An operand of a statement: where its value was made.
+/// An operand of a statement, with the statement and the loops that made its value.
 struct Operand {
   Reference value;
-  std::optional<StatementId> by;  ///< statement of an earlier or the same iteration that wrote it; none: it is given
-  std::vector<LoopId> made_in;    ///< loops of that statement; of a memory array those of its subscripts
+  std::optional<StatementId> by;  ///< statement that wrote it, in this iteration or an earlier one; none: it is given
+  std::vector<LoopId> made_in;    ///< loops of that statement; for an array in memory, the loops of its subscripts
 };
 /// Returns the operands of a statement, left to right, each once: the sources of its loops.
 [[nodiscard]] std::vector<Operand> operands_of(const Nest& nest, StatementId statement);
 
-/// A carried array and how two parts' values of it become one. In `by`, X_1 and X_2 are the parts' values of array X
-/// and X is the joined one, of the arrays before it.
+/// A carried array, and the rule that joins two parts' values of it. In `by`, X_1 and X_2 are the parts' values of
+/// array X; X is the joined value, of arrays earlier in the list.
 struct JoinedArray {
   std::string array;
   Expression by;
@@ -31,7 +31,7 @@ struct JoinedArray {
 struct Joining {
   LoopId loop = 0;
   std::vector<JoinedArray> arrays;  ///< arrays in the order in which they are joined; empty: the loop cannot be cut
-  std::string why_not;              ///< sentence; empty if it can
+  std::string why_not;              ///< reason why the loop cannot be cut; empty if it can
 };
 
 /// Returns a joining for each loop that carries a value. An array that grows by max or min joins by it; one that is

@@ -31,7 +31,7 @@ struct Loop {
   [[nodiscard]] std::int64_t size() const { return end - begin; }
 };
 
-/// i, i-1, i+1 or, without a loop, a constant.
+/// A subscript: i, i-1, i+1 or, without a loop, a constant.
 struct Subscript {
   std::optional<LoopId> loop;
   std::int64_t offset = 0;
@@ -63,7 +63,7 @@ struct Expression {
   bool operator==(const Expression&) const = default;
 };
 
-/// target = value, in these loops (in the nest's order).
+/// A statement, target = value, and the loops around it, in the nest's order.
 struct Statement {
   std::string name;
   std::vector<LoopId> loops;
@@ -111,7 +111,7 @@ struct Nest {
   [[nodiscard]] std::vector<std::string> array_names() const;
 };
 
-/// Compares all but positions.
+/// Compares everything but positions in files.
 [[nodiscard]] bool operator==(const Nest& a, const Nest& b);
 
 /// The functions of the expression language.

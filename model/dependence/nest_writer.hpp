@@ -28,7 +28,7 @@ class NestWriter {
   Axes state_axes(OpId softmax) const;
   /// Returns the axes into whose groups a result is split.
   Axes split_axes(ArrayId id) const;
-  /// Returns the grouped axes on which an output does not depend at all: each of their groups stores the same.
+  /// Returns the grouped axes on which an output does not depend at all: each of their groups stores the same values.
   Axes copied_axes(ArrayId id) const;
 
   /// Returns the pass with new inner loops for axes that are neither grouped nor streamed.
@@ -36,7 +36,7 @@ class NestWriter {
   /// Returns the pass with new loops for all axes, as the launch that combines parts has.
   Pass all_loops(const Axes& axes, Pass pass = {});
 
-  /// Returns a value in the group's own memory. `anew`: the loop makes it in each iteration.
+  /// Returns a value in the group's own memory; `anew` if the loop makes it in each iteration.
   Reference low(const std::string& name, const Axes& axes, const Pass& pass, bool anew) const;
   Reference low(ArrayId id, const Pass& pass) const { return low(low_[at(id)], array(id).axes, pass, false); }
   /// Returns a value of a softmax's state; the loop makes delta and the new maximum in each iteration.
@@ -45,13 +45,13 @@ class NestWriter {
   Reference global(ArrayId id, const Pass& pass) const;
   /// Returns a part of a result as the launch that combines them reads it.
   Reference part(ArrayId id, const Pass& pass) const;
-  /// Returns a whole result as that launch writes it.
+  /// Returns a whole result as the launch that combines parts writes it.
   Reference combined(ArrayId id, const Pass& pass) const;
 
   void declare(const std::string& name, std::optional<double> initial);
   /// Adds a statement within the loops over groups and, in the loop's phase, over chunks.
   void emit(const Reference& target, Expression value, const Pass& pass);
-  /// Adds a statement within those loops and the pass's.
+  /// Adds a statement within the loops of emit() and those of the pass.
   void emit_in(std::vector<LoopId> loops, const Reference& target, Expression value, const Pass& pass);
 
   const Streamed& s_;

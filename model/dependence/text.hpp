@@ -41,7 +41,7 @@ namespace napkin::dependence {
 /// Parses a statement's line, over the loops of `nest`. Throws Error with the column in `where`.
 [[nodiscard]] Statement parse_statement(const Nest& nest, const std::string& text, const std::string& where);
 
-/// Prints the text form; a fixed point: print(parse(print(n))) == print(n).
+/// Prints the text form. Parsing it and printing again gives the same text: print(parse(print(n))) == print(n).
 [[nodiscard]] std::string print(const Nest& nest);
 [[nodiscard]] std::string print_reference(const Nest& nest, const Reference& reference);
 [[nodiscard]] std::string print_expression(const Nest& nest, const Expression& expression);

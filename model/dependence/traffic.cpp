@@ -44,7 +44,7 @@ class Counter {
     copies_.emplace(s.target.array, &s);
   }
 
-  /// Returns the reference to A that replaces a read of T, if the reader's loops are the copy's, but for different
+  /// Returns the reference to A that replaces a read of T, if the reader's loops are the copy's, apart from different
   /// loops of one name.
   std::optional<Reference> read_of_source(const Statement& copy, const Reference& read, const Statement& reader) const {
     if (!same_values(copy.target, read)) return std::nullopt;

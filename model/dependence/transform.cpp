@@ -26,7 +26,7 @@ void for_each_reference_of(Nest& nest, const std::string& array, const std::func
   }
 }
 
-/// Uses of one temporary: by which statement, and how.
+/// Uses of a temporary: the statements that read and write it, and their references.
 struct TemporaryUses {
   std::vector<std::pair<StatementId, Reference>> writes, reads;
 };
@@ -43,8 +43,8 @@ TemporaryUses uses_of(const Nest& nest, const std::string& array) {
   return uses;
 }
 
-/// Returns true if a loop that neither statement stands in parts them, around a loop of the writer: then the writer
-/// writes all its cells before the reader reads the first.
+/// Returns true if a loop that contains neither statement separates them and contains a loop of the writer: then the
+/// writer writes all its cells before the reader reads the first.
 bool are_parted(const Nest& nest, StatementId writer, StatementId reader) {
   const Statement& w = nest.statements[static_cast<std::size_t>(writer)];
   for (LoopId l = 0; !w.loops.empty() && l < w.loops.back(); ++l) {
@@ -101,7 +101,7 @@ std::vector<std::size_t> dimensions_along(const Nest& nest, const std::string& a
   return dimensions;
 }
 
-/// Drops from temporaries that only the hoisted statements write the dimension that was the loop.
+/// Drops a dimension, which was the loop, from temporaries that only the hoisted statements write.
 void drop_dimensions(Nest& nest, const NameList& hoisted, LoopId loop) {
   for (const std::string& array : nest.array_names()) {
     if (!nest.is_temporary(array)) continue;

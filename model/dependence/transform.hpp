@@ -12,14 +12,14 @@ namespace napkin::dependence {
 /// A step of a transformation; `nest` is the result.
 struct Step {
   std::string name;       ///< "privatise", "hoist out of d", "replace S10"
-  std::string text;       ///< action and why it is allowed, or what it changes
+  std::string text;       ///< the action, and the reason why it is allowed, or what it changes
   bool preserves = true;  ///< true if every output keeps its value
   Nest nest;
 };
 
-/// Gives each temporary a cell for every iteration of the loops around all its statements, if each read takes what the
-/// same iteration wrote (scalar expansion). Removes its WAR and WAW dependences and the RAW ones without a value; no
-/// output changes.
+/// Gives each temporary a cell for every iteration of the loops around all its statements, if each read takes a value
+/// that the same iteration wrote (scalar expansion). Removes WAR and WAW dependences, and RAW ones that carry no value;
+/// no output changes.
 [[nodiscard]] Step privatise(const Nest& nest);
 
 /// Moves statements out of a loop, before its others, in their old order. Only temporaries that they alone write may

@@ -37,8 +37,8 @@ struct Axis {
   std::optional<AxisRole> role = {};  ///< role that the author gives it; none: derive() chooses
 };
 
-/// A dimension of an input that is read by consecutive axes of the array: "X[x: 2*i + k - 1, c]" reads row 2 i + k - 1,
-/// which counts as 0 outside the array; "K[p: T[n], d]" reads the row that the table T names. (diagram/reindex.hpp)
+/// A dimension of an input that consecutive axes of the array read: "X[x: 2*i + k - 1, c]" reads row 2 i + k - 1, which
+/// is 0 outside the array; "K[p: T[n], d]" reads the row that table T names. (diagram/reindex.hpp)
 struct Reindex {
   AxisId of = 0;                      ///< axis whose size the dimension has
   std::size_t first = 0;              ///< place in Array::axes of the first axis that reads it
@@ -66,7 +66,7 @@ struct Array {
 
 enum class OpKind { contract, softmax, map, sum, max, add, subtract, multiply, divide, copy, fold, scan };
 
-/// factor * size(axis)^(numerator/denominator): "d^-1/2", "0.5".
+/// A factor times a power of an axis's size, factor * size(axis)^(numerator/denominator): "d^-1/2", "0.5".
 struct Scale {
   double factor = 1.0;
   std::optional<AxisId> axis;
@@ -84,8 +84,8 @@ struct Operation {
   std::vector<AxisId> own;
   std::string function;  ///< map: exp, relu, gelu, silu, ...; fold, scan: the name of one of Diagram::folds
   Scale scale;           ///< softmax and map: multiplies the argument; contract, sum: the result
-  /// The (row, column) axes of the mask that the question may ask for. A masked score of a softmax counts as
-  /// -infinity; what a masked map or product makes is 0.
+  /// The (row, column) axes of the mask that the question may ask for. A masked score of a softmax counts as -infinity;
+  /// a masked result of a map or a product is 0.
   std::optional<std::array<AxisId, 2>> mask;
   Location location;
 
@@ -136,7 +136,7 @@ struct Diagram {
 /// Returns the kind's name: "contract", "softmax", ...
 [[nodiscard]] std::string_view name_of(OpKind kind);
 
-/// Compares all but positions.
+/// Compares everything but positions in files.
 [[nodiscard]] bool operator==(const Diagram& a, const Diagram& b);
 
 /// Checks every rule of the IR (axes exist, single assignment, use after definition, output axes = what the kind

@@ -34,7 +34,7 @@ struct Fold {
   [[nodiscard]] State merge(const State& a, const State& b) const;
 };
 
-/// Compares all but positions.
+/// Compares everything but positions in files.
 [[nodiscard]] bool operator==(const Fold& a, const Fold& b);
 
 /// Checks on states of random elements that merge is associative and the empty state neutral; only then may an axis be

@@ -15,11 +15,11 @@ namespace napkin {
 /// FUNCTION: max, min, exp, log, sqrt, abs, and less, equal, which are 1 or 0; where (c, a, b) is a, or b for c = 0.
 class Formula {
  public:
-  /// Refuses a text at a place of it: (offset, what is wrong, what would be right). Does not return.
+  /// A function that reports an error in a text, (offset, what is wrong, what would be right), and does not return.
   using Refuse = std::function<void(std::size_t, const std::string&, const std::string&)>;
 
   Formula() = default;
-  /// Parses a text whose names are among `names`, by whose places values are given.
+  /// Parses a text. Its names must be among `names`; values are later given in that order.
   static Formula parse(std::string_view text, const std::vector<std::string>& names, const Refuse& refuse);
 
   [[nodiscard]] double operator()(const std::vector<double>& values) const;

@@ -28,8 +28,8 @@ struct EqualSequences {
 /// Makes the problem of the sequences of one length. Sequences without keys get a single key: see PackedPart::blank.
 [[nodiscard]] Problem problem_of(const Problem& whole, const EqualSequences& equal);
 
-/// Makes the launch's problem, in which all sequences are as long as the longest: enough for what does not depend on
-/// lengths.
+/// Makes the launch's problem, in which all sequences are as long as the longest. It serves quantities that do not
+/// depend on the lengths.
 [[nodiscard]] Problem launch_problem(const Problem& whole);
 
 /// Coarsens lengths to at most `most` different ones for searches: each is the mean of lengths near it in work, in

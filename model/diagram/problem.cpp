@@ -16,7 +16,7 @@ constexpr std::int64_t few_bits = std::int64_t{1} << 59;
 template <class Int>
 constexpr Int unbounded = Int{1} << (sizeof(Int) > sizeof(std::int64_t) ? 100 : 61);
 
-/// Row i sees the columns from i + below to i + above, both included, and all rows those of a prefix: [0, all).
+/// The columns that row i sees: from i + below to i + above, both included, and for all rows a prefix, [0, all).
 template <class Int>
 struct Band {
   Int below, above;
@@ -89,7 +89,7 @@ Count rows_needed(const Diagram& diagram, AxisId axis, const Sizes& sizes) {
   return rows;
 }
 
-/// Describes which axes belong to which array: "of Q[q,d], K[x,d]: scores of queries and keys".
+/// Names the axes of arrays, for messages: "of Q[q,d], K[x,d]: scores of queries and keys".
 std::string described_axes(const Diagram& diagram) {
   std::vector<std::string> inputs;
   for (const ArrayId input : diagram.inputs) {

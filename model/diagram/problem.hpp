@@ -77,8 +77,7 @@ struct Problem {
 /// Returns the number that a scale stands for at these sizes.
 [[nodiscard]] double value_of(const Scale& scale, const Sizes& sizes);
 
-/// Returns the distinct (row, column) axis pairs that operations are masked by; the question's mask applies to each
-/// pair.
+/// Returns the distinct (row, column) axes by which operations are masked; the question's mask applies to each pair.
 [[nodiscard]] std::vector<std::array<AxisId, 2>> mask_axes(const Diagram& diagram);
 
 /// Returns the values of an array at full size, as it is stored.

@@ -32,7 +32,7 @@ Wide clamped_sum(Wide from, Wide step, Wide count, Wide most) {
   return ramp + times(count - flat, most);
 }
 
-/// The rows that one combination of runs reads.
+/// A counter of the rows that one combination of pieces reads.
 class Reader {
  public:
   Reader(const Reindex& dimension, std::vector<Pieces> runs, std::int64_t rows)

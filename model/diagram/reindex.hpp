@@ -31,7 +31,7 @@ template <class Extent>
   return rows;
 }
 
-/// Returns the values of the part of an array that `extent(axis)` of each of its axes needs, as a buffer for a whole
+/// Returns the number of values in the part of an array that `extent(axis)` of each axis needs, as a buffer for a full
 /// part holds it.
 template <class Extent>
 [[nodiscard]] Count part_of(const Array& array, const Extent& extent) {
@@ -51,9 +51,9 @@ struct Pieces {
 /// Returns the pieces of an axis of that size in groups that are each walked in chunks.
 [[nodiscard]] std::vector<Pieces> pieces_of(Count size, Count group, Count chunk);
 
-/// Returns the rows that all combinations of pieces of its axes read from a shifted dimension of that many rows. Rows
-/// that two pieces share count twice, rows outside the array not. `pieces` by axis of the dimension, in order. Exact.
-/// Throws Overflow.
+/// Returns the rows that all combinations of pieces of its axes read from a shifted dimension of that many rows,
+/// exactly. Rows that two combinations read count twice, rows outside the array not at all. `pieces` by axis of the
+/// dimension, in order.
 [[nodiscard]] Count rows_read(const Reindex& dimension, const std::vector<std::vector<Pieces>>& pieces, Count rows);
 
 /// Returns the product of the values of an array's shifted dimensions, over all parts; `group` and `chunk` give an
@@ -93,7 +93,7 @@ template <class Group, class Chunk>
 /// Returns the number of values of an array that its axes read, each counted once.
 [[nodiscard]] Count values_read(const Array& array, const Sizes& sizes);
 
-/// Returns the default size of a dimension without one: as many rows as are read.
+/// Returns the default size of a dimension that has no size: the number of rows that are read.
 [[nodiscard]] Count rows_by_default(const Diagram& diagram, const Array& array, const Reindex& dimension,
                                     const Sizes& sizes);
 

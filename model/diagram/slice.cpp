@@ -53,7 +53,7 @@ class Slicer {
   }
 
  private:
-  /// Returns whether an operation of the slice computes it.
+  /// Returns true if an operation of the slice computes the array.
   [[nodiscard]] bool made(ArrayId id) const {
     return std::any_of(operations_.begin(), operations_.end(),
                        [&](const Operation& op) { return has(op.outputs, id); });

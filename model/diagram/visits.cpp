@@ -9,8 +9,8 @@ namespace {
 
 __extension__ typedef __int128 Int128;  // products of two 64-bit sizes do not wrap in it
 
-/// Sizes up to this are counted in 64 bits, which divide several times faster: what is summed below are indices,
-/// counted at most (rows + columns) x rows times.
+/// Largest size that is counted in 64 bits, which divide several times faster: the sums below are of indices, at most
+/// (rows + columns) x rows in number.
 constexpr std::int64_t most_narrow = std::int64_t{1} << 28;
 
 template <class Wide>
@@ -231,7 +231,7 @@ Visits visits_of(const Planes<Wide>& planes) {
   return {narrow(groups), narrow(chunks), narrow(indices), narrow(longest)};
 }
 
-/// Gives use() the planes in the narrowest numbers that hold their sums.
+/// Calls use() with the planes, in the narrowest numbers that hold their sums.
 template <class Use>
 auto with_planes(const Mask& mask, std::int64_t rows, std::int64_t columns, std::int64_t group, std::int64_t chunk,
                  bool streamed_rows, const Use& use) {

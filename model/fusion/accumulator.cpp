@@ -9,7 +9,7 @@ namespace {
 
 using Kind = ArrayStatus::Kind;
 
-/// Thrown by a rule of the table, caught by analyse(): the axis cannot be used so.
+/// Refusal of a use of the axis by a rule of the table; analyse() catches it.
 struct Refusal {
   OpId operation;
   std::string why;

@@ -20,8 +20,8 @@ struct ArrayStatus {
     reduced,    ///< lacks the axis but depends on all of it: right after the loop, or a partial result of a split
   };
   Kind kind = Kind::invariant;
-  /// The softmax whose final rescale and normalisation the values still lack. A chunk stays so; a reduced array of a
-  /// stream becomes right in the tail.
+  /// The softmax whose final rescale and normalisation the values still lack. A chunk keeps lacking them; a reduced
+  /// array of a stream gets them in the tail.
   std::optional<OpId> pending;
   Combine::Kind combine = Combine::Kind::sum;  ///< method by which parts of a reduced array become the whole
 };

@@ -21,14 +21,15 @@ struct CombineLaunch {
 /// Makes the launch that combines parts; nothing if no output is a partial result.
 [[nodiscard]] std::optional<CombineLaunch> combine_launch(const Streamed& streamed);
 
-/// Makes its problem after a first launch with these groups: as many parts as groups along the split axes, no mask.
+/// Makes the problem of the combining launch after a first launch with these groups: as many parts as groups along the
+/// split axes, no mask.
 [[nodiscard]] Problem combine_problem(const CombineLaunch& combine, const Problem& problem,
                                       const std::vector<Count>& group);
 
 /// Returns true if combine_problem() has several parts of any result. A single part is stored as the result.
 [[nodiscard]] bool has_parts(const CombineLaunch& combine, const Problem& of);
 
-/// Returns the transfer of the combining launch by the transfer rule. Every array carries all that it groups, so group
+/// Returns the transfer of the combining launch by the transfer rule. Every array carries all grouped axes, so group
 /// sizes do not matter. Zero if nothing is to be combined.
 [[nodiscard]] Transfer combine_transfer(const Streamed& streamed, const Problem& problem, const Partition& partition);
 

@@ -20,7 +20,7 @@ std::ptrdiff_t consumers(const Diagram& d, AxisId axis) {
 
 bool consumed(const Diagram& d, AxisId axis) { return consumers(d, axis) > 0; }
 
-/// Returns true if chunks of the axis read rows of an input that its neighbours read too.
+/// Returns true if chunks of the axis read rows of an input that neighbouring chunks read too.
 bool overlaps(const Diagram& d, AxisId axis) {
   return std::any_of(d.arrays.begin(), d.arrays.end(), [&](const Array& a) { return is_shifted(a, axis); });
 }

@@ -69,7 +69,8 @@ class Differentiator {
   [[nodiscard]] const Array& array(ArrayId id) const { return w_.forward().arrays[at(id)]; }
   [[nodiscard]] const std::string& name(ArrayId id) const { return array(id).name; }
 
-  /// Returns the gradient of an array: the sum over those that take it. All of them come before in reverse.
+  /// Returns the gradient of an array, the sum of the contributions of the operations that take it, which reverse order
+  /// visits first; nothing if there is none.
   std::optional<ArrayId> total(ArrayId id) {
     std::vector<ArrayId>& terms = terms_[at(id)];
     if (terms.empty()) return std::nullopt;
@@ -152,7 +153,7 @@ class Differentiator {
     terms_[at(to)].push_back(w_.apply(OpKind::divide, {sum, w_.value(to)}, "d" + name(to)));
   }
 
-  /// Passes the gradient on to the largest elements; equal ones get all of it.
+  /// Passes the gradient on to the largest elements; if several are equal, each gets all of it.
   void maximum(const Operation& f, ArrayId gradient) {
     const ArrayId below =
         w_.apply(OpKind::subtract, {w_.value(f.inputs[0]), w_.value(f.outputs[0])}, "below_" + name(f.outputs[0]));
@@ -160,7 +161,8 @@ class Differentiator {
     contribute(f, 0, {gradient, largest}, {});
   }
 
-  /// Uses the function's own value where that saves a second one: (e^u)' = e^u, (u^p)' = p u^p / u.
+  /// Adds the gradient of a map. Uses the function's own value if that saves another function: (e^u)' = e^u, (u^p)' = p
+  /// u^p / u.
   void map(const Operation& f, ArrayId gradient) {
     static const std::map<std::string, double> powers = {{"sqrt", 0.5}, {"rsqrt", -0.5}, {"reciprocal", -1.0}};
     const ArrayId in = f.inputs[0], out = f.outputs[0];
@@ -235,14 +237,14 @@ class Differentiator {
     return sums.size() == 1 ? sums[0] : w_.apply(OpKind::add, sums, "Delta");
   }
 
-  /// Makes the forward store what the row sums of a softmax take.
+  /// Lets the forward diagram store the results that a softmax's row sums take.
   void store_results(OpId id) {
     if (op(id).kind != OpKind::softmax || !depends_[at(op(id).outputs[0])]) return;
     for (ArrayId result : linear_results(id).value_or(std::vector<ArrayId>{})) w_.store(result);
   }
 
-  /// Returns the arrays without a softmax's own axes that its probabilities become by linear operations alone, or
-  /// nothing if anything else takes them.
+  /// Returns the arrays without a softmax's own axes that linear operations alone make of its probabilities; nothing if
+  /// another operation takes them.
   [[nodiscard]] std::optional<std::vector<ArrayId>> linear_results(OpId softmax) const {
     const Operation& f = op(softmax);
     const std::vector<AxisId> rows = state_axes(w_.forward(), softmax);

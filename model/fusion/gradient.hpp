@@ -10,10 +10,10 @@
 namespace napkin {
 
 struct Gradient {
-  /// The given diagram with the outputs that `backward` takes: the log-sum-exp of each softmax, results of a softmax.
+  /// The given diagram with the further outputs that `backward` takes: the log-sum-exp and results of each softmax.
   Diagram forward;
-  /// The gradients: it takes the forward's inputs and outputs that it needs and dO for each output O, and yields dX for
-  /// each input X that has a gradient. All else of the forward it computes again.
+  /// The gradients. Takes the inputs and outputs of `forward` that it needs, and dO for each output O; yields dX for
+  /// each input X that has a gradient. Computes all other values of the forward again.
   Diagram backward;
   std::vector<std::string> left_out;  ///< inputs without a gradient, each with its reason: "page names rows"
 };
@@ -21,8 +21,8 @@ struct Gradient {
 /// Differentiates a diagram in reverse. Throws Error where no input has a gradient, or a function has no derivative.
 [[nodiscard]] Gradient gradient(const Diagram& diagram);
 
-/// Returns true if both compute equal outputs from equal inputs by equal operations, whatever the names between and the
-/// order of independent operations and of commuting operands.
+/// Returns true if both compute equal outputs from equal inputs by equal operations; names of other arrays, the order
+/// of independent operations and of commuting operands may differ.
 [[nodiscard]] bool same_up_to_names(const Diagram& a, const Diagram& b);
 
 }  // namespace napkin

@@ -14,7 +14,7 @@ bool has(const std::vector<AxisId>& axes, AxisId axis) {
   return std::find(axes.begin(), axes.end(), axis) != axes.end();
 }
 
-/// Keeps the operations and inputs alone that the outputs need.
+/// Drops operations and inputs that no output needs.
 void keep_needed(Diagram& d) {
   std::vector<bool> needed(d.arrays.size(), false);
   for (ArrayId id : d.outputs) needed[at(id)] = true;
@@ -63,7 +63,7 @@ void number_in_order(Diagram& d) {
   d.arrays = std::move(arrays);
 }
 
-/// Drops the axes that no array carries. A default by such an axis becomes that axis's own.
+/// Drops the axes that no array carries. An axis whose default size is a dropped axis's size gets that axis's default.
 void keep_used_axes(Diagram& d) {
   std::vector<bool> used(d.axes.size(), false);
   for (const Array& a : d.arrays) {

@@ -16,8 +16,8 @@ namespace napkin::gradients {
 
 class GradientWriter {
  public:
-  /// Begins with the axes of `forward`, in which each softmax has its log-sum-exp and no scale where the operation
-  /// before it takes it.
+  /// Begins the diagram with the axes of `forward`, in which each softmax has its log-sum-exp, and no scale if the
+  /// operation before it can take it.
   explicit GradientWriter(const Diagram& forward);
 
   [[nodiscard]] const Diagram& forward() const { return f_; }
@@ -25,12 +25,12 @@ class GradientWriter {
 
   /// Returns the value of an array of the forward: given where the forward takes or stores it, else computed again.
   ArrayId value(ArrayId forward);
-  /// Makes the forward store an array from now on. Before its value is taken.
+  /// Lets the forward diagram store an array. To be called before value() of that array.
   void store(ArrayId forward);
   /// Adds the input dO of an output O.
   ArrayId given(ArrayId output);
 
-  /// Returns the name of an array's gradient: "dO", with "_" behind it where the forward has an array of that name.
+  /// Returns the name of an array's gradient: "dO"; "dO_" if the forward has an array of that name.
   [[nodiscard]] std::string gradient_name(ArrayId forward) const;
   /// Appends an operation on arrays of this diagram; its result has the axes of its operands without `own`, those of
   /// `order` first.
@@ -39,8 +39,8 @@ class GradientWriter {
   ArrayId map(const std::string& function, ArrayId input, const Scale& scale, const std::string& name);
   /// Returns scale * input; the input itself for a scale of 1.
   ArrayId scaled(ArrayId input, const Scale& scale, const std::string& name);
-  /// Sums the product of `terms` over the axes of `space` that `kept` lacks. A term that lacks an axis is equal along
-  /// it; so the result may lack axes of `kept`.
+  /// Sums the product of `terms` over the axes of `space` that `kept` lacks. A result that is equal along an axis of
+  /// `kept` lacks it.
   ArrayId sum_of_product(const std::vector<ArrayId>& terms, const std::set<AxisId>& space,
                          const std::vector<AxisId>& kept, const Scale& scale, const std::string& name);
   /// Repeats an array along the axes that it lacks, in that order.
@@ -49,8 +49,8 @@ class GradientWriter {
   /// Makes `array` the output of that name.
   void output(ArrayId array, const std::string& name);
   [[nodiscard]] bool has_outputs() const { return !b_.outputs.empty(); }
-  /// Returns the finished diagram, without whatever no output needs; the forward no longer stores what it does not
-  /// take.
+  /// Returns the finished diagram, without operations that no output needs; the forward stores no value that it does
+  /// not take.
   Diagram finish();
 
  private:

@@ -36,7 +36,7 @@ struct Partition {
 
 // Memory ------------------------------------------------------------------------------------------------------------
 
-/// The memory that a column counts for; model/README.md, "The two rules", has both.
+/// The arrays that a column counts; model/README.md, "The two rules", has both ways.
 enum class ColumnView {
   drawn,  ///< wires between two operations; maintained outputs at the stream input column only (Fig. 18, 21)
   live,   ///< all values still needed: persistent inputs, maintained arrays, auxiliaries, and the wires (erratum P14)
@@ -61,7 +61,7 @@ struct Column {
 
 // Transfer ----------------------------------------------------------------------------------------------------------
 
-/// An array that changes colour: inputs are loaded, outputs stored, once for every group of each axis that they lack.
+/// A transfer of an array: inputs are loaded, outputs stored, once for every group of each axis that they lack.
 struct TransferTerm {
   ArrayId array = 0;
   bool store = false;

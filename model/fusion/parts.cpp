@@ -8,7 +8,7 @@
 namespace napkin {
 namespace {
 
-/// A statement with the loops that are still to stand around it.
+/// A statement with the loops that must still be put around it.
 struct Item {
   std::size_t place = 0;
   std::vector<Part> parts;
@@ -73,8 +73,8 @@ class Nester {
     return found == item.parts.end() ? nullptr : &*found;
   }
 
-  /// The softmax that stands first and what uses its part: products of it and what its factor rescales. Other
-  /// statements need nothing that those make, so that they may go in front where some stand between.
+  /// The first softmax and the statements that use its part: products of it, and arrays that its factor rescales. No
+  /// other statement between them needs their results, so the others may go before them.
   struct Together {
     Items with, others;
     bool others_first = false;

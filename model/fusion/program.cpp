@@ -150,7 +150,7 @@ class ProgramWriter {
     }
   }
 
-  /// Writes what a state becomes: the statistics of a softmax, the result of a fold.
+  /// Writes the results of a state: the statistics of a softmax, the result of a fold.
   void write_results_of_state(std::size_t i) {
     const std::size_t first = online(i) ? 1 : part(i).accumulator == AccumulatorKind::fold ? 0 : op(i).outputs.size();
     for (std::size_t k = first; k < op(i).outputs.size(); ++k) {

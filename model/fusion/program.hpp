@@ -47,12 +47,12 @@ struct Program {
   [[nodiscard]] const std::vector<Step>& of(Phase phase) const { return phases[static_cast<std::size_t>(phase)]; }
 };
 
-/// Returns the statements of `streamed`, each in loops over those of its parts that leave its result unchanged: not
-/// parts of an axis that it neither has nor sums over, nor a sum in parts that no statement has set to zero.
+/// Returns the statements of `streamed`, each in loops over its parts. Leaves out parts that would change a result: of
+/// an axis that it neither has nor sums over, or of a sum that no statement has set to zero.
 [[nodiscard]] Program program_of(const Streamed& streamed, const PartsOf& parts = {});
 
-/// Fills the operations, lists of arrays, and statements of a Streamed, whose diagram and stream are set, from the
-/// analysis of its stream. Without a stream everything is in the head. For derive().
+/// Fills a Streamed, whose diagram and stream are set, with operations, lists of arrays and statements, by the analysis
+/// of its stream. Without a stream everything is in the head. For derive().
 void write_program(Streamed& streamed, const AxisAnalysis* analysis);
 
 }  // namespace napkin

@@ -9,7 +9,7 @@
 namespace napkin {
 namespace {
 
-/// q -> g_q where q is grouped, x -> s_x where x streams, else the name.
+/// The labels of axes: g_q if q is grouped, s_x if x streams, else the name.
 class Labels {
  public:
   explicit Labels(const Streamed& s) : s_(s) {}

@@ -17,7 +17,7 @@ using Colours = std::function<std::string(const Statement&)>;
 /// that add up; `colours` add where each statement runs.
 [[nodiscard]] std::string print_pseudocode(const Streamed& streamed, const Program& program,
                                            const Colours& colours = {});
-/// Prints the program without smaller loops.
+/// Prints the program with each statement over a whole chunk, without loops over parts.
 [[nodiscard]] std::string print_pseudocode(const Streamed& streamed);
 /// Prints the derivation steps, numbered.
 [[nodiscard]] std::string print_steps(const Streamed& streamed);

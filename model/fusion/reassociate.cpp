@@ -23,7 +23,7 @@ std::optional<Scale> product(const Scale& a, const Scale& b) {
   return out;
 }
 
-/// A contraction, with the contractions whose results nothing else uses.
+/// A contraction, with the contractions that make its operands and whose results nothing else uses.
 struct Chain {
   std::set<OpId> members;  ///< members; the last is the root
   std::vector<ArrayId> operands;
@@ -49,7 +49,7 @@ class Gathering {
   [[nodiscard]] const Operation& op(OpId id) const { return d_.operations[static_cast<std::size_t>(id)]; }
   [[nodiscard]] const Array& array(ArrayId id) const { return d_.arrays[static_cast<std::size_t>(id)]; }
 
-  /// Returns true if the rest of the chain uses an axis, so that a sum over it cannot move.
+  /// Returns true if the rest of the chain uses an axis, so that it cannot be summed over yet.
   [[nodiscard]] bool known(AxisId axis, ArrayId but) const {
     if (std::find(chain_.own.begin(), chain_.own.end(), axis) != chain_.own.end()) return true;
     return std::any_of(chain_.operands.begin(), chain_.operands.end(),
@@ -93,8 +93,8 @@ class Tree {
   [[nodiscard]] Set left(Set s) const { return left_[s]; }
   [[nodiscard]] static bool single(Set s) { return (s & (s - 1)) == 0; }
 
-  /// Returns the axes left of the operands' when all that only they carry is summed over; a single operand keeps its
-  /// axes.
+  /// Returns the axes of a set of operands' product, summed over all axes that no other array has; a single operand
+  /// keeps its axes.
   [[nodiscard]] std::vector<AxisId> axes(Set s) const {
     std::vector<AxisId> out;
     for (std::size_t i = 0; i < chain_.operands.size(); ++i) {

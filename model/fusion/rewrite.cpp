@@ -10,7 +10,7 @@ namespace {
 
 constexpr int most_moves = 64;  // of one axis's operations past others
 
-/// Returns true if the operation may move from before to after a linear operation.
+/// Returns true for an operation that may be moved from before a linear operation to after it.
 bool is_movable(const Operation& op) {
   return !op.mask && (op.kind == OpKind::add || op.kind == OpKind::subtract || op.kind == OpKind::multiply ||
                       op.kind == OpKind::divide);

@@ -14,7 +14,7 @@ ArrayId add_array(Diagram& diagram, const Array& after, std::vector<AxisId> axes
 /// Returns the operation's result axes in the order of its present output, new axes at the end.
 [[nodiscard]] std::vector<AxisId> result_axes(const Diagram& diagram, const Operation& op);
 
-/// Takes out arrays that no operation touches and that are no input or output; ids close up.
+/// Removes arrays that no operation touches and that are no input or output; later ids move up.
 void remove_unused(Diagram& diagram);
 
 }  // namespace napkin::rewrite

@@ -33,7 +33,7 @@ std::vector<AxisId> weaved_axes(const Diagram& diagram, AxisId stream) {
   return out;
 }
 
-/// Returns the operations from `first` on, without some axes: what was weaved over them.
+/// Returns the operations from `first` on, without axes over which they are weaved.
 Diagram unweaved(Diagram diagram, const std::vector<AxisId>& axes, OpId first) {
   const auto gone = [&](AxisId axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); };
   for (Array& array : diagram.arrays)
@@ -50,7 +50,7 @@ Diagram unweaved(Diagram diagram, const std::vector<AxisId>& axes, OpId first) {
   return out;
 }
 
-/// Returns the first operation of the loop that takes the streamed axis in, or 0.
+/// Returns the first operation of the loop that accumulates over the streamed axis, or 0.
 OpId first_over(const Streamed& streamed) {
   for (std::size_t i = 0; i < streamed.operations.size(); ++i) {
     const auto& accumulator = streamed.operations[i].accumulator;
@@ -84,7 +84,8 @@ class Stages {
   }
 
  private:
-  /// Adds a stage unless it cannot be derived: a part of a diagram may end in what does not stream by itself.
+  /// Adds a stage, unless it cannot be derived: a part of a diagram may end with an operation that does not stream by
+  /// itself.
   void add(const std::string& rule, const std::string& text, const Diagram& diagram, const std::string& stream) {
     try {
       out_.push_back({rule, text, derive(diagram, roles_of(diagram, {}, stream))});

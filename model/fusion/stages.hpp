@@ -24,10 +24,10 @@ struct Stage {
 /// chunk is left. (model/README.md, "Streams")
 struct Recursion {
   AxisId axis = 0;
-  std::vector<std::string> functions;     ///< operations that the recursion takes apart, by array: "P = softmax over x"
-  std::vector<std::string> accumulators;  ///< steps by which B takes a further chunk in, by array: "O by a sum"
-  std::vector<std::string> state;         ///< y: what B hands on, "O", "mu", "z"
-  std::vector<std::string> head, tail;    ///< G: initial values, "mu = -infinity"; K: what follows the last chunk
+  std::vector<std::string> functions;     ///< operations that the recursion expands, by array: "P = softmax over x"
+  std::vector<std::string> accumulators;  ///< steps by which B includes a further chunk, by array: "O by a sum"
+  std::vector<std::string> state;         ///< y: values that B passes on, "O", "mu", "z"
+  std::vector<std::string> head, tail;    ///< G: initial values, "mu = -infinity"; K: steps after the last chunk
 };
 
 /// Returns the recursion; nothing without a streamed axis.

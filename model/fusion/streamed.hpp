@@ -57,11 +57,11 @@ struct DerivationStep {
 struct Statement {
   enum class Kind { initialise, load, compute, rescale, normalise, store };
   Kind kind = Kind::compute;
-  /// The operation (compute); the softmax of the delta (rescale) or z (normalise); the softmax or fold whose
-  /// auxiliaries are set (initialise, which has no array).
+  /// The operation to compute; the softmax whose delta rescales or whose z normalises; the softmax or fold whose
+  /// auxiliaries are initialised (there is no array then).
   std::optional<OpId> operation;
-  /// The array of the other kinds; for compute only what the tail makes from a state: of a streamed softmax the
-  /// log-sum-exp, the maximum or the sum, of a fold its result.
+  /// The array of the statement. For compute only of results that the tail makes from a state: the log-sum-exp, the
+  /// maximum or the sum of a streamed softmax, the result of a fold.
   std::optional<ArrayId> array;
 };
 

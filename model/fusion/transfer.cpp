@@ -19,8 +19,8 @@ TransferTerm term_of(const Streamed& s, ArrayId array, bool store) {
   return term;
 }
 
-/// Returns true if the term moves visited chunks only. An output that is no sum of partial results has to be written
-/// wherever the mask leaves zeros; a partial sum of nothing need not be.
+/// Returns true if the term moves visited chunks only. An output that is no sum of partial results must be written
+/// where the mask leaves zeros; a partial sum need not.
 bool moves_visited_only(const Streamed& s, const TransferTerm& term, const Problem& problem) {
   if (!s.skips || problem.mask.kind == Mask::Kind::none) return false;
   if (!s.diagram.arrays[at(term.array)].has(*s.stream)) return false;

@@ -24,7 +24,7 @@ inline std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
   return box;
 }
 
-/// Row-major numbers of the array with these axes, inside `spans` (one an axis).
+/// Row-major numbers of the array with these axes, inside `spans` (one for each axis).
 template <class T>
 struct Block {
   std::vector<AxisId> axes;
@@ -70,7 +70,7 @@ template <class T>
   return Block<T>(gathered_axes(array), rows, T(0));
 }
 
-/// Returns the strides of a block's data along each of `axes`; 0 along an axis that it lacks, which broadcasts.
+/// Returns the strides of a block's data along each of `axes`; 0, which broadcasts, along an axis that it lacks.
 template <class T>
 [[nodiscard]] Strides strides_along(const std::vector<AxisId>& axes, const Block<T>& block) {
   Strides strides(axes.size(), 0);
@@ -84,7 +84,7 @@ template <class T>
   return strides;
 }
 
-/// Returns the strides of the index along one axis, with which a walk knows its place on the axis.
+/// Returns strides with which walk() yields the index along one axis.
 [[nodiscard]] inline Strides index_along(const std::vector<AxisId>& axes, AxisId axis) {
   Strides strides(axes.size(), 0);
   for (std::size_t i = 0; i < axes.size(); ++i) strides[i] = axes[i] == axis ? 1 : 0;
@@ -152,7 +152,7 @@ std::int64_t copy_common(const Block<T>& from, Block<T>& to) {
   return n;
 }
 
-/// Copies rows, as rows_block() has them, to all places of `box` at which the array's axes read them.
+/// Returns the values that the array's axes read in `box` from rows as rows_block() has them.
 template <class T>
 [[nodiscard]] Block<T> spread(const Array& array, const Block<T>& rows, const Box& box) {
   Block<T> result(array.axes, box, T(0));

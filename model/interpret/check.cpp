@@ -72,7 +72,7 @@ void keep_in_reach(const Streamed& s, const Problem& problem, const Partition& p
   }
 }
 
-/// Halves the largest axis together with its group, its chunk and whatever stands in a fixed ratio to them.
+/// Halves the largest axis, with its group, its chunk and all sizes in a fixed ratio to them.
 void halve_largest(const Streamed& s, Problem& problem, Partition& p) {
   const auto largest = std::max_element(problem.sizes.begin(), problem.sizes.end());
   const auto i = static_cast<std::size_t>(largest - problem.sizes.begin());

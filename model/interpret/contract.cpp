@@ -61,7 +61,7 @@ Block<T> sum_over(const Block<T>& block, const Axes& gone, const Box& box) {
   return result;
 }
 
-/// An operand as one matrix a batch: [outer][inner], or [inner][outer] where it lies so (`flipped`).
+/// An operand as one matrix for each batch: [outer][inner], or [inner][outer] if it is stored so (`flipped`).
 template <class T>
 class Operand {
  public:

@@ -95,7 +95,7 @@ void Node<T>::walk_stream(const Span& range) {
   iteration_ = 0;
 }
 
-/// Returns true if any row of the group sees any column of the chunk: looked up pair by pair.
+/// Returns true if any row of the group sees any column of the chunk. Tests pair by pair.
 template <class T>
 bool Node<T>::visited() const {
   const Problem& problem = context_.question.problem;

@@ -33,8 +33,8 @@ class Schedule {
   [[nodiscard]] const std::vector<ArrayId>& free_after(Phase phase, std::size_t t) const {
     return free_[index(static_cast<int>(phase))][t];
   }
-  /// Returns the arrays that outlive every iteration but not the loop: persistent inputs and what the head made of
-  /// them.
+  /// Returns the arrays that are needed in every iteration but not after the loop: persistent inputs, and results of
+  /// the head.
   [[nodiscard]] const std::vector<ArrayId>& free_after_loop() const { return free_after_loop_; }
   [[nodiscard]] bool needed_in(ArrayId array, Phase phase) const {
     return last_[index(array)] && last_[index(array)]->phase >= static_cast<int>(phase);

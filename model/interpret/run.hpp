@@ -16,8 +16,8 @@
 namespace napkin {
 
 /// The element types of a run: all float64 for `storage` f64 (or `value`); else float32 arithmetic and accumulators,
-/// and arrays rounded to `storage` where a kernel would store them so (inputs, outputs, operands of contractions).
-/// Unfused, every array is rounded.
+/// with arrays rounded to `storage` where a kernel would store them (inputs, outputs, operands of contractions). An
+/// unfused run rounds every array.
 struct Precision {
   DType storage = DType::f64;
   std::map<std::string, DType> arrays;  ///< exceptions by array name; accumulated arrays are rounded when finished
@@ -45,7 +45,7 @@ struct NestedLevel {
   Partition partition;
 };
 
-/// The term that an iteration adds to a summed result, under a name of its own: "pv" of O.
+/// The term that an iteration adds to a summed result, with a name of its own: "pv" of O.
 struct NamedPart {
   std::string name, array;
 };

@@ -29,7 +29,7 @@ class StagingNode final : public Node<T>, public Memory<T> {
     release_unless_needed(this->streamed().loop, Phase::tail);
   }
 
-  /// Skips a chunk in all parts of the group: none of them sees what the group does not see.
+  /// Skips a chunk in all parts of the group: a part sees no more than the group.
   void skip() override {
     for (auto& child : children_) child->walk_stream(this->now()[index(*this->streamed().stream)]);
     flush();

@@ -18,7 +18,7 @@ struct FloatFormat {
   bool not_a_number = true;  ///< false for e2m1
 };
 
-/// Throws Error for the integer types, which this interpreter does not compute in.
+/// Returns the format of a type. Throws Error for the integer types, in which this interpreter does not compute.
 [[nodiscard]] FloatFormat format_of(DType type);
 
 /// The result of a conversion beyond the largest finite number.

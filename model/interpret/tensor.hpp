@@ -10,7 +10,7 @@
 
 namespace napkin {
 
-/// Row-major: the last axis has unit stride, as in Array.
+/// A row-major array: the last axis has unit stride, as in Array.
 struct Tensor {
   std::vector<std::int64_t> shape;
   std::vector<double> data;

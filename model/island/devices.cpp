@@ -51,7 +51,7 @@ void put(Tensor& whole, const Ranges& ranges, const Tensor& part) {
 
 Count values(const Tensor& tensor) { return Count(tensor.data.size()); }
 
-/// The diagram with the log-sum-exp of its softmax over the axis, by which parts of its results are weighted.
+/// The diagram with the log-sum-exp of its softmax over the axis: the weight of a part of its results.
 struct Weighted {
   Diagram diagram;
   ArrayId sum = -1;
@@ -108,7 +108,7 @@ class Devices {
   [[nodiscard]] std::int64_t size(AxisId axis) const { return d_.problem.sizes[at(axis)].get(); }
   Count& received(std::int64_t gpu, ArrayId id) { return run_.received[as(gpu)][at(id)]; }
 
-  /// Returns a GPU's ranges of an axis. Parts of the grouped axis that no home names are whole.
+  /// Returns the ranges of an array's axis that are a GPU's parts.
   [[nodiscard]] Ranges ranges(ArrayId id, AxisId axis, std::int64_t gpu) const {
     const auto& axes = array(id).axes;
     Ranges out{static_cast<std::size_t>(std::find(axes.begin(), axes.end(), axis) - axes.begin()), {}};

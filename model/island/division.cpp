@@ -68,7 +68,8 @@ Moved moved_output(const Division& division, ArrayId id) {
   return out;
 }
 
-/// The parts of one launch: query parts that see the same parts of a block in full, or (`diagonal`) that see their own.
+/// The parts of one launch: parts of rows that see all of the same parts of columns, or (`diagonal`) rows and columns
+/// at equal places, which the mask's diagonal crosses.
 struct Seen {
   std::int64_t rows = 0, columns = 0;
   bool diagonal = false;

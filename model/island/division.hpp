@@ -29,8 +29,8 @@ struct Division {
   [[nodiscard]] bool masked() const { return problem.mask.kind != Mask::Kind::none; }
 };
 
-/// Throws Error, at `where` or at the option that is wrong, for sizes that do not divide, for masks that the split
-/// cannot distribute, and for zigzag without a causal mask and a stream.
+/// Checks the division. Throws Error, at `where` or at the option that is wrong, for sizes that do not divide, for
+/// masks that the split cannot distribute, and for zigzag without a causal mask and a stream.
 void check(const Division& division, const std::string& where);
 
 /// The operation that moves an array between GPUs.

@@ -34,7 +34,7 @@ struct Transport {
 struct StepTime {
   double kernels = 0;  ///< seconds of its launches
   double adding = 0;   ///< seconds to add the step's part to the running result
-  bool stays = false;  ///< true if its blocks, as many as nodes, stay to its end: none is free beside a copy
+  bool stays = false;  ///< true if its blocks, as many as nodes, run to its end, so that no node is free for a copy
   [[nodiscard]] double all() const { return kernels + adding; }
 };
 
@@ -52,7 +52,7 @@ struct IslandTime {
   std::string bound;   ///< "work" or the name of the limiting link
 };
 
-/// The number of buffers for blocks on their way round a ring: one is used and sent on while the other is filled.
+/// The number of buffers for blocks that pass around a ring: one is used and sent on while the other is filled.
 inline constexpr int ring_buffers = 2;
 
 /// Computes the time: `steps` by GPU and step, `finishing` the seconds after the last step. A ring copies a step's

@@ -28,7 +28,7 @@ struct Split {
   [[nodiscard]] const std::optional<AxisId>& home(ArrayId array) const { return homes[at(array)]; }
 };
 
-/// Throws Error (file:line:column, field, what, what would be right).
+/// Parses a split. Throws Error (file:line:column, field, what, what would be right).
 [[nodiscard]] Split parse_split(std::string_view text, const std::string& file);
 
 /// Loads a built-in split by name, or a file by path. Throws Error at `where`.

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double no_limit = 1e6;  // W, above what any card takes
 
-/// Lowers the clocks to the driver's lock. The SMs' clock under matrix load falls in proportion to the highest clock.
+/// Lowers the clocks to the driver's lock. The SMs' clock under matrix load falls in proportion.
 void lock_clock(Machine& machine, double clock) {
   const double highest = machine.clocks.maximum ? machine.clocks.maximum->value : clock;
   const auto beside = machine.constants.find("clock_beside_tensor");
@@ -25,7 +25,7 @@ void lock_clock(Machine& machine, double clock) {
   }
 }
 
-/// Sets the clock that the SMs were read to have, also beside products.
+/// Sets the clock at which the SMs were read to run, also beside products.
 void hold_clock(Machine& machine, double clock) {
   lock_clock(machine, clock);
   const auto beside = machine.constants.find("clock_beside_tensor");

@@ -37,7 +37,7 @@ struct CardConditions {
   CardLoad load;
   std::optional<double> clock;  ///< hertz that the driver is told to hold; none: the maximum
   std::optional<double> limit;  ///< watts that the driver is told to keep; none: the profile's limit
-  bool cold = false;            ///< true if the caches hold nothing of the call before it: another one cleared them
+  bool cold = false;            ///< true if the caches hold nothing of the previous call: another call cleared them
   std::optional<double> held;   ///< hertz that the SMs were read to have beside products; no power limit then applies
   bool operator==(const CardConditions&) const = default;
 };

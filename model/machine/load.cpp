@@ -52,8 +52,8 @@ yaml::Document architecture_document(const yaml::Node& word, const std::string& 
                 "; or a whole machine, with vendor, levels and compute of its own (docs/own-gpu.md)");
 }
 
-/// Returns true for a value that is replaced in one piece: a number (or a table) with its source, and any list but the
-/// tensor instructions.
+/// Returns true for a value that is replaced as a whole: a number (or a table) with its source, and any list but that
+/// of tensor instructions.
 bool is_whole(const yaml::Node& node) {
   if (node.is_sequence()) return node.path() != "tensor";
   if (!node.is_map()) return true;

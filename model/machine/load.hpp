@@ -11,8 +11,8 @@
 namespace napkin {
 
 /// Parses a profile: a product over its architecture, or a whole machine in one file (with `vendor` and `compute`).
-/// `file` serves messages, and locates an architecture in its folder architectures/. Throws Error (file:line:column,
-/// field path, what, what would be right) unless the profile is well-formed, complete and plausible.
+/// `file` is for messages, and says where the folder architectures/ is. Throws Error (file:line:column, field path,
+/// what, what would be right) unless the profile is well-formed, complete and plausible.
 [[nodiscard]] Machine parse_machine(std::string_view text, const std::string& file);
 
 /// Loads a built-in profile by its name or an alias, or a file by path (contains '/' or ends in .yaml). Throws Error at

@@ -70,8 +70,8 @@ struct Level {
   Provenance per_parent_from, transaction_from;
 };
 
-/// A connection from parent to child (or any named pair). Bandwidth is per node and clock, or per second of the
-/// machine; bytes_per_second() unifies both. A "node" is at the end of which the machine has more: the child of a
+/// A connection from parent to child (or between any two levels). Its bandwidth is per node and clock, or per second of
+/// the machine; bytes_per_second() unifies both. A "node" is one at the end that has more of them: the child of a
 /// parent.
 struct Pipe {
   std::string name;
@@ -127,7 +127,7 @@ enum class UnitRole {
 using UnitId = int;  ///< index into Machine::units
 
 /// The rates of a unit when agents alternate its instructions with others, by the number of working instances: the
-/// first rate for one, the last for as many as the list is long and more.
+/// first rate for one instance, the last for that many or more.
 struct CoUse {
   static constexpr std::size_t most = 3;
   std::vector<Number> alone, beside;  ///< rates while no tensor instruction runs, and while one does
@@ -226,8 +226,8 @@ struct Machine {
   [[nodiscard]] double constant_or(std::string_view constant_name, double absent) const;
   /// Returns the constant "UNIT.FIELD" of a unit, beside its rates.
   [[nodiscard]] double constant_or(const Unit& unit, std::string_view field, double absent) const;
-  /// Returns the instruction for that input type, or nullptr. If there are several (wgmma and mma.sync on
-  /// Hopper), the first, which is the fastest; with a name, exactly that one.
+  /// Returns the instruction for that input type, or nullptr. If there are several (wgmma and mma.sync on Hopper), the
+  /// first, which is the fastest; tensor_for(type, name) returns the named one.
   [[nodiscard]] const TensorInstruction* tensor_for(DType type) const;
   [[nodiscard]] const TensorInstruction* tensor_for(DType type, std::string_view instruction) const;
   /// Returns true if the types differ only in their names: f16 and bf16, if their bits and tensor instructions have

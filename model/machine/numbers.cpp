@@ -14,19 +14,19 @@ namespace {
 /// The kind of a number beside its unit.
 enum class Kind {
   plain,
-  allowance,  ///< power that may be taken, not one that something takes
-  highest     ///< clock that no other exceeds
+  allowance,  ///< limit of a power, so that more is better
+  highest     ///< highest clock, which no other clock exceeds
 };
 
-/// The places of a number: one, several that change together, or a count.
+/// The places of a number: one place, several that change together, or a count.
 struct Slot {
   std::vector<double*> values;
   Count* count = nullptr;
   Kind kind = Kind::plain;
 };
 
-/// Returns true if more of the unit is better: a rate, a size or a count. Less is better for a time, a power or an
-/// energy, whole or per item.
+/// Returns true if more of the unit is better, as of a rate, a size or a count; false for a time, a power or an energy,
+/// also per item.
 bool is_better_more(std::string_view unit) {
   using enum profile::Dimension;
   constexpr std::array costs = {

@@ -41,8 +41,8 @@ enum class Basis {
 /// Multiplies the number at that place of numbers_of(); a whole number is rounded, to 1 at least.
 [[nodiscard]] Machine with_number_times(Machine machine, std::size_t place, double factor);
 
-/// Removes a constant's effect: a fitted value falls back to the measured, any other becomes 0, which every clock takes
-/// for no effect. This is not a missing constant: without some there is no event graph.
+/// Removes a constant's effect: a fitted value is replaced by the measured one, any other by 0, which means no effect.
+/// A missing constant is different: without some constants there is no event graph.
 void switch_off(Machine& machine, const std::string& constant);
 
 }  // namespace napkin

@@ -28,12 +28,12 @@ void read_limits(const yaml::Node& node, Limits& limits);
 
 void read_clocks(const yaml::Node& node, Clocks& clocks);
 void read_power(const yaml::Node& node, Power& power);
-/// Derives power.burst, where the profile does not state it, from the limit and `burst_share`.
+/// Derives power.burst from the limit and `burst_share`, if the profile does not state it.
 void complete_power(Machine& machine);
 
 /// Reads `constants` and `fitted`: named numbers, each in the dimension that the list of names gives it.
 void read_constants(const yaml::Node& node, bool fitted, Machine& machine);
-/// Says what a named number is, as in "tma_box" or "issue.serial"; "" of an unknown name.
+/// Says what a named number is, as in "tma_box" or "issue.serial"; "" for an unknown name.
 [[nodiscard]] std::string_view about_constant(std::string_view name);
 
 /// Returns the level that a word names. Throws Error that lists the known levels.

@@ -20,7 +20,7 @@ struct Vocabulary {
 
   /// Names a pipe or a unit for people: a pipe by its route, the matrix units by their maker's word.
   [[nodiscard]] std::string pipe(const std::string& name) const;
-  /// Names the route by which a level is fed; a level of no machine by its own name.
+  /// Names the route of the pipe into a level; a level of no machine by its own name.
   [[nodiscard]] std::string route(const std::string& level) const;
 };
 [[nodiscard]] Vocabulary vocabulary_of(const Machine& machine);

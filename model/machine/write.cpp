@@ -36,8 +36,8 @@ std::string decimal(double value) {
   return fmt::format("{:.17g}", value);
 }
 
-/// Writes the value in the number's own unit. A quotient like 4.625e12 / 1e9 may miss the decimal that was read by a
-/// last bit.
+/// Writes the value in the number's own unit. A quotient like 4.625e12 / 1e9 may differ in the last bit from the
+/// decimal that was read.
 std::string value_text(const Number& number) {
   const double factor = profile::factor_of(number.unit), value = number.value / factor;
   for (int digits = 1; digits < 16; ++digits) {

@@ -10,13 +10,13 @@ namespace {
 
 constexpr const char* of_card = "power_card";
 
-/// Returns the constant as small kernels measured it: a fitted one is of whole kernels.
+/// Returns the constant as small kernels measured it; fitted values, which come from whole kernels, are left out.
 double small(const Machine& base, const char* name, double absent) {
   const auto found = base.constants.find(name);
   return found == base.constants.end() ? absent : found->second.value;
 }
 
-/// Returns the watts that the base's energies say of a load, beyond idle power; 0 if an energy is not known.
+/// Returns the watts beyond idle power that the base's energies give for a load; 0 if an energy is not known.
 double said(const Machine& base, const PowerPoint& point) {
   const double exponent = small(base, "energy_exponent", 1), ratio = point.clock / energy_clock;
   const std::vector<double> energies = {small(base, "energy_tensor_16bit", 0), small(base, "energy_instruction", 0)};

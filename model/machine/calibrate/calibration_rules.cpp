@@ -11,7 +11,7 @@ namespace {
 constexpr double lanes = 32;     // results of a warp instruction
 constexpr double plateau = 0.9;  // of the L2's rate: up to there a working set counts as held
 
-/// Pools the values of those readings; the spread includes that between conditions.
+/// Pools the values of those readings; the spread includes the spread between conditions.
 std::optional<Estimate> pooled(const std::vector<const Reading*>& readings, double factor = 1) {
   std::vector<double> all;
   for (const Reading* reading : readings) {

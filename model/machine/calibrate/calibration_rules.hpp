@@ -27,8 +27,8 @@ struct MeasuredNumber {
 /// line through the three smallest (A in shared memory: 16 + n/4 clocks of operands), or the smallest (A in registers).
 struct MeasuredTiming {
   std::string instruction;              ///< measured instruction, by its name in the profile
-  std::vector<DType> types;             ///< types that take those clocks
-  std::vector<InstructionTiming> rows;  ///< empty: not measured
+  std::vector<DType> types;             ///< types that take these clocks
+  std::vector<InstructionTiming> rows;  ///< rows by n; empty: not measured
   double spread = 0;                    ///< largest spread of the rows
   std::string note;
 };
@@ -40,8 +40,8 @@ struct MeasuredTiming {
 /// Measures energies and the clock tree from loads of known rates (eq. 16.1), as constants.
 [[nodiscard]] std::vector<MeasuredNumber> measured_energies(const Readings& readings, double exponent);
 
-/// Measures what tells a card from others of its product: idle power, highest clocks, and its energies over those that
-/// the base has from small kernels (eq. 16.5).
+/// Measures the numbers that differ between cards of a product: idle power, highest clocks, and the card's energies
+/// over those that the base has from small kernels (eq. 16.5).
 [[nodiscard]] std::vector<MeasuredNumber> measured_card(const Machine& base, const Readings& readings);
 
 /// A load that ran until clock and power were steady, and the rates of its kinds of work.
@@ -49,7 +49,7 @@ struct SteadyReading {
   PowerPoint point;
   double nvml_clock = 0;  ///< hertz
 };
-/// Returns an experiment's loads by name, as far as their power was read.
+/// Returns an experiment's loads by name, if their power was read.
 [[nodiscard]] std::map<std::string, SteadyReading> steady_loads(const Readings& readings, const std::string& experiment,
                                                                 const std::vector<std::string>& kinds);
 

@@ -13,7 +13,7 @@ struct Estimate {
   int runs = 0;
 };
 
-/// Throws Error for no values and for values that are not finite.
+/// Returns the median of the values and their spread. Throws Error for no values, and for values that are not finite.
 [[nodiscard]] Estimate estimate(std::vector<double> values);
 
 /// A line y = intercept + slope x by least squares, with the rms of the residuals. Throws Error for fewer than two
@@ -35,7 +35,7 @@ inline constexpr double energy_clock = 1.5e9;
 struct PowerPoint {
   double clock = 0;           ///< hertz
   double power = 0;           ///< watts
-  std::vector<double> rates;  ///< rate of each kind of work, a second
+  std::vector<double> rates;  ///< rate of each kind of work, per second
 };
 
 /// The fit of P = idle + tree (f/f0)^(1+n) + sum over core kinds of energy (f/f0)^n rate + sum over the others of
