@@ -23,7 +23,7 @@ namespace {
 
 namespace nb = nanobind;
 
-/// Python shows the types of a property in its signature.
+/// A dict of numbers by name: Python shows the types of a property in its signature.
 template <class Number>
 using Numbers = nb::typed<nb::dict, nb::str, Number>;
 template <class T>
@@ -55,7 +55,7 @@ Several<T> tuple_of(const std::vector<T>& values) {
   return nb::tuple(out);
 }
 
-/// Converts a value as Python shows it: lists as tuples, numbers by name as dicts, all else as a copy.
+/// Converts a value as Python shows it: a list to a tuple, numbers by name to a dict, any other value to a copy.
 template <class T>
 auto shown(const T& value) {
   if constexpr (requires { dict_of(value); }) {
@@ -178,7 +178,7 @@ void bind_optimum(nb::module_& m) {
       .def_ro("formula", &OptimumAnswer::formula);
 }
 
-/// Binds how an answer is shown, compared, copied and pickled.
+/// Binds the functions that show, compare, copy and pickle an answer.
 template <class Answer>
 void bind_shown(nb::class_<Answer>& c) {
   c.def(

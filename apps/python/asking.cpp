@@ -26,7 +26,7 @@ std::string_view utf8(nb::handle text, const std::string& where) {
 
 bool is_text(nb::handle value) { return PyUnicode_Check(value.ptr()); }
 
-/// Shows a value in a message.
+/// Writes a value for a message.
 std::string shown(nb::handle value) {
   const nb::object text = nb::module_::import_("napkin._parts").attr("shown")(value);
   return std::string(utf8(text, ""));

@@ -34,7 +34,8 @@ std::optional<std::int64_t> side_of(nb::handle number) {
   return overflow == 0 && value >= -1 && value < longest ? std::optional<std::int64_t>(value) : std::nullopt;
 }
 
-/// Reads options in their usual types: a bool, None or two ints, None or a float. Nothing if they need a closer look.
+/// Reads options of the usual types: a bool, None or two ints, None or a float. Nothing if another type needs the slow
+/// way.
 std::optional<Options> options_of(nb::handle causal, nb::handle window, nb::handle scale, bool turned) {
   const bool is_causal = causal.is(nb::handle(Py_True));
   if (!is_causal && !causal.is(nb::handle(Py_False))) return std::nullopt;
@@ -75,7 +76,7 @@ class AttentionCalls {
     return made ? nb::object(nb::make_tuple((*made)[0], (*made)[1])) : nb::none();
   }
 
-  /// Runs a user's call in full; None if the caller must find out what it asks for.
+  /// Runs a user's call if an equal call is kept. Returns None if the caller must check and prepare it.
   [[nodiscard]] nb::object attend(const Inputs& inputs, nb::handle out, const Options& options, bool want_lse) const {
     if (host_.watched() || host_.wants_gradient(inputs)) return nb::none();
     if (!out.is_none()) {
@@ -144,7 +145,8 @@ class AttentionCalls {
     return out;
   }
 
-  /// A kept call, or one of other keys than were kept: those of a generation grow with each step.
+  /// A kept call, or a call of another number of keys that follows from a kept one: keys of a generation grow with each
+  /// step.
   struct Found {
     const Kept* kept;
     std::optional<AttentionShapes> grown;
@@ -159,7 +161,7 @@ class AttentionCalls {
     return grown ? std::optional(Found{&found->second, std::move(grown)}) : std::nullopt;
   }
 
-  /// Finds the kept call on the current GPU, to which PyTorch's streams and allocations belong.
+  /// Finds the kept call on the current GPU, whose streams and allocations PyTorch uses.
   [[nodiscard]] std::optional<Found> find_current(const Call& call, const Options& options) const {
     std::optional<Found> found = find(call, options);
     return found && call.device.device_id == host_.device() ? std::move(found) : std::nullopt;
@@ -172,7 +174,7 @@ class AttentionCalls {
   }
   static std::size_t row_axis(const Options& options) { return options.turned ? 1 : 2; }
 
-  /// Returns the key without the number of keys, and the strides of K and V, which may follow from it.
+  /// Returns the key of a call without its number of keys, and without the strides of K and V that follow from it.
   static Key without_keys(Key key, const Options& options) {
     for (const std::size_t tensor : {1, 2}) {
       std::int64_t* numbers = numbers_of(key, tensor);
@@ -182,7 +184,7 @@ class AttentionCalls {
     return key;
   }
 
-  /// Returns the kept call with the keys of another; nothing where the kernels do not take their strides.
+  /// Returns the kept call with another key's number of keys; nothing if the kernels do not take its strides.
   static std::optional<AttentionShapes> grown_from(const Kept& kept, const Key& key, const Options& options) {
     constexpr std::int64_t step = 8;  // elements of 16 bytes
     const std::size_t row = row_axis(options);
@@ -255,7 +257,7 @@ class AttentionCalls {
   TensorReader reader_;
   HostState host_;
   nb::object allocate_;
-  std::map<Key, Kept> kept_, growing_;  ///< calls by their keys, and the latest of those equal but for their keys
+  std::map<Key, Kept> kept_, growing_;  ///< calls by key, and the latest call for each key without the number of keys
 };
 
 void bind_launches(nb::class_<AttentionCalls>& calls) {

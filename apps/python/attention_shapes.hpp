@@ -68,7 +68,7 @@ class AttentionShapes {
     attention(args, address(stream));
   }
 
-  /// Returns the call of other keys: their number, and the strides of K and V. `all` names a window's sides without
+  /// Returns the call with another number of keys and strides of K and V. `all` names the sides of a window without
   /// limit, which reach as far as there are rows and keys.
   [[nodiscard]] AttentionShapes with_keys(std::int64_t keys, const std::array<std::array<std::int64_t, 3>, 2>& strides,
                                           std::pair<bool, bool> all) const {

@@ -59,7 +59,7 @@ std::vector<TileText> tiles_of(nb::handle configs) {
   return tiles;
 }
 
-/// Returns the sizes that are each shape's own.
+/// Returns the sizes of each shape, without the common ones.
 std::vector<NamedSizes> shapes_of(const NamedSizes& common, nb::handle shapes) {
   if (PyUnicode_Check(shapes.ptr()) || !nb::hasattr(shapes, "__iter__"))
     throw Error("shapes", "is no list", "a list of dicts or of texts such as \"q=512,x=512\"");
@@ -94,7 +94,7 @@ nb::list select_many(const Session& session, nb::handle algorithm, nb::handle sh
   return out;
 }
 
-/// Builds the question of each kernel that `kernel` lists, or one where it is a single kernel.
+/// Makes the question of each kernel that `kernel` lists, or one question if it is a single kernel.
 std::vector<Ask> asks_of(nb::handle algorithm, const nb::kwargs& named) {
   const nb::tuple positional = nb::make_tuple(nb::borrow(algorithm));
   const bool several = named.contains("kernel") &&

@@ -14,7 +14,7 @@
 namespace napkin::python {
 namespace {
 
-/// Returns the knobs among a configuration's names, added to those that the question fixes.
+/// Returns the knobs that a configuration names, and the knobs that the question fixes.
 TileText knobs_of(const Question& question, const TileText& config) {
   TileText tile = question.ask.tile;
   for (const auto& [name, value] : config) {
@@ -41,17 +41,19 @@ RankedConfig judged(const Question& question) {
   return out;
 }
 
-/// Orders configurations: those that can run by predicted time, then those outside of the mapping, then the others.
+/// Returns the key by which configurations are sorted: those that can run by predicted time, then those outside of the
+/// mapping, then the others.
 std::tuple<bool, bool, double> place_of(const RankedConfig& one) {
   return {!one.legal, one.outside, one.time.value_or(0)};
 }
 
-/// Orders one configuration's judgements by several kernels: first the one whose values the mapping was made for.
+/// Returns the key by which one configuration's judgements by several kernels are sorted: first the kernel for whose
+/// values the mapping was made.
 std::tuple<bool, bool, double> suits(const RankedConfig& one) {
   return {one.outside, !one.legal, one.time.value_or(0)};
 }
 
-/// Judges one configuration as one kernel's; an error of the configuration is its reason.
+/// Predicts one configuration for one kernel; an error of the configuration is its reason.
 RankedConfig judged(const Session& session, Ask ask, const Question& whole, const TileText& config) {
   try {
     ask.tile = knobs_of(whole, config);

@@ -10,7 +10,7 @@ namespace napkin::report {
 /// Writes `text` beside `path` and renames it into place. Throws Error at `where`, and then leaves nothing behind.
 void write_file(const std::string& path, std::string_view text, const std::string& where);
 
-/// Throws Error at `where` if write_file() would fail there, before any work is done.
+/// Checks, before any work is done, that write_file() can write there. Throws Error at `where`.
 void check_writable(const std::string& path, const std::string& where);
 
 /// Writes to an open file. Returns false if not everything was written; errno tells why.

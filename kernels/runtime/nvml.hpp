@@ -21,7 +21,7 @@ struct GpuState {
   std::uint64_t throttle = 0;         ///< bits of nvmlClocksThrottleReasons
 };
 
-/// Words the reasons that slow a running GPU down: "power limit, thermal"; "" for none.
+/// Returns the reasons that slow a running GPU down: "power limit, thermal"; "" for none.
 [[nodiscard]] std::string throttle_text(std::uint64_t reasons);
 
 class Nvml {

@@ -21,7 +21,7 @@ std::int64_t value(const Tile& tile, KnobId knob) { return tile.values[static_ca
 
 const Knob& knob_of(const Mapping& mapping, KnobId knob) { return mapping.knobs[static_cast<std::size_t>(knob)]; }
 
-/// Returns the word that the knob has in this tile, or nothing where it is a number.
+/// Returns the word that the knob has in this tile; nothing if its value is a number.
 std::optional<std::string> word(const Mapping& mapping, const Tile& tile, KnobId knob) {
   const std::vector<std::string>& words = knob_of(mapping, knob).words;
   const auto index = static_cast<std::size_t>(value(tile, knob));
@@ -56,8 +56,8 @@ const LevelMapping* streaming_level(const Mapping& mapping) {
   return found;
 }
 
-/// Triton's names of knobs. M: the rows that a block's warps divide; N: the second grouped axis with a knob, which
-/// makes the streamed axis K, else the streamed axis. Counts have Triton's keyword names.
+/// Triton's names of knobs. M is the rows that a block's warps divide. N is the second grouped axis with a knob, and K
+/// the streamed axis; without such an axis N is the streamed axis. Counts have Triton's keyword names.
 struct TritonNames {
   std::string rows, columns, depth;
 

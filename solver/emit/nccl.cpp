@@ -7,7 +7,7 @@
 namespace napkin {
 namespace {
 
-/// NCCL's name of a type; types that it lacks travel as bytes.
+/// NCCL's name of a type; types that it lacks are sent as bytes.
 struct NcclType {
   std::string name;
   int bits = 8;

@@ -45,7 +45,7 @@ struct Wave {
   double blocks, nodes, fill;
 };
 
-/// Returns how full the waves of blocks are: 1 if every compute node gets equally many.
+/// Returns the share of the slots that the waves of blocks fill: 1 if every compute node gets equally many blocks.
 Wave wave_of(const PlacedDiagram& placed) {
   const double nodes = static_cast<double>(std::max(placed.machine->compute_nodes(), Count(1)));
   const double blocks = static_cast<double>(placed.blocks),
@@ -55,7 +55,7 @@ Wave wave_of(const PlacedDiagram& placed) {
 
 /// A cause of lost time: its fraction of the time, and words for it.
 struct Waste {
-  double fraction = 0;  ///< fraction of the time
+  double fraction = 0;  ///< lost time, as a fraction of the time
   std::string words;
 };
 
@@ -87,7 +87,8 @@ Waste next_cause(const Prediction& p, const Wave& wave, const Machine& machine) 
   return most;
 }
 
-/// Writes "tensor binds: an iteration takes 2048 clk: tensor 2048, the cycle of waits P.exp > O 1413, contention 0".
+/// Writes what limits an iteration: "tensor binds: an iteration takes 2048 clk: tensor 2048, the cycle of waits P.exp >
+/// O 1413, contention 0".
 std::string iteration_text(const Prediction& prediction) {
   const Iteration& one = *prediction.iteration;
   const std::string pipe = one.pipe + (one.beside_tensor ? " beside the tensor cores" : "");
@@ -111,7 +112,7 @@ std::string setting(const Mapping& mapping, KnobId id, std::int64_t value) {
   return fmt::format("{}={}", knob.name, word < knob.words.size() ? knob.words[word] : std::to_string(value));
 }
 
-/// Returns the knobs that size axes and leave a choice, most values first: these grow in the finest steps.
+/// Returns the knobs that size axes and have several values, most values first: their steps are the finest.
 std::vector<KnobId> axis_sizes(const Setup& setup, const Space& space) {
   KnobSet all = 0;
   for (const KnobSet set : knobs_by_axis(setup.streamed->diagram, *setup.mapping)) all |= set;
@@ -134,7 +135,7 @@ std::string difference(const Mapping& mapping, const Tile& a, const Tile& b) {
   return text;
 }
 
-/// Words the ratio of two times: "is 3.1 % slower", "takes as long", "takes 48 times as long".
+/// Writes the ratio of two times: "is 3.1 % slower", "takes as long", "takes 48 times as long".
 std::string slower_text(double ratio) {
   constexpr double visible = 5e-4;
   if (ratio < 1 + visible) return "takes as long";
@@ -144,8 +145,8 @@ std::string slower_text(double ratio) {
   return fmt::format("takes {} times as long", ratio < 9.95 ? fmt::format("{:.1f}", ratio) : number(std::round(ratio)));
 }
 
-/// Words a larger size: "x=144 does not fit: 250 registers of 240", "q=192 with warpgroups=3 fits and is 2.1 %
-/// slower". The percentage belongs to the tile just named, with all its differences from the best.
+/// Writes what a larger size would do: "x=144 does not fit: 250 registers of 240", "q=192 with warpgroups=3 fits and is
+/// 2.1 % slower". The percentage is of the tile just named, with all its differences from the best.
 std::string text_of(const Larger& larger, const Ranked& best, Scan& scan) {
   const Mapping& mapping = *scan.setup().mapping;
   const std::string size = setting(mapping, larger.knob, larger.value);
@@ -167,7 +168,7 @@ std::string text_of(const Larger& larger, const Ranked& best, Scan& scan) {
                             number(larger.excess.available));
 }
 
-/// Words what stops the next larger sizes, for the two knobs with the finest steps.
+/// Writes the obstacles to the next larger sizes, for the two knobs with the finest steps.
 std::vector<std::string> what_stops(Scan& scan, const Ranked& best) {
   std::vector<std::string> clauses;
   for (const KnobId knob : axis_sizes(scan.setup(), scan.space())) {
@@ -202,8 +203,8 @@ struct Pair {
 /// Pipe's name in a sentence: the profile's, or the machine's words.
 using Named = std::function<std::string(const std::string&)>;
 
-/// Names the cause of the next tile's longer time: its binding pipe or its waves if that work grew by half of the loss
-/// or more, else the clock, else the ends of blocks; "" if no number tells the two apart.
+/// Writes the cause of the next tile's longer time: its limiting pipe or its waves if that work grew by half of the
+/// loss or more, else the clock, else the ends of blocks; "" if no number tells the two apart.
 std::string what_it_loses_on(const Pair& pair, const Named& named) {
   const Prediction &a = pair.best.prediction, &b = pair.next.prediction;
   const double lost = b.time.value - a.time.value;

@@ -11,14 +11,15 @@ namespace napkin {
 
 /// The reasons why a tile is the best.
 struct Explanation {
-  /// Sentence in the profile's names: what binds, what stops the next larger sizes, what the runner-up loses on.
+  /// sentence in the profile's names: the limit, the obstacles to larger sizes, the cause of the runner-up's longer
+  /// time
   std::string sentence;
-  /// Clauses of `sentence` in the machine's words, without the clocks of an iteration, which the prediction has.
+  /// Clauses of `sentence` in the machine's words, without an iteration's clocks, which the prediction has.
   std::vector<std::string> reasons;
 };
 
-/// Explains why the first tile is best: what binds, what stops the next larger sizes with all other knobs free, what
-/// the runner-up loses on. Empty if nothing is ranked.
+/// Explains why the first tile is best: the limit, the obstacles to the next larger sizes with all other knobs free,
+/// the cause of the runner-up's longer time. Empty if nothing is ranked.
 [[nodiscard]] Explanation explain(const Selector& selector, const Selection& selection);
 
 }  // namespace napkin

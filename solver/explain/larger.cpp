@@ -5,7 +5,7 @@
 namespace napkin {
 namespace {
 
-/// The values that knobs have in all of some tiles.
+/// The values that each of some tiles' knobs has in all of them.
 class Common {
  public:
   explicit Common(const Space& space) : space_(space), values_(space.domains.size()), several_(values_.size(), false) {}
@@ -35,7 +35,7 @@ class Common {
   bool any_ = false;
 };
 
-/// Returns true if `a` is closer to legal: it violates fewer rules, or the worst of as many by a smaller part.
+/// Returns true if `a` is closer to legal: it violates fewer rules, or, of equally many, the worst by a smaller part.
 bool closer(const Candidates::Misfit& a, const Candidates::Misfit& b) {
   const auto part = [](const Candidates::Misfit& m) { return m.excess.needed / std::max(m.excess.available, 1.0); };
   return a.violated != b.violated ? a.violated < b.violated : part(a) < part(b);

@@ -12,13 +12,14 @@
 
 namespace napkin {
 
-/// The next larger value of a knob that the rules of knobs allow, whatever values the others have.
+/// The next larger value of a knob that rules on knobs allow for some values of the other knobs.
 struct Larger {
   KnobId knob = 0;
   std::int64_t value = 0;
-  std::vector<std::pair<KnobId, std::int64_t>> implied;  ///< values that all its tiles have, and the given one has not
-  bool fits = false;                                     ///< true if any such tile is legal
-  std::string rule;  ///< most exceeded rule of the tile closest to legal, if none is legal
+  std::vector<std::pair<KnobId, std::int64_t>>
+      implied;        ///< values that all tiles with it have, and the given tile has not
+  bool fits = false;  ///< true if any such tile is legal
+  std::string rule;   ///< most exceeded rule of the tile closest to legal, if none is legal
   Excess excess;
 };
 [[nodiscard]] std::optional<Larger> next_larger(const Scan& scan, const Tile& tile, KnobId knob);

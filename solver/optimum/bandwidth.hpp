@@ -13,7 +13,7 @@ namespace napkin {
 struct Rates {
   double flops = 0;
   double values = 0;
-  /// Returns Kdot / Hdot: the FLOP that must come with every value moved.
+  /// Returns Kdot / Hdot: the FLOP needed for every value moved, so that the pipe does not limit.
   [[nodiscard]] double balance() const { return flops / values; }
 };
 

@@ -30,7 +30,7 @@ struct LogSolution {
 [[nodiscard]] LogSolution solve(const LogProgram& program);
 
 /// Returns the value of the matrix game max_{u >= 0, sum u = 1} min_t sum_{i in J_t} u_i, the leading exponent kappa.
-/// (model/README.md, "Optimal transfers" (iv); a simplex with Bland's rule, so it ends)
+/// (model/README.md, "Optimal transfers" (iv); by the simplex method with Bland's rule, which terminates)
 [[nodiscard]] double game_value(const Eigen::MatrixXd& lacks);
 
 }  // namespace napkin

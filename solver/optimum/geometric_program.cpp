@@ -18,7 +18,7 @@ using Eigen::VectorXd;
 
 bool in(AxisSet set, std::size_t axis) { return ((set >> axis) & 1U) != 0; }
 
-/// Terms of one J: coefficients and symbols added.
+/// The terms with one J, merged: sums of coefficients and of symbols.
 struct Merged {
   double coefficient = 0;
   std::vector<Product> symbols;
@@ -36,7 +36,7 @@ Terms merge(const std::vector<ProgramTerm>& terms) {
   return merged;
 }
 
-/// Axes that exactly the same terms lack only ever appear as their product: one variable.
+/// A class of axes that exactly the same terms lack: they occur only as their product, one variable.
 struct AxisClass {
   std::vector<std::size_t> members;
   double upper = 0;  // ln of the product of the sizes
@@ -70,7 +70,7 @@ std::vector<AxisClass> classes_of(const GeometricProgram& program, const Terms& 
   return classes;
 }
 
-/// The programme over the classes that no limit holds, constants apart.
+/// The programme over the classes that are at no limit, without constant terms.
 struct Reduced {
   MatrixXd lacks;
   VectorXd coefficient;
@@ -107,7 +107,8 @@ LogProgram log_program(const Terms& terms, const std::vector<AxisClass>& classes
   return p;
 }
 
-/// Clamps the classes at a limit: one at full size divides the terms that lack it and takes its part of the memory.
+/// Removes the classes that are at a limit: one at full size divides the terms that lack it and takes its part of the
+/// memory.
 Reduced reduce(const GeometricProgram& program, const Terms& terms, const std::vector<AxisClass>& classes,
                const std::vector<Bound>& bound) {
   Reduced r;

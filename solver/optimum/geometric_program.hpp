@@ -40,7 +40,7 @@ struct ProgramTerm {
 struct GeometricProgram {
   std::vector<ProgramAxis> axes;  ///< the grouped axes, in the diagram's order; at most 64
   std::vector<ProgramTerm> terms;
-  double resident = 1;  ///< y, weighted; 0: no memory limit
+  double resident = 1;  ///< y, weighted; 0 for no memory limit
   Product resident_symbol;
 };
 

@@ -189,7 +189,7 @@ class Search {
     return hopeless(transfer());
   }
 
-  /// Compares the complete assignment with the best one, in the form that the tie rule wants.
+  /// Compares the complete assignment with the best one, and keeps the better by the tie rule.
   void keep() {
     ++examined_;
     const Int h = transfer();

@@ -19,7 +19,8 @@ struct IntegerAxis {
   std::optional<Count> fixed = {};  ///< single possible size, if there is one
 };
 
-/// coefficient * prod_{i in lacks} ceil(a_i / g_i): an array, at full size, once per group of the axes it lacks.
+/// A term coefficient * prod_{i in lacks} ceil(a_i / g_i): an array at full size, once for each group of the axes it
+/// lacks.
 struct IntegerTerm {
   Count coefficient = 0;
   std::uint64_t lacks = 0;  ///< set of positions in IntegerProblem::axes
@@ -30,8 +31,8 @@ struct IntegerTerm {
 struct IntegerProblem {
   std::vector<IntegerAxis> axes;
   std::vector<IntegerTerm> terms;
-  /// The memory of group sizes and a chunk, which must not fall when one of them grows. An Overflow that it throws
-  /// counts as "too large".
+  /// The memory of group sizes and a chunk. It must not decrease when one of them grows; an Overflow counts as too
+  /// large.
   std::function<Count(std::span<const Count> group, Count chunk)> memory;
   Count limit = 0;
   std::vector<Count> chunks = {1};  ///< the stream sizes to try
@@ -45,8 +46,8 @@ struct IntegerOptimum {
   std::int64_t examined = 0;  ///< complete assignments evaluated
 };
 
-/// Finds the minimum; nothing if not even the smallest groups fit. Ties: see the definition. Throws Overflow if the
-/// minimum needs more than 64 bits, Error for sizes, multiples or chunks below 1.
+/// Finds the minimum; nothing if not even the smallest groups fit. The definition has the rule for ties. Throws
+/// Overflow if the minimum needs more than 64 bits, Error for sizes, multiples or chunks below 1.
 [[nodiscard]] std::optional<IntegerOptimum> integer_optimum(const IntegerProblem& problem);
 
 /// Computes H of the given group sizes exactly. Throws Overflow.

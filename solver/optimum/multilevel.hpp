@@ -39,9 +39,9 @@ struct EffectiveLevel {
   double memory = 0;
 };
 
-/// Turns levels, top to bottom, into effective ones (Theorems 2 and 3; see the definition). Throws Error if a cache or
+/// Converts levels, top to bottom, to effective ones (Theorems 2 and 3; see the definition). Throws Error if a cache or
 /// cross-transfer level has no ordinary level below it. A negative weight marks a cross-transfer pipe slower than the
-/// pipe that it would relieve (erratum L9).
+/// pipe whose load it takes (erratum L9).
 [[nodiscard]] std::vector<EffectiveLevel> effective_levels(std::span<const MemoryLevel> levels);
 
 /// The bytes that really pass over a physical pipe, and their cost.
@@ -74,7 +74,7 @@ struct MultiLevelCost {
 [[nodiscard]] std::vector<MemoryLevel> memory_levels_of(const Machine& machine, Hertz clock, double value_bytes,
                                                         Count cluster = 1, double memory = 0);
 
-/// The gain by fewer bytes a value: H*^B = sum_t alpha_t sum_l w_l^B (M_l^B)^-beta_t q^(1 + beta_t).
+/// The gain of fewer bytes a value: H*^B = sum_t alpha_t sum_l w_l^B (M_l^B)^-beta_t q^(1 + beta_t).
 struct Quantisation {
   double gain = 1;                               ///< cost at `from` over cost at `to`, all terms (erratum P17)
   std::vector<std::pair<double, double>> terms;  ///< gain of each power alone: (beta, (from / to)^(1 + beta))
@@ -97,7 +97,7 @@ struct NestedFactors {
 [[nodiscard]] NestedFactors nested_factors(Count n_max, const std::vector<AxisSet>& lacks = {0b10, 0b01},
                                            const std::vector<double>& shares = {0.5, 0.5}, int axes = 2);
 
-/// A cluster size that a machine offers, and its cost a value between nodes.
+/// A cluster size that a machine offers, and the cost of a value between its nodes.
 struct ClusterOption {
   Count size;
   double weight = 0;

@@ -152,8 +152,8 @@ struct Resident {
   std::vector<Product> symbols;
 };
 
-/// Returns the values per unit of group volume that stay through a column, of arrays that carry at least these grouped
-/// axes.
+/// Returns the values per unit of group volume that a block keeps through a column, of arrays that carry at least these
+/// grouped axes.
 Resident resident_in(const Streamed& s, const Column& column, const std::vector<AxisId>& grouped, AxisSet carried,
                      const Sizes& sizes, const std::vector<double>& weight) {
   Resident r;

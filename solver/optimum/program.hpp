@@ -14,11 +14,11 @@
 
 namespace napkin {
 
-/// Returns the grouped axes in the diagram's order: the meaning of positions in a programme or an integer problem.
+/// Returns the grouped axes in the diagram's order, which positions in a programme or an integer problem refer to.
 [[nodiscard]] std::vector<AxisId> grouped_axes(const Streamed& streamed);
 
-/// Returns an axis as a symbol. An axis whose size is its default prints as that default: d for dv = d, nothing for b =
-/// 1.
+/// Returns an axis as a symbol. An axis whose size is a default is printed as that default: d for dv = d, nothing for b
+/// = 1.
 [[nodiscard]] Product axis_symbol(const Diagram& diagram, const Sizes& sizes, AxisId axis);
 
 /// Returns the bytes a value of each array, by ArrayId: of its own type, or of the question's.
@@ -36,8 +36,8 @@ enum class Border {
 [[nodiscard]] GeometricProgram program_of(const Streamed& streamed, const Problem& problem,
                                           const std::vector<double>& weight = {}, Border border = Border::counted);
 
-/// The memory rule of a streamed diagram with its sizes filled in: a maximum over columns of sums of products, equal to
-/// memory(streamed, partition, view) and much cheaper to ask often.
+/// The memory rule of a streamed diagram with its sizes filled in: a maximum over columns of sums of products. Equal to
+/// memory(streamed, partition, view), and much faster for repeated calls.
 class MemoryRule {
  public:
   MemoryRule(const Streamed& streamed, const Sizes& sizes, ColumnView view);

@@ -38,7 +38,7 @@ class Exponent {
   int numerator_ = 0, denominator_ = 1;
 };
 
-/// base^power. Factors print in the order of `rank` (an axis's place in the diagram).
+/// A factor base^power. Factors print in the order of `rank` (an axis's place in the diagram).
 struct Factor {
   int rank = 0;
   std::string base;
@@ -46,7 +46,7 @@ struct Factor {
   bool operator==(const Factor&) const = default;
 };
 
-/// coefficient * product of factors: sorted by rank, no power zero, no base twice.
+/// A product, coefficient * factors: sorted by rank, no power zero, no base twice.
 struct Product {
   double coefficient = 1;
   std::vector<Factor> factors;

@@ -10,7 +10,7 @@ constexpr double forever = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-/// Returns the longest time that can still be the runner-up's.
+/// Returns the longest time that the runner-up can still have.
 double Best::second_time() const {
   if (!runner_up_) return 0;
   return second_.row == nullptr ? forever : second_.time;

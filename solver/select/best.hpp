@@ -13,8 +13,8 @@
 
 namespace napkin {
 
-/// The best timed tiles: the best of each size, for at most so many sizes, and the best tile whose time differs from
-/// the first's.
+/// The best timed tiles: the best tile of each size, for a limited number of sizes, and the best tile whose time
+/// differs from the first's.
 class Best {
  public:
   struct Found {
@@ -23,7 +23,8 @@ class Best {
     TablePart* part = nullptr;
     const TileRow* row = nullptr;
     double predicted = 0;  ///< time by the model; breaks ties of time and bytes, for the ideal mapping without re-reads
-    mutable std::optional<Count> into_blocks = {};  ///< bytes_into_blocks(), where another tile takes that time too
+    mutable std::optional<Count> into_blocks =
+        {};  ///< bytes_into_blocks(), computed if another tile takes the same time
   };
   using BytesOf = std::function<Count(const TileRow&)>;
   /// Collects the `most` best sizes; `runner_up` tells whether the second best time is wanted too. A tile that takes
@@ -33,9 +34,9 @@ class Best {
       : most_(most), bytes_of_(std::move(bytes_of)), runner_up_(runner_up), limit_(limit) {}
   /// Returns the time beyond which no tile of that size changes the result.
   [[nodiscard]] double enough(std::int64_t size) const;
-  /// Returns the time beyond which no tile of any further size changes the result.
+  /// Returns the time beyond which no tile of any other size changes the result.
   [[nodiscard]] double enough() const;
-  /// Returns false if the tile changes nothing, even if it takes no longer than it says.
+  /// Returns false if the tile changes nothing, even if it takes no longer than its bound.
   [[nodiscard]] bool may_take(const Found& found) const;
   void take(const Found& found);
   [[nodiscard]] const std::vector<Found>& best() const { return best_; }

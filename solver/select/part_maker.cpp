@@ -36,7 +36,7 @@ TablePart& PartMaker::part_of(std::uint32_t sizes) {
   return part;
 }
 
-/// Bounds all rows by the work of their nodes, which tiles that differ in their waits and copies share.
+/// Bounds all rows by the work of their nodes, which tiles share that differ only in their waits and copies.
 void PartMaker::bound(TablePart& part) {
   part.least = part.energy = std::numeric_limits<double>::infinity();
   for (const std::uint32_t legal : table_.sizes_[part.sizes].works) {

@@ -12,9 +12,9 @@
 
 namespace napkin {
 
-/// A maker of a table's parts. A part is found by the facts of a question that graphs of a size depend on beside the
-/// table's kind: whether other blocks read what a block copies (by crossing), into how many parts the streamed axis is
-/// cut, whether arrays come from device memory, whether blocks wait for it, and the number of nodes if not all work.
+/// A maker of a table's parts. It finds a part by the facts of a question on which the graphs of a size depend: the
+/// copies that other blocks read too, the number of parts of the streamed axis, whether arrays come from device memory,
+/// whether blocks wait for it, and the number of working nodes.
 class PartMaker {
  public:
   /// Prepares the maker; the table and the question's scan must outlive it.

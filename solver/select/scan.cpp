@@ -18,8 +18,8 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Returns the number of unmasked points of the axes that blocks and chunks divide, the question's cells. Divided by
-/// an iteration's cells they bound the number of iterations from below. 0 for packed sequences, without such a bound.
+/// Returns the question's cells, the unmasked points of the axes that blocks and chunks divide. Divided by an
+/// iteration's cells they bound the number of iterations from below. 0, which bounds nothing, for packed sequences.
 double cells_of(const Setup& setup) {
   const Problem& problem = setup.problem;
   if (!problem.packing.sequences.empty()) return 0;
@@ -129,8 +129,8 @@ std::vector<Scan::Walk> Scan::walks(Only only) {
   return out;
 }
 
-/// Raises the bound of a size that is not laid out yet, by the pipes' work, or by its graphs once they are made. Rows
-/// that are timed one by one have no bounds of graphs.
+/// Raises the bound of a size whose launch is not found yet, by the pipes' work, or by its graphs once they are made.
+/// Rows that are timed one by one have no bounds of graphs.
 void Scan::bound(Walk& walk) const {
   const TablePart& part = *walk.part;
   if (table_->one_by_one_ && !part.rows.empty()) return;
@@ -139,8 +139,8 @@ void Scan::bound(Walk& walk) const {
   walk.seconds = std::max(walk.seconds, seconds_by(walk, least, part.energy));
 }
 
-/// Opens the size, first its pipes' work, its graphs, then its launch, bounds some rows more, or times the first
-/// waiting row, whichever may lead to the least time. Returns true if anything is left.
+/// Does the next step for a size, the one that may lead to the least time: adds its pipes' work, its graphs, then its
+/// launch; bounds some more rows; or times the first waiting row. Returns true if anything is left to do.
 bool Scan::go_on(Walk& walk, Only only, Best& best) {
   if (walk.part == nullptr) {
     walk.part = &maker_.part_of(walk.sizes);
@@ -297,7 +297,7 @@ const Period& Scan::explained_period(const TileRow& row, const PlacedDiagram& pl
   return *row.graph->period;
 }
 
-/// Returns the periods that the table keeps; its own where tiles are timed one by one.
+/// Returns the periods that the table keeps; the scan's own if tiles are timed one by one.
 Periods& Scan::periods() {
   if (!table_->one_by_one_) return table_->periods_;
   if (!periods_) periods_.emplace();

@@ -39,7 +39,7 @@ class Scan {
   [[nodiscard]] Selection rank(int top);
   /// Finds the best tile alone; may find none if every tile takes longer than `limit` seconds.
   [[nodiscard]] Selection best(double limit);
-  /// The best tile with that value of a knob, and its time; nothing where no such tile is legal.
+  /// The best tile with a given value of a knob, and its time; nothing if no such tile is legal.
   struct TileTime {
     Tile tile;
     Seconds time;
@@ -61,15 +61,15 @@ class Scan {
     double least = 0;  ///< lower bound, cycles
     const TileRow* row = nullptr;
   };
-  /// The tiles of one size that are left during a walk through the table.
+  /// The tiles of one size that are not timed yet.
   struct Walk {
     std::uint32_t sizes = 0;
     double iterations = 0;                         ///< lower bound of the iterations of every tile
-    double seconds = 0;                            ///< lower bound of the time of every tile left
+    double seconds = 0;                            ///< lower bound of the seconds of every tile left
     TablePart* part = nullptr;                     ///< part, once it is open
     Shape* shape = nullptr;                        ///< shape of an open part whose tiles have bounds
-    std::size_t next = 0;                          ///< next row; rows before it wait, or are done
-    std::vector<Bound> waiting = {};               ///< waiting rows, the first in front (a heap)
+    std::size_t next = 0;                          ///< next row; earlier rows wait or are done
+    std::vector<Bound> waiting = {};               ///< waiting rows, the first at the front (a heap)
     [[nodiscard]] double least_from_next() const;  ///< returns cycles; infinite if no row is left
     [[nodiscard]] double least_waiting() const;    ///< returns cycles; infinite if no row waits
     void wait(double least, const TileRow& row);
@@ -101,7 +101,7 @@ class Scan {
   bool learn(const TablePart& part, const TileRow& row, const LaunchShape& launch);
 
   [[nodiscard]] Best::BytesOf bytes_of();
-  /// A row's time, which lacks device memory's re-reads until it is `whole`.
+  /// A row's time; until it is `whole`, without device memory's re-reads.
   struct Timed {
     Timing timing;
     bool whole = false;

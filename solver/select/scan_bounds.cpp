@@ -9,8 +9,8 @@
 
 namespace napkin {
 
-/// Returns a lower bound of the seconds of tiles of a size before any is placed, by the clocks and the joules that they
-/// take at least. A node runs whole blocks if these are equal, of which a chunk may be cut.
+/// Returns a lower bound of the seconds of a size's tiles before any is placed, from the clocks and the joules that
+/// they take at least. If blocks are equal, a node runs whole blocks, and one of their chunks may be cut.
 double Scan::seconds_by(const Walk& walk, const TablePart::AtLeast& least, double energy) const {
   const Problem& problem = setup_.problem;
   const Streamed& streamed = *setup_.streamed;
@@ -34,7 +34,8 @@ double Scan::seconds_by(const Walk& walk, const TablePart::AtLeast& least, doubl
   return seconds_at_least({energy * walk.iterations, 0}, cycles);
 }
 
-/// Returns a bound of a row's cycles: the launch in closed form, on what its graph takes at least until it is run.
+/// Returns a bound of a row's cycles: the launch in closed form, from its graph's period, or a bound of it until the
+/// graph is run.
 double Scan::bound_of(const TablePart& part, const TileRow& row, const Shape& shape) const {
   const TileTrait& trait = part.traits[row.trait];
   const auto cycles_by = [&](const Period& period) {
@@ -46,7 +47,7 @@ double Scan::bound_of(const TablePart& part, const TileRow& row, const Shape& sh
 
 namespace {
 
-/// Returns the clocks of a block of mean length; if its runs are not known, a lower bound and false.
+/// Returns the clocks of a block of mean length; if its runs are not known, a lower bound of them, and false.
 std::pair<BlockClocks, bool> clocks_or_least(const TileRow& row, double mean, const MeanBlock& block) {
   double least = block_clocks_at_least(TablePart::least_period(row), mean, block.more.all());
   if (row.graph->period != nullptr) {
@@ -58,8 +59,8 @@ std::pair<BlockClocks, bool> clocks_or_least(const TileRow& row, double mean, co
 
 }  // namespace
 
-/// Returns a block's clocks, the mean of all blocks for a packed batch. Where blocks persist, `first` is no later
-/// behind `next` than any part's.
+/// Returns a block's clocks, for a packed batch the mean of all blocks. If blocks persist, `first` exceeds `next` by no
+/// more than in any part.
 Scan::MeanClocks Scan::block_of(const TablePart& part, const TileRow& row, const LaunchShape& launch) const {
   const TileTrait& trait = part.traits[row.trait];
   const auto of = [&](const auto& one) { return clocks_or_least(row, one.mean, trait.cuts ? one.block : one.uncut); };
@@ -83,7 +84,7 @@ Scan::MeanClocks Scan::block_of(const TablePart& part, const TileRow& row, const
   return sum;
 }
 
-/// Runs the row's graph, or else its blocks, unless that was done. Returns true if it ran any.
+/// Runs the row's graph, or, if that was run, its blocks. Returns true if anything was run.
 bool Scan::learn(const TablePart& part, const TileRow& row, const LaunchShape& launch) {
   if (row.graph->period != nullptr && block_of(part, row, launch).known) return false;
   const EventGraph& graph = graphs_.of(place(row));

@@ -25,19 +25,19 @@ struct Ranked {
   Prediction prediction;
 };
 
-/// Tiles are ranked by time, those of one time by the bytes that they move into blocks (tie.hpp), and those of one
-/// number of bytes by their knobs' order of preference.
+/// Tiles ranked by time; tiles of equal time by the bytes that they move into blocks (tie.hpp), and of equal bytes by
+/// the order of preference of their knobs.
 struct Selection {
   std::vector<Ranked> ranked;  ///< best tile of each size (size_knobs), best first, at most `top`; empty: nothing fits
   Count candidates;            ///< tiles in the space, legal or not
   std::optional<Ranked> runner_up;  ///< the best tile whose predicted time differs from the first's
 };
 
-/// The memory that the tables of several mappings share: those used longest ago make room for others.
+/// The memory that the tables of several mappings share: it drops the tables used longest ago.
 class TableMemory;
 [[nodiscard]] std::shared_ptr<TableMemory> make_table_memory(std::size_t most_bytes = std::size_t{64} << 20U);
 
-/// The tables of a mapping on a machine, by the kinds of questions met so far. Safe from several threads.
+/// The tables of a mapping on a machine, one for each kind of question met so far. Safe from several threads.
 class Tables {
  public:
   explicit Tables(std::shared_ptr<TableMemory> memory = make_table_memory());
@@ -46,7 +46,7 @@ class Tables {
   Tables& operator=(const Tables&) = delete;
 
   [[nodiscard]] std::shared_ptr<Table> of(const Setup& setup);
-  /// Returns the table of the question's kind; nullptr where none was met before.
+  /// Returns the table of the question's kind; nullptr if no question of that kind was met before.
   [[nodiscard]] std::shared_ptr<Table> find(const Setup& setup);
   /// Drops a table whose making ended in an error, so that the next question of its kind makes it anew.
   void forget(const Table& table);
@@ -58,7 +58,7 @@ class Tables {
   std::mutex making_;  // locked while a table is made
 };
 
-/// A Selector ranks and counts the tiles of one question, and shares what was found between these. Not thread-safe.
+/// A ranking of the tiles of one question, for several purposes; results are shared between calls. Not thread-safe.
 class Selector {
  public:
   /// Prepares the question. Setup and tables must outlive it. Throws Error if the mapping does not fit the diagram
@@ -80,16 +80,16 @@ class Selector {
   std::unique_ptr<Scan> scan_;
 };
 
-/// Returns the last constraint, in their order, that kept tiles out, so that nothing fits without more of what it
-/// limits; "" if none did.
+/// Returns the last constraint, in their order, that rejected tiles: nothing fits unless its resource grows; "" if none
+/// did.
 [[nodiscard]] std::string nearest_constraint(const Rejections& rejections);
 
-/// Every legal tile with its prediction, best first: the twin that Selector is tested against, and what a sweep draws
-/// from. Times each tile by itself, by the event graph where every legal tile has one, else by the roofline.
+/// Every legal tile with its prediction, best first: the result that Selector is tested against, and from which a sweep
+/// draws. Each tile is timed by itself, by the event graph if every legal tile has one, else by the roofline.
 struct Exhausted {
   struct Timed : Ranked {
     Count into_blocks;  ///< result of bytes_into_blocks()
-    Seconds tie;        ///< breaks ties of time and bytes: the time, for the ideal mapping that without re-reads
+    Seconds tie;        ///< time that breaks ties of time and bytes; for the ideal mapping without re-reads
   };
   std::vector<Timed> all;
   Rejections rejections;

@@ -39,8 +39,7 @@ double cells_of_iteration(const PlacedDiagram& placed) {
   return cells;
 }
 
-/// The tensor operations of an iteration: clocks of the tensor pipe, which waiting threads' operations use as the
-/// others do, and joules.
+/// The tensor operations of an iteration: clocks of the tensor pipe, waiting threads' operations included, and joules.
 struct TensorWork {
   double clocks = 0, energy = 0;
 };
@@ -76,7 +75,7 @@ bool Table::is_timed_one_by_one(const Setup& like) const {
   });
 }
 
-/// Keeps a tile of each combination of length knobs, and its facts that do not depend on lengths.
+/// Keeps one tile for each combination of length knobs, with its facts that do not depend on lengths.
 void Table::find_sizes(const Setup& like) {
   const Problem problem = as_graphs_need(like.problem);
   const Placer judging(*like.streamed, *like.mapping, *like.machine, judged_),
@@ -132,7 +131,7 @@ void Table::find_shared(const Setup& like, const PlacedDiagram& placed) {
   }
 }
 
-/// Returns the iterations' bound by the cycle of waits. It holds from the first iteration on, for first and later
+/// Returns the bound of the period by the cycle of waits. It holds from the first iteration on, for first and later
 /// blocks, since resources stay occupied from block to block (tests/unit/select).
 Period TablePart::least_period(const TileRow& row) {
   Period out;

@@ -27,10 +27,10 @@
 
 namespace napkin {
 
-/// A factor for bounds, whose terms are added in another order than those of a time.
+/// A factor for bounds, which add terms in another order than times do, and may be too large by rounding.
 inline constexpr double rounding = 1 - 1e-9;
 
-/// The facts of a tile that take few combinations within a part.
+/// The facts of a tile that have few different combinations within a part.
 struct TileTrait {
   BlockEnds ends = {};
   std::int32_t blocks = 1;  ///< resident on a node
@@ -47,7 +47,7 @@ struct TileGraph {
   bool explained = false;          ///< true if the period has its critical cycle
 };
 
-/// A legal tile with all of its time that does not depend on lengths: its graph, and indices into the lists of its
+/// A legal tile with the part of its time that does not depend on lengths: its graph, and indices into the lists of its
 /// part.
 struct TileRow {
   std::uint32_t legal = 0;  ///< index into Candidates::legal()
@@ -55,8 +55,8 @@ struct TileRow {
   TileGraph* graph = nullptr;
 };
 
-/// The tiles of one size at questions that agree in all facts that their graphs depend on. Its rows are made when their
-/// graphs may decide; until then the work of the tiles on pipes bounds them.
+/// The tiles of one size, for questions that agree in all facts on which their graphs depend. Rows are made once graphs
+/// may decide; until then the work of the tiles on pipes bounds them.
 struct TablePart {
   std::uint32_t sizes = 0;
   std::uint64_t facts = 0;
@@ -100,8 +100,7 @@ struct TileSizes {
   std::list<TablePart> parts{};
 };
 
-/// Returns a packed batch of the longest sequence and another one: graphs depend only on whether there is another
-/// length.
+/// Returns a packed batch of the longest sequence and another one: graphs depend only on whether lengths differ.
 [[nodiscard]] Problem as_graphs_need(const Problem& whole);
 
 class PartMaker;
@@ -125,7 +124,7 @@ class Table {
   void find_shared(const Setup& like, const PlacedDiagram& placed);
   [[nodiscard]] std::int64_t rank_of(std::uint32_t legal) const { return candidates_.legal()[legal]; }
 
-  Problem judged_;  ///< the launch that candidates are judged by: lengths do not matter
+  Problem judged_;  ///< launch by which candidates are judged: its lengths do not matter
   Candidates candidates_;
   bool by_graph_ = true;     ///< true if every legal tile has an event graph; else the roofline times all
   bool one_by_one_ = false;  ///< true if is_timed_one_by_one()

@@ -15,8 +15,8 @@ namespace napkin {
 /// Returns false if no tile of the mapping has a time of its own: the ideal mapping's answer is a bound.
 [[nodiscard]] inline bool is_ranked_by_time(const Mapping& mapping) { return !mapping.exact_groups; }
 
-/// Returns the time that ranks a tile. The answer of an ideal mapping is a bound that no tile moves, so that all its
-/// tiles tie, and the tile that moves the fewest bytes is shown.
+/// Returns the time that ranks a tile. The ideal mapping's time is a bound that is equal for all tiles: they tie, and
+/// the tile that moves the fewest bytes is shown.
 [[nodiscard]] inline double ranking_time(const Mapping& mapping, Seconds predicted) {
   return is_ranked_by_time(mapping) ? predicted.value : 0;
 }

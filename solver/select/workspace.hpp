@@ -34,7 +34,7 @@ struct LeastTransferKey {
   };
 };
 
-/// The least transfer of any legal tile into the level of a block, with the sizes of the axes that reach it.
+/// The least transfer of any legal tile into the block's level, and the sizes of the axes in that tile.
 struct LeastTransfer {
   std::int64_t transfer = 0;  ///< bytes
   std::vector<std::pair<std::string, std::int64_t>> group;
@@ -45,18 +45,18 @@ using LeastTransfers = Latest<LeastTransferKey, std::optional<LeastTransfer>, Le
 struct BoundPlacer {
   Problem problem;
   std::optional<Placer> placer;
-  std::vector<PlacedDiagram> placed;  ///< room of placed tiles
+  std::vector<PlacedDiagram> placed;  ///< memory for placed tiles
 };
 
 /// Safe from several threads.
 class Workspace {
  public:
   explicit Workspace(std::shared_ptr<TableMemory> memory) : tables(std::move(memory)) {}
-  Tables tables;  ///< locked by itself
+  Tables tables;  ///< tables, which have their own lock
 
   /// Returns the prediction of a run of the tile's graph. Uses the periods of graphs met before.
   [[nodiscard]] Prediction predicted(const PlacedDiagram& placed);
-  /// Returns the least transfer that is kept for the key, else what `find` finds.
+  /// Returns the least transfer that is kept for the key; else calls `find`, and keeps its result.
   template <class Find>
   std::optional<LeastTransfer> least_transfer(const LeastTransferKey& key, const Find& find) {
     {
@@ -67,8 +67,8 @@ class Workspace {
     const std::lock_guard lock(mutex_);
     return least_transfers_.put(key, std::move(found));
   }
-  /// Returns a placer that can be bound to another problem of that type and mask in a tenth of the time that a new one
-  /// takes; nullptr where none is there.
+  /// Returns a placer that can be bound to another problem of that type and mask, in a tenth of the time that a new one
+  /// takes; nullptr if none is kept.
   [[nodiscard]] std::unique_ptr<BoundPlacer> take_placer(const Problem& problem);
   void give_back(std::unique_ptr<BoundPlacer> placer);
 
@@ -83,8 +83,8 @@ class Workspace {
 /// Returns the setup on another machine, with a workspace of its own.
 [[nodiscard]] Setup on_machine(Setup setup, std::shared_ptr<const Machine> machine);
 
-/// A placer bound to a problem, of which it has a copy; given back at its end to the setup's workspace, if it has one:
-/// what it placed must not outlive it.
+/// A placer bound to a problem, of which it has a copy. At its end it returns to the setup's workspace, if there is
+/// one; placed tiles must not outlive it.
 class KeptPlacer {
  public:
   explicit KeptPlacer(const Setup& setup);
@@ -95,7 +95,7 @@ class KeptPlacer {
   KeptPlacer& operator=(const KeptPlacer&) = delete;
   operator const Placer&() const { return *bound_->placer; }
   const Placer* operator->() const { return &*bound_->placer; }
-  /// Places a tile where the latest of that number lay: tiles of one variant allocate nothing.
+  /// Places a tile in the memory of the latest tile with that number: tiles of one variant then allocate nothing.
   const PlacedDiagram& place(const Tile& tile, std::size_t number);
 
  private:

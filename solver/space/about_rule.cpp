@@ -10,7 +10,7 @@ namespace {
 
 using Sentence = std::pair<std::string_view, std::string_view>;
 
-/// Sentences by a rule's name, or by its beginning where the name goes on with an axis, an agent or an array.
+/// Sentences by a rule's name; by the beginning of the name if it ends with an axis, an agent or an array.
 constexpr std::array whole_names = {
     Sentence{"architecture", "the kernel runs on this architecture"},
     Sentence{"dtype", "the kernel takes this element type"},

@@ -8,7 +8,7 @@
 
 namespace napkin {
 
-/// Says what a rule asks for, by the name that a violation bears; "" where no rule has that name.
+/// Says what a rule requires, by the name that its violation has; "" if no rule has that name.
 [[nodiscard]] std::string about_rule(const Mapping& mapping, std::string_view name);
 
 }  // namespace napkin

@@ -39,7 +39,7 @@ class DecidedRule {
   std::vector<Verdict> verdicts_;
 };
 
-/// Counts up the digits of a tile's rank, the last knob first, from the first of `tiles` tiles that differ in whole
+/// Advances the digits of a tile's rank, the last knob fastest, from the first of `tiles` tiles that differ in whole
 /// domains of the last knobs.
 void next_tile(const Space& space, std::int64_t tiles, std::vector<std::size_t>& digits, Tile& tile) {
   for (std::size_t k = digits.size(); k-- > 0;) {
@@ -50,8 +50,8 @@ void next_tile(const Space& space, std::int64_t tiles, std::vector<std::size_t>&
   }
 }
 
-/// Returns the first rule of the plan that the tile violates, as an index into Rules::plan; their number if it violates
-/// none.
+/// Returns the first rule of the plan that the tile violates, as an index into Rules::plan; the number of rules if it
+/// violates none.
 std::size_t find_misfit(const Rules& rules, const PlacedDiagram& placed, const Plan& needs, Candidates::Misfit& out) {
   std::size_t first = rules.plan.size();
   double part = 0;
@@ -119,9 +119,9 @@ Candidates::Candidates(const Setup& like, const Placer& placer)
 
 namespace {
 
-/// Calls visit(rank, digits, verdict, misfit, tiles) for every tile, or once for `tiles` in a row that agree in `kept`
-/// knobs and in the verdict: the index of the first rule that they violate, tile rules (of `lengths` all, else those
-/// that read no lengths) before the plan's, or one more: legal. The misfit is of tiles that the plan rejects.
+/// Calls visit(rank, digits, verdict, misfit, tiles) for every tile, or once for `tiles` consecutive tiles with equal
+/// `kept` knobs and verdict: the index of the first violated rule, tile rules before plan rules, or one more for legal
+/// tiles. Without `lengths`, rules that read lengths are left out. A misfit is a tile that the plan rejects.
 template <class Visit>
 void each_verdict(const Space& space, const Rules& rules, bool lengths, KnobSet kept, const Placer& placer,
                   const Visit& visit) {

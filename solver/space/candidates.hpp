@@ -16,16 +16,16 @@
 
 namespace napkin {
 
-/// Tiles by the constraint that keeps them out.
+/// Numbers of tiles by the constraint that rejects them.
 struct Rejections {
   Count legal;
   std::vector<std::pair<std::string, Count>> rejected;  ///< each tile under the first constraint that it violates
 };
 
-/// Returns the knobs that size an axis or count an agent's instances. Tiles that agree in them are of one size.
+/// Returns the knobs that size an axis or count an agent's instances. Tiles with equal values of them are of one size.
 [[nodiscard]] KnobSet size_knobs(const Setup& setup);
 
-/// Counts by visiting every tile of the question's space, for questions that the kind's Candidates cannot count.
+/// Counts rejections by visiting every tile, for questions that the kind's Candidates cannot count.
 [[nodiscard]] Rejections count_each(const Setup& setup, const Placer& placer);
 
 class Allowed;
@@ -42,7 +42,7 @@ class Candidates {
   /// A tile that a rule of the plan rejects.
   struct Misfit {
     std::uint32_t rank = 0;
-    std::uint16_t worst = 0;  ///< the rule that is exceeded by the largest part, index into Rules::plan
+    std::uint16_t worst = 0;  ///< index into Rules::plan of the rule that is exceeded by the largest part
     std::uint16_t violated = 0;
     Excess excess;  ///< numbers of the worst violation
   };
@@ -54,7 +54,7 @@ class Candidates {
   [[nodiscard]] const Rules& rules() const { return rules_; }  ///< returns the rules of the question it was made for
   [[nodiscard]] const LengthRules& length_rules() const { return length_rules_; }
 
-  /// Counts for a question whose fixed knobs are all length knobs (Allowed::can_count).
+  /// Counts rejections for a question whose fixed knobs are all length knobs (Allowed::can_count).
   [[nodiscard]] Rejections count(const Allowed& allowed) const;
   [[nodiscard]] std::size_t bytes() const {
     return legal_.capacity() * sizeof legal_[0] + misfits_.capacity() * sizeof misfits_[0] +
@@ -62,7 +62,7 @@ class Candidates {
   }
 
  private:
-  /// Tiles under one verdict: index of a rule (tile rules, then plan rules), or one more: legal.
+  /// Tiles with one verdict: the index of a rule (tile rules, then plan rules), or their number for legal tiles.
   struct Tiles {
     std::uint32_t verdict = 0, tiles = 0;
   };

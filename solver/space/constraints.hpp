@@ -40,8 +40,8 @@ struct PlanRule {
   std::optional<Excess> (*check)(const PlacedDiagram&, const Plan&) = nullptr;
 };
 
-/// Every constraint of a mapping for one problem, in the order in which a tile's first violation is named: the ones
-/// that the question alone decides, then the knobs' values, then the plan. Holds no reference to its arguments.
+/// Every constraint of a mapping for one problem, in the order in which a tile's first violation is named: constraints
+/// of the question alone, of the knobs' values, then of the plan. Holds no reference to its arguments.
 struct Rules {
   std::vector<TileRule> tile;
   std::vector<PlanRule> plan;  ///< "registers", "register file", "shared memory"
@@ -51,7 +51,7 @@ struct Rules {
 
 /// Lists every violated constraint of a placed tile by name, in a fixed order; empty: the tile is legal.
 [[nodiscard]] std::vector<Violation> violations(const PlacedDiagram& placed, const Plan& plan);
-/// Lists violations by rules that the caller keeps while it tries many tiles of one problem.
+/// Lists violations of rules that the caller keeps while it tries many tiles of one problem.
 [[nodiscard]] std::vector<Violation> violations(const Rules& rules, const PlacedDiagram& placed, const Plan& plan);
 
 // The single constraints, in order. Each appends what it requires of that mapping.

@@ -10,7 +10,7 @@
 namespace napkin {
 namespace {
 
-/// Keeps the values up to `most`; where that leaves none, the smallest.
+/// Keeps the values up to `most`; the smallest value if that leaves none.
 void cut(std::vector<std::int64_t>& domain, std::int64_t most) {
   const std::int64_t least = *std::min_element(domain.begin(), domain.end());
   std::erase_if(domain, [&](std::int64_t v) { return v > most && v != least; });
@@ -25,7 +25,8 @@ std::int64_t covering(const std::vector<std::int64_t>& domain, std::int64_t size
   return found;
 }
 
-/// Returns an axis's place among the axes that an agent's instances divide: 0 first, 1 a later one, -1 not among them.
+/// Returns an axis's place among the axes that an agent's instances divide: 0 for the first, 1 for a later one, -1 for
+/// none.
 int place_in_rows(const Mapping& mapping, const std::string& axis) {
   for (const Agent& agent : mapping.agents) {
     const auto at = std::find(agent.splits.begin(), agent.splits.end(), axis);
@@ -54,7 +55,7 @@ bool is_pinned(const Setup& setup, KnobId knob) {
   });
 }
 
-/// Cuts the axis's domain to useful sizes. `of_kind` cuts none by length, since packed axes alone count.
+/// Cuts the axis's domain to useful sizes; with `of_kind`, only that of a packed axis, so that no length matters.
 void cut_axis(const Setup& setup, const LevelMapping& block, const std::string& axis, bool of_kind, Space& space) {
   const auto value = size_of_axis(*setup.mapping, block, axis);
   const auto id = setup.streamed->diagram.find_axis(axis);

@@ -30,9 +30,9 @@ struct Space {
   [[nodiscard]] std::int64_t rank(const Tile& tile) const;
 };
 
-/// Makes the space of a question: the mapping's domains, with fixed knobs at their values and without sizes that only
-/// waste. At least the smallest value of a knob stays. Throws Overflow for more than 2^63 tiles, Error for an unknown
-/// fixed knob.
+/// Makes the space of a question: the mapping's domains, with fixed knobs at their values and without wasteful sizes.
+/// At least the smallest value of a knob stays. Throws Overflow for more than 2^63 tiles, Error for an unknown fixed
+/// knob.
 [[nodiscard]] Space space_of(const Setup& setup);
 
 /// Makes the domains that all lengths of grouped and streamed axes share: sizes above the axis stay, and a fixed knob

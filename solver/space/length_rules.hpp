@@ -21,8 +21,8 @@ class LengthRules {
   /// Returns the rules for a problem of that kind, in order.
   [[nodiscard]] std::vector<Placed> at(const Streamed& streamed, const Mapping& mapping, const Machine& machine,
                                        const Problem& problem) const;
-  /// Returns true if a tile keeps them. One that is legal at another problem of the kind is then legal at this one, if
-  /// its blocks hold what they held there.
+  /// Returns true if a tile keeps them. A tile that is legal at another problem of the kind is then legal at this one,
+  /// if its blocks hold the same sizes.
   [[nodiscard]] bool hold(const Streamed& streamed, const Mapping& mapping, const Machine& machine,
                           const Problem& problem, const Tile& tile) const;
 

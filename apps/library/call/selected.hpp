@@ -21,7 +21,7 @@ namespace napkin {
 /// Returns the number of keys for which a call with that many queries and keys is ranked.
 [[nodiscard]] std::int64_t ranked_keys(std::int64_t queries, std::int64_t keys);
 
-/// Words the reasons why no bundled kernel takes the question.
+/// Explains why no bundled kernel takes the question.
 [[nodiscard]] std::string no_kernel(const Ask& asked);
 
 class Selected {

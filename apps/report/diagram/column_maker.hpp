@@ -13,10 +13,10 @@
 
 namespace napkin::report {
 
-/// Writes an auxiliary as the paper does: "mu.P" with a Greek letter.
+/// Writes an auxiliary as the paper does, with a Greek letter: "mu.P".
 [[nodiscard]] std::string greek(const std::string& auxiliary);
 
-/// The layout under way: columns made so far, where each array lies now, and what each softmax keeps.
+/// A layout in progress: columns made so far, the place of each array, and each softmax's state.
 class ColumnMaker {
  public:
   explicit ColumnMaker(Places& places) : places_(places), s_(places.streamed()), d_(s_.diagram) {}
@@ -45,7 +45,7 @@ class ColumnMaker {
   void arrive(int id, const Trip& trip, bool staging);
   void load(ArrayId array);
   void store(ArrayId array);
-  /// Ends a result's lines where it is made, before an operation needs it.
+  /// Ends a result's lines at its level, before an operation needs it.
   void put_down(int id);
 
   // Functions and their operands (column_moves.cpp).
@@ -55,12 +55,12 @@ class ColumnMaker {
   /// Returns an operand's lines into the functions that use it, from the column of data before.
   ColumnFunction::Input operand(int id, bool stays, int function_column);
   [[nodiscard]] bool is_part(int id) const { return std::find(parts_.begin(), parts_.end(), id) != parts_.end(); }
-  /// Returns the next move of an operand that is at that level, or nullptr where it is used there.
+  /// Returns the next move of an operand that is at that level, or nullptr if it is used there.
   Trip* next_of_operand(int id, LevelId level);
 
-  /// A function to be put into a column, with what it reads and makes.
+  /// A function to be put into a column, with its operands and results.
   struct Made {
-    std::vector<std::pair<int, bool>> inputs;  ///< bundle, and whether it is there afterwards
+    std::vector<std::pair<int, bool>> inputs;  ///< bundle, and whether it stays after the function
     std::vector<int> outputs;                  ///< outputs of which those that exist already are updated
     ColumnFunction function;
     std::vector<std::pair<ArrayId, OpId>> fresh = {};  ///< outputs to begin: arrays, or the factor of a softmax
@@ -88,10 +88,10 @@ class ColumnMaker {
   /// Adds a piece of a streamed softmax that has a loop of its own.
   void piece(Step::Kind kind, OpId id);
   void compute(OpId id);
-  /// Puts a product whose result lies apart from the sum that it is added to, and the addition where that sum lies.
+  /// Puts a product whose result is not in the variable of the sum, then the addition in the sum's column.
   void add_apart(Made made, ArrayId sum);
 
-  /// Extends arrays that every iteration reads or adds to up to the bracket.
+  /// Extends arrays that every iteration reads or adds to, up to the loop's bracket.
   void end_of_loop();
   void finish();
 

@@ -33,8 +33,8 @@ std::string symbol_of(const Operation& operation) {
   }
 }
 
-/// Returns the axis along which a sum joins its operands, or nothing: rows of inputs that begin at different places of
-/// that axis and count as 0 elsewhere.
+/// Returns the axis along which a sum concatenates its operands: rows of inputs that begin at different places of that
+/// axis and count as 0 elsewhere. Nothing for any other sum.
 std::optional<AxisId> joined_along(const Diagram& diagram, const Operation& operation) {
   if (operation.kind != OpKind::add) return std::nullopt;
   std::optional<AxisId> along;

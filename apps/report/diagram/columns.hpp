@@ -53,7 +53,7 @@ struct Stretch {
 /// A change of colour.
 struct Move {
   int bundle = 0;
-  LevelId from = 0, to = 0, into = 0;  ///< levels of the move; `into` is the lower end of its pipe
+  LevelId from = 0, to = 0, into = 0;  ///< levels of the move; `into` is the lower end of the pipe
   bool store = false;
   bool branch = false;                ///< true for lines to the unit that computes, while the bundle keeps its place
   std::optional<std::int64_t> bytes;  ///< all groups together; values on the abstract machine
@@ -100,8 +100,9 @@ struct DiagramColumn {
   std::string title;   ///< title of a bracket
   std::vector<ColumnEvent> events;
   std::vector<ColumnFunction> functions;
-  std::vector<LevelHeld> held;      ///< largest of the columns that this one stands for, by the drawn rule
-  std::vector<std::string> values;  ///< terms of the values held there, an array each, in axis names; without a machine
+  std::vector<LevelHeld> held;  ///< largest memory of the columns that this one stands for, by the drawn rule
+  std::vector<std::string>
+      values;  ///< terms of the values held there, one for each array, in axis names; without a machine
 };
 
 /// A memory level of the picture: its name, bytes and limit.

@@ -14,7 +14,7 @@ struct Point {
 
 enum class Dash { solid, dashed, dotted };
 
-/// A way along straight lines and curves, drawn, filled or both.
+/// A path of straight lines and curves, drawn, filled or both.
 struct Path {
   struct Piece {
     char kind = 'L';  ///< kind of step: 'M' moves, 'L' draws a line, 'C' a curve by two control points
@@ -28,7 +28,7 @@ struct Path {
   std::string fill = {};  ///< empty: not filled
   bool halo = false;      ///< true for white on both sides, so that crossings are seen
   bool closed = false;
-  std::string title = {};  ///< text shown under a resting mouse
+  std::string title = {};  ///< text shown while a mouse points at it
 };
 
 /// A piece of a label: "q" below the line of "g".

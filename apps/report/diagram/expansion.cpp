@@ -17,7 +17,7 @@ constexpr const char *whole_colour = "#222222", *chunk_colour = "#d9690b", *stat
 constexpr double left_edge = 20, source = 150, box_wide = 54, box_high = 40, box_gap = 62, expansion_top = 84,
                  wire_step = 24, line_high = 18;
 
-/// Draws F over the whole axis, then with a chunk after the other taken off, then as a loop.
+/// A drawing of F over the whole axis, then with one chunk after the other taken off, then as a loop.
 class Expansion {
  public:
   Expansion(const Streamed& streamed, const Recursion& recursion, const std::optional<StreamSizes>& sizes)

@@ -14,7 +14,7 @@ namespace {
 constexpr double margin = 20, title_room = 64, first_wire = 30, below_last = 15, lane_gap = 10;
 constexpr double reach_in = 44, reach_out = 18, reach_beside = 44;
 
-/// The rows of a bundle between which its functions' boxes stand, and their number.
+/// The rows of a bundle between which boxes of its functions are drawn, and the number of those rows.
 struct Slot {
   std::size_t before = 0;  ///< axes above it
   double rows = 0;
@@ -24,8 +24,7 @@ bool lists(const std::vector<AxisId>& axes, AxisId axis) {
   return std::find(axes.begin(), axes.end(), axis) != axes.end();
 }
 
-/// Returns the place of a function's box. A product's consumed lines end in a box between the lines of its two
-/// operands.
+/// Returns the place of a function's box. The consumed lines of a product end in a box between its two operands.
 Slot slot_of(const ColumnDiagram& d, const ColumnFunction& f, const std::map<int, Slot>& known) {
   const std::vector<AxisId>& axes = d.bundles[at(f.outputs.front())].axes;
   const bool inside = !f.consumed.empty() &&
@@ -173,7 +172,7 @@ void Frame::rows() {
   }
 }
 
-/// Finds the stretch of a bundle that is drawn last before an event of a column; null where none is.
+/// Finds the last stretch of a bundle that is drawn before an event of a column; null if there is none.
 const Stretch* Frame::stretch_before(int bundle, std::size_t column, const ColumnEvent* event) const {
   const Stretch* before = nullptr;
   for (std::size_t c = 0; c <= column; ++c) {
@@ -210,7 +209,7 @@ double Frame::label_stretch(const Stretch& stretch, const Stretch* before, Place
   return std::max(width + 10, 22.0);
 }
 
-/// Moves the branches of a column to its right end, since they lead straight to the functions behind.
+/// Moves the branches of a column to its right end, as they lead straight to the functions there.
 void Frame::align_branches(std::size_t column, double right) {
   std::map<int, double> taken;
   for (std::size_t i = events[column].size(); i-- > 0;) {
@@ -224,7 +223,7 @@ void Frame::align_branches(std::size_t column, double right) {
   }
 }
 
-/// Places the events of a column of data one behind the other, those of each bundle for themselves.
+/// Places the events of a column of data in sequence, for each bundle separately.
 double Frame::place_events(std::size_t column) {
   std::map<int, double> reached;
   for (const ColumnEvent& event : d.columns[column].events) {

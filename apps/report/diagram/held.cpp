@@ -12,8 +12,8 @@
 namespace napkin::report {
 namespace {
 
-/// Returns the column of data that corresponds to a column of the memory rule: after the last piece of its operation;
-/// for inputs the column from which the phase's first functions take them. -1: none.
+/// Returns the column of data for a column of the memory rule: the one after the last piece of its operation, or, for
+/// inputs, the one from which the phase's first functions read. -1: none.
 int data_column(const ColumnDiagram& d, const Column& column, bool streams) {
   const int last = static_cast<int>(d.columns.size()) - 1;
   int found = -1;

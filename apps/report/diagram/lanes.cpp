@@ -24,7 +24,7 @@ std::vector<Reach> reaches_of(const ColumnDiagram& diagram) {
   return out;
 }
 
-/// Returns the bundle whose lane another takes over: the first operand of the function that makes it.
+/// Returns the bundle whose lane the bundle takes over: the first operand of the function that makes it.
 int heir_of(const ColumnDiagram& diagram, int bundle) {
   for (const DiagramColumn& column : diagram.columns) {
     for (const ColumnFunction& f : column.functions) {
@@ -60,7 +60,7 @@ std::vector<int> shared_lanes(const ColumnDiagram& diagram) {
   return lane_of;
 }
 
-/// Sums how far functions reach, and the bundles that they cross without touching.
+/// Returns the cost of an order of lanes: the sum of the lanes that functions span, and of the bundles that they cross.
 int cost_of(const ColumnDiagram& diagram, const std::vector<Reach>& reaches, const std::vector<int>& lane_of,
             const std::vector<int>& place_of) {
   int cost = 0;

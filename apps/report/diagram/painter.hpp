@@ -15,7 +15,7 @@ namespace napkin::report {
 
 inline constexpr double wire_width = 2, curve_width = 2;  ///< widths of an axis' line beside and between functions
 
-/// The painting under way: paths in four layers, and the colour in which each bundle arrives.
+/// A painting in progress: paths in four layers, and the colour in which each bundle arrives.
 class Painter {
  public:
   explicit Painter(const ColumnDiagram& diagram)
@@ -55,15 +55,15 @@ class Painter {
   [[nodiscard]] std::string made_colour(std::size_t column, int id) const;
   [[nodiscard]] bool consumes(const ColumnFunction& f, AxisId axis) const;
 
-  /// Returns the box of a function: as high as the lines that it consumes if an array behind it has them too, else as
-  /// high as the lines of its result.
+  /// Returns the box of a function: as high as the lines that it consumes if an array after it has these lines too,
+  /// else as high as the lines of its result.
   [[nodiscard]] Rectangle box_of(const ColumnFunction& f, const BundleFrame& b, double xl, double xr) const;
   void outputs(const ColumnFunction& f, const Rectangle& box, double x1);
   void inputs(std::size_t column, const ColumnFunction& f, const Rectangle& box);
   void input(std::size_t column, const ColumnFunction& f, const ColumnFunction::Input& in, const Rectangle& box,
              const std::vector<std::pair<double, AxisId>>& ends);
 
-  /// Draws further results, and the state that a softmax renews.
+  /// Draws further results, and the state that a softmax updates.
   void beside(const ColumnFunction& f, const Rectangle& box, double x1);
   void shape(const ColumnFunction& f, const Rectangle& box, const std::string& made);
 

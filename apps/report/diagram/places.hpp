@@ -38,8 +38,8 @@ class Places {
   [[nodiscard]] std::vector<AxisId> drawn(const std::vector<AxisId>& axes) const;
   /// Returns the level at which a result is made.
   [[nodiscard]] LevelId made_at(ArrayId array) const;
-  /// Returns the variable in which an iteration makes what it adds to the array, by its index, where that does not lie
-  /// in place of the sum; -1: none.
+  /// Returns the index of the variable in which an iteration makes the term that it adds to the array; -1 if that is
+  /// the sum's own place.
   [[nodiscard]] int part_apart(ArrayId array) const;
   [[nodiscard]] LevelId deepest() const;
   /// Returns the variable that holds the array at a level, by its index; -1: none.

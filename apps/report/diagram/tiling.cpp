@@ -82,7 +82,7 @@ class Tiling {
     return std::clamp(matrix_side * part / whole, 16.0, matrix_side);
   }
 
-  /// Draws the lines that cut a side, no closer than the eye can tell apart.
+  /// Draws the lines that divide a side, no closer together than can be seen.
   void cuts(Point corner, const Cut& c, bool vertical) {
     const double step = length(c.group, c.whole);
     for (double t = step; t < matrix_side - 1; t += step) {
@@ -126,7 +126,7 @@ class Tiling {
 
   [[nodiscard]] bool smaller() const { return row_.agent < row_.group || column_.agent < column_.group; }
 
-  /// Draws a group's tile by itself, cut into the parts of its agents: the paper's tiles of tiles.
+  /// Draws a group's tile separately, divided into the parts of its agents: the paper's tiles of tiles.
   void agents(const std::string& name) {
     const double wide = std::min(1.0, column_.group / row_.group), high = std::min(1.0, row_.group / column_.group);
     const Rectangle tile{corner_x, corner_y, corner_x + matrix_side * wide, corner_y + matrix_side * high};

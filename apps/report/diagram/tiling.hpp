@@ -8,7 +8,7 @@
 
 namespace napkin::report {
 
-/// Throws Error where no product of the diagram has a result of two axes.
+/// Draws the tiling of a product's result. Throws Error if no product of the diagram has a result of two axes.
 [[nodiscard]] Drawing tiling_of(const PlacedDiagram& placed);
 
 }  // namespace napkin::report

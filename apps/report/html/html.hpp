@@ -23,7 +23,7 @@ namespace napkin::report::html {
 /// Writes "3.2 %", without a sign.
 [[nodiscard]] std::string share(double fraction, int digits = 0);
 [[nodiscard]] std::string code(std::string_view words);
-/// Writes HTML with its meaning for readers who point at it; without `about` the HTML alone.
+/// Writes HTML with an explanation that is shown while a mouse points at it; without `about` the HTML alone.
 [[nodiscard]] std::string explained(std::string_view html, std::string_view about);
 /// Writes a path or a name that may be broken after its slashes, underscores and dots.
 [[nodiscard]] std::string breakable(std::string_view path);
@@ -70,7 +70,7 @@ struct Part {
 /// A page: its parts, and the text around them.
 struct Page {
   std::string title;                  ///< title of the window, text
-  std::string kicker, heading, lead;  ///< text, text, HTML
+  std::string kicker, heading, lead;  ///< kicker and heading are text, lead is HTML
   std::vector<Part> parts;
   std::string body, footer;  ///< HTML
 };

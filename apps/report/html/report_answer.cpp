@@ -80,7 +80,7 @@ std::string reasons_of(const ReportAnswer& answer) {
   return "<ul class=\"reasons\">\n" + out + "</ul>\n";
 }
 
-/// Tells whether the tile is the model's choice, and what that choice would take.
+/// Says whether the tile is the model's choice, and how long that choice would take.
 std::string choice_of(const ReportAnswer& answer) {
   const SelectAnswer& best = answer.selected;
   if (answer.picked && answer.query.predicted)
@@ -179,7 +179,7 @@ std::string band_words(const StandingAnswer& standing, const std::string& range)
   return range.empty() ? text : text + " Eight of ten such calls take from " + range + ".";
 }
 
-/// Writes what the prediction rests on, lacks and leaves out, its numbers with their lines.
+/// Writes what the prediction is based on, lacks and leaves out; numbers have their explanations.
 std::string rests_on(const ReportAnswer& answer) {
   std::string out;
   if (const auto& standing = answer.query.predicted->standing) {

@@ -34,7 +34,7 @@ std::string error_cell(const BesideAnswer& row) {
   return html::percent(error);
 }
 
-/// Numbers doubts: rows that share one name it by its number.
+/// The numbers of doubts: rows that share a doubt refer to it by number.
 class Doubts {
  public:
   [[nodiscard]] std::string reference(const std::string& doubt) {

@@ -17,13 +17,13 @@ namespace napkin::report {
 /// Writes "b=2 h=16 q=8192 ...", or the number of sequences.
 [[nodiscard]] std::string sizes_of(const Head& head);
 
-/// Returns the line about an identifier; "" where there is none.
+/// Returns the explanation of an identifier; "" if there is none.
 [[nodiscard]] std::string_view about(const ReportAnswer& answer, const std::string& name);
-/// Writes an identifier as code, with its line for who points at it.
+/// Writes an identifier as code, with its explanation.
 [[nodiscard]] std::string term(const ReportAnswer& answer, const std::string& name);
-/// Writes a sentence whose identifiers have their lines.
+/// Writes a sentence whose identifiers have their explanations.
 [[nodiscard]] std::string with_terms(const ReportAnswer& answer, std::string_view sentence);
-/// Writes a pipe or unit by the machine's words, with its line.
+/// Writes a pipe or unit by the machine's words, with its explanation.
 [[nodiscard]] std::string pipe_term(const ReportAnswer& answer, const std::string& name);
 
 [[nodiscard]] std::string answer_section(const ReportAnswer& answer);
@@ -31,7 +31,7 @@ namespace napkin::report {
 [[nodiscard]] std::string diagram_section(const ReportAnswer& answer, const ColumnDiagram& columns);
 [[nodiscard]] std::string levels_section(const ReportAnswer& answer);
 [[nodiscard]] std::string roofline_section(const ReportAnswer& answer);
-/// Draws who works when, and how busy each pipe is: stands beside the answer.
+/// Draws when each part of the block works, and how busy each pipe is: beside the answer.
 [[nodiscard]] std::string timeline_part(const ReportAnswer& answer);
 [[nodiscard]] std::string glossary_section(const ReportAnswer& answer);
 [[nodiscard]] std::string landscape_section(const ReportAnswer& answer);

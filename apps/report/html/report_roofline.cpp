@@ -32,13 +32,13 @@ std::string target_of(const std::string& route) {
   return at == std::string::npos ? route : route.substr(at + arrow.size());
 }
 
-/// Writes a route as it stands behind another one: by its target alone where both begin at one level.
+/// Writes a route that follows another one: by its target alone if both begin at one level.
 std::string beside(const std::string& routes, const std::string& route) {
   const std::size_t at = route.find(arrow);
   return at != std::string::npos && routes.starts_with(route.substr(0, at + arrow.size())) ? target_of(route) : route;
 }
 
-/// Merges levels that share a number, named by the routes that feed them.
+/// Merges levels with equal numbers, named by the routes of their pipes.
 template <class Each, class Value>
 std::vector<Named> merged(const Vocabulary& terms, const std::vector<Each>& all, const Value& value) {
   std::vector<Named> out;
@@ -57,7 +57,7 @@ std::vector<Named> merged(const Vocabulary& terms, const std::vector<Each>& all,
   return out;
 }
 
-/// Returns the roofline without levels that hand on all that they receive.
+/// Returns the roofline without levels that pass on all bytes that they receive.
 RooflineAnswer shown(const ReportAnswer& answer) {
   const std::vector<LevelAnswer>& levels = answer.query.levels;
   const auto handed = [&](const auto& one) {
@@ -161,8 +161,8 @@ class Roofline {
     return order;
   }
 
-  /// Draws a slope up to the roof, and its name at that end: rows of names above the roof fall to the right, so that no
-  /// name crosses another slope's line.
+  /// Draws a slope up to the roof, and its name at that end: names are in rows above the roof, lower to the right, so
+  /// that no name crosses another slope's line.
   [[nodiscard]] std::string slope(std::size_t i, std::size_t row) const {
     const double bandwidth = slopes_[i].value;
     const double from = std::max(x0_, y0_ / bandwidth), to = std::min(x1_, ceiling_rate() / bandwidth);
@@ -210,7 +210,7 @@ class Roofline {
                      colour, x(at), y(rate), html::text(points_[i].name), at);
   }
 
-  /// Draws the points' names at the foot, each at the end of a thin line: right below a point stand runners-up.
+  /// Writes the points' names at the foot, each at the end of a thin line, as runners-up are drawn right below a point.
   [[nodiscard]] std::string names() const {
     constexpr double character = 7.4, row = 16;
     std::vector<std::size_t> order(points_.size());

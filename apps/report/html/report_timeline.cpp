@@ -34,7 +34,8 @@ std::string busy_table(const ReportAnswer& answer) {
   return table.rows.empty() ? "" : "<div class=\"pipes\">\n" + html::table(table) + "</div>\n";
 }
 
-/// Lists the steps of the longest chain of waits, each with its line: "P.exp[0]" is the first instance of "P.exp".
+/// Lists the steps of the longest chain of waits, each with its explanation: "P.exp[0]" is the first instance of
+/// "P.exp".
 std::string chain_of(const ReportAnswer& answer, const std::vector<std::string>& nodes) {
   std::string out;
   for (const std::string& node : nodes)

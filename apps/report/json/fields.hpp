@@ -15,10 +15,10 @@ namespace napkin::report {
 
 /// Form of a field in JSON.
 enum class As {
-  always,    ///< null where there is none
-  left_out,  ///< left out where there is none
-  if_true,   ///< a truth that stands there where it is true
-  or_null    ///< a text, null where it is empty
+  always,    ///< null if there is no value
+  left_out,  ///< left out if there is no value
+  if_true,   ///< a bool that is left out if it is false
+  or_null    ///< a text, null if it is empty
 };
 
 /// A member, or a function without parameters, by its name.

@@ -34,8 +34,8 @@ namespace napkin::report {
 [[nodiscard]] std::string crossings_text(const Laws& laws);
 /// Writes "device -> L2 0.2 TB/s, L2 -> shared 2.1 TB/s; computing takes 620.1 us at the peak".
 [[nodiscard]] std::string needed_text(const Laws& laws, const Vocabulary& terms);
-/// Writes values a FLOP that H* asks of each pipe and that the pipe brings: "l2 1/8,192 of at most 1/590 (1.68e+12
-/// values/s)".
+/// Writes the values a FLOP that H* needs over each pipe, and that the pipe delivers: "l2 1/8,192 of at most 1/590
+/// (1.68e+12 values/s)".
 [[nodiscard]] std::string ratios_text(const Laws& laws, double value_bytes);
 /// Writes the weighted sum with energies as weights: "8 mJ at least, with energies as weights: l2 2 mJ, computing 6
 /// mJ"; "" without energies.

@@ -13,7 +13,8 @@ namespace napkin::report {
 /// Writes "16 published speeds".
 [[nodiscard]] std::string found_text(const Band& band);
 
-/// Writes lines that tell what the prediction rests on, what a bound lacks to be a prediction, and what it leaves out.
+/// Writes lines that say what the prediction is based on, what a bound lacks to be a prediction, and what it leaves
+/// out.
 [[nodiscard]] std::vector<std::string> basis_lines(const StandingAnswer& standing);
 
 /// Writes the band, then basis_lines().

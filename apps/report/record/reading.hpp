@@ -12,7 +12,7 @@
 
 namespace napkin::report {
 
-/// A reading and where it was taken.
+/// A reading, with the place and time of its measurement.
 struct ReadingRow {
   Reading reading;
   MeasuredBy from;

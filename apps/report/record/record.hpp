@@ -27,7 +27,7 @@ struct RecordedRow {
 /// a crash left.
 class RowFile {
  public:
-  /// Throws Error at `where`.
+  /// Opens the file. Throws Error at `where`.
   RowFile(std::string path, std::string where);
   ~RowFile();
   RowFile(const RowFile&) = delete;

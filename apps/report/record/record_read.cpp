@@ -62,7 +62,7 @@ class Reader {
     if (at(key).is_null()) return std::nullopt;
     return whole(key);
   }
-  /// Returns true if the key is present, whose only value is true.
+  /// Returns true if the key is present; its only value is true.
   [[nodiscard]] bool flagged(const std::string& key) {
     if (json_.find(key) == json_.end()) return false;
     if (at(key) != Json(true)) fail(key, "is " + json_.at(key).dump(), "true, or nothing");
@@ -244,7 +244,7 @@ MeasuredAnswer read_measured(Reader measured) {
   return out;
 }
 
-/// Parses a line, and refuses repeated keys, of which nlohmann keeps the last.
+/// Parses a line. Throws Error for repeated keys, of which nlohmann keeps the last.
 Json parse_strictly(std::string_view line, const std::string& where) {
   std::vector<std::set<std::string>> open;
   std::string repeated;

@@ -109,7 +109,7 @@ Json totals_json(const Configuration& configuration) {
   return totals;
 }
 
-/// Returns `value()` if it is a finite number that the machine can give.
+/// Returns `value()`; nothing if the machine lacks a number for it, or if it is not finite and above 0.
 template <class F>
 std::optional<double> known(F&& value) {
   try {

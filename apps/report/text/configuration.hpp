@@ -12,7 +12,7 @@
 
 namespace napkin::report {
 
-/// The memory that a tile reserves and the work that it computes; keeps nothing of the placed diagram.
+/// The memory that a tile reserves, and its work. Keeps no pointer to the placed diagram.
 struct Configuration {
   ConfigurationTable memory;
   ThroughputTable throughput;
@@ -31,7 +31,8 @@ struct Configuration {
 [[nodiscard]] Json json_of(const Detail& detail);
 /// Writes parts of buffers, instructions and resident blocks, each with a heading; "" where there is nothing.
 [[nodiscard]] std::string text_of(const Detail& detail);
-/// Writes which iterations run in a round: "if 0 <= r - 1 < n: O of iteration r - 1 by cube"; "" where none is ahead.
+/// Writes the iterations that run in a round: "if 0 <= r - 1 < n: O of iteration r - 1 by cube"; "" if no operation is
+/// ahead.
 [[nodiscard]] std::string rounds_of(const Detail& detail);
 
 }  // namespace napkin::report

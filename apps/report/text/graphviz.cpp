@@ -16,7 +16,7 @@ extern char** environ;
 namespace napkin::report {
 namespace {
 
-/// A file without a name: gone with its last user, and no pipe that could fill up.
+/// A file without a name. It vanishes with its last user, and, unlike a pipe, cannot fill up.
 class Scratch {
  public:
   explicit Scratch(const std::string& where) : file_(std::tmpfile(), &std::fclose) {

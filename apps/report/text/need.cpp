@@ -28,7 +28,7 @@ std::string amount_needed(const NeedRow& row) {
   return (row.upward ? "at least " : "at most ") + with_unit(row.needed, row.unit);
 }
 
-/// Writes what the numbers that reach it have to be, each by itself: "power.limit at least 874.63 W (x1.25), or ...".
+/// Writes the values with which single numbers reach the target: "power.limit at least 874.63 W (x1.25), or ...".
 std::string reaching_text(const NeedAnswer& answer) {
   constexpr std::size_t most = 3;
   std::string out;

@@ -33,8 +33,7 @@ namespace napkin::report {
 [[nodiscard]] std::string text_of_pipes(const Head& head, const PredictedAnswer& predicted);
 /// Writes "4 parts of each result, in l2 by turns: 12.6 MB in, 12.6 MB out; 4 turns, 2.4 us".
 [[nodiscard]] std::string combine_text(const CombineAnswer& combine);
-/// Returns true if a level holds nothing and passes on to the next all that it receives, as a cluster of one block
-/// does.
+/// Returns true if a level keeps nothing and passes on all that it receives, as a cluster of one block does.
 [[nodiscard]] bool hands_on(const std::vector<LevelAnswer>& levels, std::size_t level);
 /// Writes the bytes that levels move and hold: one table in the abstract machine's values, two in bytes.
 [[nodiscard]] std::string table_of(const Head& head, const std::vector<LevelAnswer>& levels, const Style& style);

@@ -16,7 +16,7 @@ namespace napkin::report {
 [[nodiscard]] Json json_of(const TimelineAnswer& report);
 /// Returns the part of the whole call in which each copy engine serves the iterations of the busiest node.
 [[nodiscard]] std::vector<std::pair<std::string, double>> engines_of(const TimelineAnswer& report);
-/// Form of a timeline's picture: its width, and whether it has a title, as a picture that stands alone has to.
+/// Form of a timeline's picture: its width, and whether it has a title, which a picture on its own needs.
 struct TimelinePicture {
   int width = 1600;
   bool titled = true;

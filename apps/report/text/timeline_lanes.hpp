@@ -24,7 +24,7 @@ struct Lane {
 [[nodiscard]] std::string label_of(const TimelineAnswer& r, const TimelineSpan& s);
 /// Names a pipe: "special beside the tensor unit".
 [[nodiscard]] std::string pipe_name(const BusiestPipe& pipe);
-/// Names it for people: "L2 -> shared", "tensor cores".
+/// Names the busiest pipe in the machine's words: "L2 -> shared", "tensor cores".
 [[nodiscard]] std::string pipe_words(const TimelineAnswer& r);
 
 }  // namespace napkin::report

@@ -116,7 +116,7 @@ class Chart {
   }
 
  private:
-  /// Returns true if blocks of a clock a thread are wide enough to be told apart.
+  /// Returns true if blocks of one clock and thread are wide enough to be seen.
   [[nodiscard]] bool ruled() const {
     return r_.agent_threads > 0 && static_cast<double>(r_.agent_threads) * scale_ >= narrowest;
   }
@@ -159,7 +159,8 @@ class Chart {
     return out;
   }
 
-  /// Returns a colour of the page, or by itself the given one: as an attribute too, for programs without variables.
+  /// Returns a colour of the page, or the given one if the picture is on its own: as an attribute too, for programs
+  /// that do not know CSS variables.
   static std::string ink(std::string_view name, std::string_view alone, std::string_view property = "fill") {
     return fmt::format("{}=\"{}\" style=\"{}:var(--{},{})\"", property.substr(property.find_last_of(';') + 1), alone,
                        property, name, alone);
@@ -213,7 +214,7 @@ class Chart {
     return key;
   }
 
-  /// Returns true if a bar has the stage's colour.
+  /// Returns true if any bar has the stage's colour.
   [[nodiscard]] bool is_drawn(const std::string& stage) const {
     return std::any_of(r_.run.spans.begin(), r_.run.spans.end(), [&](const TimelineSpan& s) {
       return s.end > s.start && stage_of(r_.graph.node(s.node)) == stage;

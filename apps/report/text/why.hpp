@@ -9,7 +9,7 @@
 
 namespace napkin::report {
 
-/// Names what limits: "the tensor cores", "L2 -> shared", "a chain of waits".
+/// Names the limit: "the tensor cores", "L2 -> shared", "a chain of waits".
 [[nodiscard]] std::string limit_of(const Head& head, const PredictedAnswer& predicted);
 /// Writes the limit of the time, the clocks of an iteration, and the largest loss if it is a fifth of the time.
 [[nodiscard]] std::string why_text(const Head& head, const PredictedAnswer& predicted);
