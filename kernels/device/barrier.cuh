@@ -20,8 +20,8 @@ __device__ __forceinline__ void barrier_arrive(u32 barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
-/// Arrives at this barrier's twin in block `rank` of the cluster: says that shared memory was read, and releases no
-/// writes (a release to the cluster would cost a fence to device memory each time).
+/// Arrives at this barrier's copy in block `rank` of the cluster, to tell that shared memory was read. Releases no
+/// writes: a release to the cluster would cost a fence to device memory each time.
 __device__ __forceinline__ void barrier_arrive_remote(u32 barrier, u32 rank) {
   asm volatile(
       "{\n.reg .b32 remote;\n"
@@ -57,7 +57,7 @@ enum class NamedBarrier : u32 {
   warpgroup = 6,  // the four warps of w
 };
 
-/// Waits until so many threads, whole warps, have come to the barrier; arrives without waiting.
+/// Waits until that many threads, whole warps, have arrived at the barrier; named_arrive() arrives without waiting.
 __device__ __forceinline__ void named_sync(NamedBarrier kind, u32 warpgroup, u32 threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(static_cast<u32>(kind) + warpgroup), "r"(threads) : "memory");
 }
@@ -96,7 +96,7 @@ __device__ __forceinline__ void registers_shrink() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(N));
 }
 
-/// Writes a word to shared memory; a barrier must tell its reader.
+/// Writes a word to shared memory. Its reader must wait at a barrier.
 __device__ __forceinline__ void post(u32 address, int value) {
   asm volatile("st.shared.s32 [%0], %1;" ::"r"(address), "r"(value) : "memory");
 }

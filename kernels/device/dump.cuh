@@ -12,9 +12,9 @@
 
 namespace napkin {
 
-/// f32 [tiles][chunks + 1][rows][pitch]. Tiles are numbered as the groups of the grouped axes, the last axis fastest;
-/// chunks from the start of the stream, in whatever order they are taken. A row holds the arrays of a kernel side by
-/// side; the place behind the last chunk holds what is made after the loop.
+/// Layout of a dump, f32 [tiles][chunks + 1][rows][pitch]. Tiles are numbered as the groups of the grouped axes, the
+/// last axis fastest; chunks from the start of the stream, in whatever order they are taken. A row has all arrays of a
+/// kernel; the place after the last chunk has the values made after the loop.
 struct DumpLayout {
   int rows, pitch, chunks;
 

@@ -48,7 +48,7 @@ __device__ __forceinline__ u32 warpgroup_thread() { return threadIdx.x % warpgro
 /// Returns the first of this warp's 16 rows among the 64 of its warpgroup.
 __device__ __forceinline__ u32 warp_row() { return threadIdx.x % warpgroup_threads / warp_threads * 16; }
 
-/// matrix_row() and matrix_column() of this thread, the row among its warpgroup's 64.
+/// Values of matrix_row() and matrix_column() for this thread, the row among its warpgroup's 64.
 struct MatrixPlace {
   u32 row, column;
 };

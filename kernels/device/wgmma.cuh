@@ -17,9 +17,9 @@ __host__ __device__ constexpr int swizzle_columns(int columns) {
 /// the bits above are the block's rank.
 __device__ __forceinline__ u32 matrix_address(u32 address) { return (address & 0x3FFFF) >> 4; }
 
-/// Makes the descriptor of a matrix in shared memory from matrix_address() and from the distance of its spans, both in
-/// units of 16 bytes (`leading` counts where the contracted axis is not the contiguous one). Eight rows of a span are
-/// the stride. No field is masked, so that descriptors of parts are sums.
+/// Makes the descriptor of a matrix in shared memory from its matrix_address() and the distance of its spans in units
+/// of 16 bytes (`leading`, read only if the contracted axis is not the contiguous one). The stride is eight rows of a
+/// span. No field is masked, so that adding an offset gives a part's descriptor.
 template <int Columns>
 __device__ __forceinline__ u64 descriptor(u32 address, u32 leading) {
   constexpr u32 layout = Columns == 64 ? 1 : Columns == 32 ? 2 : 3;

@@ -11,8 +11,8 @@
 
 namespace napkin {
 
-/// Hashes the kernel's text, its headers' names and texts, options, name expression and compiler: 64 hex digits.
-/// Kernels that come with a package have an empty compiler: they serve whichever is there, and where none is.
+/// Hashes the kernel's text, its headers' names and texts, options, name expression and compiler: 64 hex digits. For
+/// kernels that a package brings along the compiler is "": they serve any compiler, or none.
 [[nodiscard]] std::string cache_key(const CompileRequest& request, const std::string& compiler_identity);
 
 class KernelCache {

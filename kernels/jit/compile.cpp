@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 const std::vector<std::string> library_names{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
 
-/// The part of nvrtc.h that is used here, by its documentation; results are 0 for success.
+/// The part of nvrtc.h that is used here, as documented; results are 0 for success.
 struct Nvrtc {
   using Program = struct Opaque*;
 

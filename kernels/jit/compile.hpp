@@ -32,7 +32,7 @@ struct CompiledKernel {
 /// An NVRTC library on this machine, opened when something is to be compiled.
 class Compiler {
  public:
-  /// Finds NVRTC in the first of the directories that holds it, else by the system's loader; nothing if there is none.
+  /// Finds NVRTC in the first of the directories that has it, else by the system's loader; nothing if there is none.
   [[nodiscard]] static std::optional<Compiler> find(const std::vector<std::string>& directories);
 
   /// Returns an identity for cache keys, without opening the library (which takes up to half a second).
@@ -41,8 +41,8 @@ class Compiler {
   /// Returns the version, "13.0". Opens the library.
   [[nodiscard]] std::string version() const;
 
-  /// Compiles. Throws CudaFailure with the compiler's log if the source does not compile. Spills and serialised
-  /// instructions are in the report: CompileReport::clean().
+  /// Compiles a kernel. Throws CudaFailure with the compiler's log if the source does not compile. The report has
+  /// spills and serialised instructions: CompileReport::clean().
   [[nodiscard]] CompiledKernel compile(const CompileRequest& request) const;
 
  private:

@@ -11,8 +11,8 @@ namespace napkin {
 
 class DiskCache {
  public:
-  /// Opens the cache. `kind` is its files' ending and, with `version`, their beginning; count the version up when an
-  /// entry's content changes. The directory is made at the first write; an empty path means no cache.
+  /// Opens the cache. `kind` is the ending of its files and, with `version`, their beginning; a change of the entries'
+  /// content needs a new version. The directory is made at the first write; an empty path means no cache.
   DiskCache(std::filesystem::path directory, std::string kind, int version);
 
   /// Returns the entry; nothing if it is missing or damaged.
@@ -33,7 +33,7 @@ class DiskCache {
 
 /// Appends a field of an entry: "length:bytes".
 void add_field(std::string& content, std::string_view bytes);
-/// Takes the next field off; nothing if there is no whole one.
+/// Takes the next field off the text; nothing if no whole field is left.
 [[nodiscard]] std::optional<std::string_view> next_field(std::string_view& rest);
 
 }  // namespace napkin

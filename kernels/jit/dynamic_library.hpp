@@ -16,7 +16,7 @@ class DynamicLibrary {
 
   /// Finds a symbol; nullptr if the library lacks it.
   [[nodiscard]] void* find(const char* symbol) const;
-  /// Throws CudaFailure where the library has no such symbol.
+  /// Binds a function. Throws CudaFailure if the library has no such symbol.
   template <class Function>
   void bind(Function*& function, const char* symbol) const {
     function = reinterpret_cast<Function*>(required(symbol));

@@ -13,7 +13,7 @@ class CudaFailure : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A compiled kernel that is not what its mapping says: it spills, or wgmma was serialised.
+/// An objection to a compiled kernel that differs from its mapping: it spills, or wgmma was serialised.
 class CompilerObjection : public CudaFailure {
  public:
   using CudaFailure::CudaFailure;

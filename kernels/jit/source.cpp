@@ -20,7 +20,7 @@ const EmbeddedFile& find(std::string_view path, std::string_view from, std::span
   return *found;
 }
 
-/// Takes the first line off the text, its end with it.
+/// Takes the first line off the text, with its line break.
 std::string_view take_line(std::string_view& text) {
   const std::string_view line = text.substr(0, std::min(text.size(), text.find('\n')) + 1);
   text.remove_prefix(line.size());

@@ -13,18 +13,19 @@
 
 namespace napkin {
 
-/// A kernel file with every header that it includes, directly or not. Views into the embedded files.
+/// A kernel file with every header that it includes, directly or not, as views into the embedded files.
 struct KernelSource {
   EmbeddedFile main;
   std::vector<EmbeddedFile> headers;  ///< headers by path, each once, named as in the #include lines
 };
 
-/// Follows #include "..." lines from `path`. Throws CudaFailure for a file that is not among `files`.
+/// Finds a kernel file and its headers by #include "..." lines, from `path` on. Throws CudaFailure for a file that is
+/// not among `files`.
 [[nodiscard]] KernelSource kernel_source(std::string_view path, std::span<const EmbeddedFile> files);
 /// Reads a kernel from the files embedded in this program.
 [[nodiscard]] KernelSource kernel_source(std::string_view path);
 
-/// Hashes a kernel's text with all that it includes (SHA-256, 64 hex digits), but no comments, file names, or white
+/// Hashes a kernel's text and that of its headers (SHA-256, 64 hex digits) without comments, file names, and white
 /// space that separates no two tokens: moving or rewording keeps the hash, a changed token does not.
 [[nodiscard]] std::string source_hash(const KernelSource& source);
 /// Hashes a kernel embedded in this program, by its mapping's name: "attention_sm90" for

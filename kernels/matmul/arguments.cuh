@@ -6,8 +6,8 @@
 
 namespace napkin {
 
-/// grid: a block per tile, rows first. The others: as many blocks as the device holds at once, each taking every n-th
-/// tile; grouped: rows in groups, down a group's columns; hilbert: along a Hilbert curve.
+/// Orders of tiles. grid: a block per tile, rows first. The others launch as many blocks as the device holds at once,
+/// each for every n-th tile; grouped: rows in groups, down a group's columns; hilbert: along a Hilbert curve.
 enum class MatmulOrder { grid, grouped, hilbert };
 
 struct MatmulConfig {
@@ -23,7 +23,7 @@ struct MatmulConfig {
   bool merges;  // fp8: chunks are summed outside of the tensor cores, which keep about 14 bits of a running sum
 };
 
-/// A tile here is a cluster's: `cluster` tiles of a block, one below the other.
+/// Sizes of a product in tiles. A tile here is a cluster's: `cluster` tiles of a block, one below the other.
 struct MatmulShape {
   int tiles, chunks;                       // tiles in all; ceil(b / tile b)
   Divisor rows;                            // tiles down

@@ -24,7 +24,7 @@ struct Matmul {
   static_assert(rows * C.warpgroups == C.a && steps * 64 == rows);
   static_assert(C.stages >= 2);  // a stage is released when the next one's products have been issued
 
-  /// The result leaves by warp, in parts of 16 rows and 64 columns through a ring of buffers.
+  /// Columns of a staged part of the result: a warp stores parts of 16 rows and 64 columns through a ring of buffers.
   static constexpr int part = C.c < 64 ? C.c : 64, buffers = 2;
   static constexpr u32 part_bytes = 16 * part * 2;
 
@@ -249,8 +249,8 @@ struct Matmul {
     return last;
   }
 
-  /// Leaves this warp's part in device memory. Of the warps of these rows the one that comes last adds the parts up, in
-  /// their order, whoever came when. False for the others, whose d is no result.
+  /// Writes this warp's part to device memory. The last warp to arrive for these rows adds the parts up, in their own
+  /// order, and returns true; for the others d is no result.
   __device__ __forceinline__ bool combine(Accumulators& d, int index, int row) const {
     if (arguments.parts.count == 1) return true;
     const int warp = static_cast<int>(threadIdx.x / warp_threads) - 4, own = part_of(index);

@@ -18,7 +18,7 @@ struct Agents {
   u32 shared;
   const AgentsArguments& arguments;
 
-  /// Returns true if the measurement is over; vector work and copies ask now and then. The answer is one for a warp.
+  /// Returns true if the measurement is over, for all lanes of a warp; vector work and copies ask now and then.
   __device__ __forceinline__ bool over(long long start) const {
     int finished;
     asm volatile("ld.volatile.shared.s32 %0, [%1];" : "=r"(finished) : "r"(shared + C.over_at()) : "memory");
@@ -70,7 +70,7 @@ struct Agents {
     if (arguments.kept != nullptr) arguments.kept[threadIdx.x] = summed(d);
   }
 
-  /// Operands of a warp's products, two by two, and what it loads anew of them: B, and then A, of two that come six
+  /// Operands of a warp's products, in pairs. It loads new operands, B and then A, for two products that come six
   /// later.
   struct Operands {
     static constexpr int ring = 4;

@@ -18,7 +18,8 @@ struct Boxes {
   __device__ __forceinline__ u32 full(int stage) const { return shared + C.barriers_at() + 16 * stage; }
   __device__ __forceinline__ u32 empty(int stage) const { return full(stage) + 8; }
 
-  /// Boxes follow each other from the block's first row, and begin there again after `around` of them.
+  /// Place of a block's next box: boxes are consecutive from the block's first row, and begin there again after
+  /// `around`.
   struct Place {
     int row = 0, box = 0;
   };

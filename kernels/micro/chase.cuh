@@ -17,7 +17,7 @@ __device__ __forceinline__ u32 in_block(u32 address, u32 rank) {
   return there;
 }
 
-/// A ring in shared memory: one word each 132 bytes, so that every bank takes its turn.
+/// Size of a ring in shared memory: a word every 132 bytes, so that all banks are used.
 constexpr u32 ring_words = 1024, ring_step = 33;
 
 template <ChaseConfig C>

@@ -34,8 +34,8 @@ std::vector<double> chase(Bench& bench, ChaseSpace space, unsigned blocks) {
   return out;
 }
 
-/// Chases a ring of lines through `bytes`, each step most of the way to the other end. All SMs have just written them
-/// (which leaves them in the L2); with `passes` of 2 the chasing SM also reads them once before.
+/// Chases a ring of lines through `bytes`, with long steps. All SMs have just written them, which leaves them in the
+/// L2; with two `passes` the chasing SM also reads them once before.
 std::vector<double> chase_memory(Bench& bench, std::int64_t bytes, int passes) {
   ChaseArguments arguments{};
   arguments.ring = pointer<unsigned>(bench.memory(static_cast<std::size_t>(bytes)));
@@ -116,7 +116,7 @@ std::vector<std::uint64_t> run_boxes(Bench& bench, const BoxesConfig& config, co
   return bench.run(plan, run.blocks * static_cast<std::size_t>(1 + run.count));
 }
 
-/// Returns the clocks of a box, median over boxes and mean over blocks, for each launch.
+/// Returns the clocks of a box for each launch, the median over boxes and the mean over blocks.
 std::vector<double> box_latencies(Bench& bench, const BoxesConfig& config, const BoxesRun& run, bool cold) {
   std::vector<double> out;
   for (int i = 0; i < repetitions; ++i) {

@@ -158,7 +158,7 @@ LaunchPlan agents_plan(Bench& bench, const AgentsConfig& config, const AgentsAtW
 
 namespace {
 
-/// Returns the products a clock of a scheduler, until the last of its warps is done, since the scheduler prefers some.
+/// Returns the products a clock of a scheduler, until its last warp is done, since the scheduler prefers some warps.
 double synchronous_rate(const std::vector<std::uint64_t>& counts, std::size_t warps, unsigned sms,
                         std::size_t tensor_warps) {
   double rate = 0;

@@ -45,7 +45,7 @@ template <class Arguments>
 /// Makes a box of rows of 128 bytes at `address`, moved `box_rows` at a time.
 [[nodiscard]] TensorBox rows_box(std::size_t offset, std::uint64_t address, std::int64_t rows, int box_rows);
 
-/// The work of the agents' kernel on every SM; `batches` counts those of each tensor warpgroup.
+/// The work of the agents' kernel on every SM; `batches` is of each tensor warpgroup.
 struct AgentsAtWork {
   int tensor_groups = 0, vector_groups = 0;
   bool copies = false;

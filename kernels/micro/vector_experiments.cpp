@@ -38,7 +38,7 @@ const std::vector<VectorWork>& works() {
   return all;
 }
 
-/// Returns true for work on several units whose instructions wait for each other: more warps have more of them in
+/// Returns true for work on several units whose instructions wait for each other: more warps keep more of them in
 /// flight.
 bool is_mixed(VectorWork work) {
   return is_softmax(work) || work == VectorWork::mix || work == VectorWork::ex2_fma ||

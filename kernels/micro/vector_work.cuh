@@ -177,8 +177,9 @@ __device__ __forceinline__ void exponentials(float (&s)[N], const float (&maximu
   pin(packed);
 }
 
-/// Two rows of scores a thread. With their maximum first; or, `Kept`, with one that is kept, as attention_sm90's
-/// rescale=rarely has it: fewer columns, since three warpgroups beside products have 128 registers a thread.
+/// A thread's two rows of scores. Their maximum is found first; or, `Kept`, is kept from before, as with
+/// attention_sm90's rescale=rarely: fewer columns then, since three warpgroups beside products have 128 registers a
+/// thread.
 template <bool Kept, bool Stepped>
 struct Softmax {
   static constexpr int columns = Kept ? 24 : 32, units = 2 * columns, chunks = 8;  // elements

@@ -22,7 +22,7 @@ struct KeyPages {
   std::uint64_t table = 0;  ///< i32 [b, row] on the device: page numbers of each sequence; 0: no pages
   std::int64_t row = 0;     ///< pages that a sequence has in the table
   std::int64_t size = 0;    ///< keys of a page: 8 or more, a divisor or a multiple of the tile's x
-  std::int64_t count = 0;   ///< pages that there are
+  std::int64_t count = 0;   ///< number of pages
   bool operator==(const KeyPages&) const = default;
 };
 
@@ -68,10 +68,10 @@ struct AttentionCall {
 /// Plans attention_decode_sm90, the kernel of few queries and split keys.
 [[nodiscard]] LaunchPlan attention_decode_sm90_plan(const PlacedDiagram& placed, const AttentionCall& call,
                                                     const LaunchDevice& device);
-/// Returns what a placement needs whose blocks leave parts of results: counters of tiles, and the parts. Throws
-/// Overflow.
+/// Returns the scratch memory of a placement whose blocks leave parts of results: counters of tiles, and the parts.
+/// Throws Overflow.
 [[nodiscard]] LaunchScratch attention_scratch(const PlacedDiagram& placed);
-/// Returns true if the mapping's kernel takes sequences that lie one behind the other (AttentionCall::q_starts).
+/// Returns true if the mapping's kernel takes packed sequences (AttentionCall::q_starts).
 [[nodiscard]] bool takes_packed(const Mapping& mapping);
 /// Returns true if the mapping's kernel takes keys in pages, and sequences whose keys are counted on the device.
 [[nodiscard]] bool takes_pages(const Mapping& mapping);
@@ -84,12 +84,12 @@ struct AttentionCall {
 [[nodiscard]] LaunchPlan napkin_fp8_sm90_plan(const PlacedDiagram& placed, const AttentionCall& call,
                                               const LaunchDevice& device);
 
-/// Plans the kernel of the placement's mapping. Throws Error if no kernel above has it.
+/// Plans the kernel of the placement's mapping. Throws Error if it is none of the kernels above.
 [[nodiscard]] LaunchPlan attention_plan(const PlacedDiagram& placed, const AttentionCall& call,
                                         const LaunchDevice& device);
 
-/// Binds a plan of any of them to the memory of another call with equal sizes, strides, scale, and optional arrays.
-/// Throws Error for addresses that are not multiples of 16 bytes.
+/// Binds any of these plans to the memory of another call with equal sizes, strides, scale, and optional arrays. Throws
+/// Error for addresses that are not multiples of 16 bytes.
 void bind(LaunchPlan& plan, const AttentionCall& call);
 
 }  // namespace napkin

@@ -71,7 +71,7 @@ AttentionBackwardConfig config_of(const PlacedDiagram& placed, const AttentionBa
   return c;
 }
 
-/// Returns the parts of dQ's tile that warpgroups make, of which each has its place in the scratch.
+/// Returns the number of parts of dQ's tile that warpgroups compute; each has its place in the scratch memory.
 int parts_of(const AttentionBackwardConfig& c) { return c.by_gradient ? c.d / 64 : c.warpgroups; }
 
 /// Returns the part of the configuration that the kernels before and after depend on, so that tiles share their
@@ -93,9 +93,9 @@ Count scratch_tiles(const AttentionBackwardCall& call, int b, int q, int tile_q)
   return call.packed() ? Count(call.q_rows) / tile_q + Count(b) : ceil_div(q, tile_q);
 }
 
-/// Returns the number of heads whose first blocks start before any second block, a divisor of all heads. Under a causal
-/// mask first blocks are longest, so that the last to start end soon. Half of the L2 holds their Q, dO and dQ, or their
-/// blocks run at once in any order.
+/// Returns the number of heads whose first blocks start before any second block, a divisor of all heads. With a causal
+/// mask first blocks are the longest, so that the last ones to start are short. Half of the L2 should hold their Q, dO
+/// and dQ, unless all their blocks run at once.
 Count heads_together(const PlacedDiagram& placed, const AttentionBackwardConfig& c, Count rows, Count heads,
                      Count at_once) {
   const std::vector<Level>& levels = placed.machine->levels;

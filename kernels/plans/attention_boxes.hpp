@@ -11,7 +11,7 @@
 
 namespace napkin {
 
-/// The columns of a head in memory, and in a block: padded with zeros.
+/// The columns of a head in memory, and in a block, where they are padded with zeros.
 struct HeadColumns {
   int own, held;
 };

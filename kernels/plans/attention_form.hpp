@@ -12,7 +12,7 @@
 
 namespace napkin {
 
-/// A kernel's plan in two halves: the constant one, and the one that follows from lengths and a call.
+/// A kernel's plan in two halves: one that is constant, and one that follows from lengths and a call.
 struct FormHalves {
   using Fill = std::function<void(LaunchPlan&, const PlacedDiagram&, const AttentionCall&, const LaunchDevice&)>;
   LaunchPlan constant;  ///< plan without grid, arguments, boxes and memory
@@ -33,10 +33,10 @@ class AttentionForm {
  public:
   AttentionForm(const PlacedDiagram& placed, const AttentionCall& call);
 
-  /// Returns true if plan() gives at these lengths what attention_plan() does: the tile, what a block holds, the heads'
-  /// columns and the call's options are as they were.
+  /// Returns true if plan() equals attention_plan() at these lengths: the tile, the sizes of a block, the heads'
+  /// columns and the call's options are as in the first call.
   [[nodiscard]] bool serves(const PlacedDiagram& placed, const AttentionCall& call) const;
-  /// Returns true if a block holds what it held, whose resources are then equal.
+  /// Returns true if a block has the sizes, and so the resources, that it had in the first call.
   [[nodiscard]] bool holds_as(const PlacedDiagram& placed) const;
   /// Makes the plan at lengths that the form serves. Throws Error for arrays that the kernel does not take, Overflow.
   [[nodiscard]] LaunchPlan plan(const PlacedDiagram& placed, const AttentionCall& call,

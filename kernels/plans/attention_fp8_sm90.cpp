@@ -55,7 +55,8 @@ std::vector<TensorBox> fp8_boxes_of(const AttentionLengths& lengths, const Atten
           out.queries(offsetof(AttentionArguments, o_map), "O", call.o, {c.dv, c.dv}, c.g, 64 / c.g)};
 }
 
-/// Writes the strides of a call's scales, and none of the bytes behind them: plans are kept and compared by all bytes.
+/// Writes the strides of a call's scales field by field, without the padding after them: plans are compared by all
+/// bytes.
 void put_scales(Fp8ScaleView& out, const std::string& name, const ScaleView& view, const AttentionFp8Config& config) {
   require(view.block == 0 || config.block_scales, name, "has scales of blocks", "--tile scales=block");
   out.first = nullptr;

@@ -26,7 +26,7 @@ struct AttentionLengths {
   DType dtype = DType::bf16;
   Mask mask;
 };
-/// Reads the sizes. Throws Overflow for one that no int holds.
+/// Reads the sizes. Throws Overflow for a size that does not fit an int.
 [[nodiscard]] AttentionLengths lengths_of(const PlacedDiagram& placed);
 
 /// Makes the shape for tiles of `tile_q` queries of `tile_g` query heads. Throws Overflow for more tiles than an int
@@ -69,7 +69,8 @@ void set_scale(Arguments& a, const std::optional<double>& wanted, int d) {
   a.scale_log2 = static_cast<float>(scale * std::numbers::log2e);
 }
 
-/// Makes attention_sm90's parameter, with which the decode and FP8 kernels' begin, without its maps and its memory.
+/// Makes attention_sm90's parameter, without maps and memory. The parameters of the decode and FP8 kernels begin with
+/// it.
 [[nodiscard]] AttentionArguments attention_arguments(const AttentionCall& call, const AttentionShape& shape);
 
 /// Writes the memory of a call into the forward kernels' parameters.
@@ -97,7 +98,8 @@ void bind_fp8_sm90(LaunchPlan& plan, const AttentionCall& call);
 void bind_napkin_fp8_sm90(LaunchPlan& plan, const AttentionCall& call);
 void bind_sm80(LaunchPlan& plan, const AttentionCall& call);
 
-/// Throws Error if packed sequences lack their starts or rows, if a dump excludes other options, or for pages.
+/// Checks a call. Throws Error if packed sequences lack their starts or rows, if a dump excludes other options, or for
+/// pages.
 void check_call(const AttentionCall& call, std::string_view kernel);
 
 }  // namespace napkin

@@ -7,7 +7,7 @@
 namespace napkin {
 namespace {
 
-/// Writes the configuration. The names bound here are checked by number, the written names by the kernel's compiler.
+/// Writes the configuration. Field names are checked by the kernel's compiler, their number by the bindings here.
 Initialiser written(const AttentionSm80Config& config) {
   const auto& [q, x, warps, stages, q_registers, swizzle, rescale_rarely, d, dv, bf16, mask, packed, padded, cycles,
                dump, q_offset, k_offset, v_offset, o_offset, blocks] = config;
@@ -48,7 +48,7 @@ AttentionSm80Config sm80_config_of(const PlacedDiagram& placed, const AttentionC
   return c;
 }
 
-/// Checks and returns strides; rows are copied 16 bytes at a time. A stride along an axis of one element is never used.
+/// Returns checked strides; rows are copied 16 bytes at a time. A stride along an axis of one element is never used.
 Strides strides_of(const std::string& name, const TensorView& view, std::int64_t rows, std::int64_t heads,
                    std::int64_t batches, bool packed) {
   const auto checked = [&](std::int64_t stride, std::int64_t size) {

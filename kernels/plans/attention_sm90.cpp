@@ -6,7 +6,7 @@
 
 namespace napkin {
 
-/// Writes the configuration. The names bound here are checked by number, the written names by the kernel's compiler.
+/// Writes the configuration. Field names are checked by the kernel's compiler, their number by the bindings here.
 Initialiser written(const AttentionConfig& config) {
   const auto& [q, x, warpgroups, stages, q_stages, overlap, pingpong, p_shared, rescale_rarely, g, cluster, order,
                by_columns, d, dv, bf16, mask, packed, padded, cycles, dump, q_offset, k_offset, v_offset, p_offset,

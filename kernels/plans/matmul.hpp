@@ -23,7 +23,7 @@ struct MatmulCall {
   std::uint64_t a_scale = 0, b_scale = 0;  ///< scales of A and B for e4m3: addresses of f32; 0: 1
 };
 
-/// Returns what a placement with parts (split-K) needs: counters of tiles, and the parts in f32.
+/// Returns the scratch memory of a placement with parts (split-K): counters of tiles, and the parts in f32.
 [[nodiscard]] LaunchScratch matmul_scratch(const PlacedDiagram& placed);
 
 /// Plans matmul_sm90 or matmul_fp8_sm90, by the placement's mapping. Throws Error for a tile or a matrix that it does

@@ -30,7 +30,7 @@ MatmulOrder order_of(std::string_view word) {
   return word == "grouped" ? MatmulOrder::grouped : MatmulOrder::hilbert;
 }
 
-/// Writes the configuration. The names bound here are checked by number, the written names by the kernel's compiler.
+/// Writes the configuration. Field names are checked by the kernel's compiler, their number by the bindings here.
 Initialiser written(const MatmulConfig& config) {
   const auto& [a, c, b, warpgroups, stages, cluster, order, bf16, ragged, cycles, a_offset, b_offset, c_offset,
                barriers_offset, producer_registers, consumer_registers, split, fp8, merges] = config;

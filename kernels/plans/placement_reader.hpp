@@ -38,7 +38,7 @@ class PlacementReader {
   [[nodiscard]] int shared_total() const { return to_int(plan_.shared_total.value, "shared memory"); }
   [[nodiscard]] const Plan& resources() const { return plan_; }
 
-  /// Checks that the placement has the kernel's mapping, a type that it takes, and room. Throws Error.
+  /// Checks that the placement has the kernel's mapping and a type that it takes, and that it fits. Throws Error.
   void check(std::string_view kernel, const std::vector<DType>& types = {DType::bf16, DType::f16}) const;
 
  private:

@@ -74,7 +74,8 @@ AttentionData::AttentionData(Runtime& runtime, const AttentionLayout& layout)
   device_.synchronize();
 }
 
-/// Changes the scores. A ramp takes two columns, one for whole numbers and one for fractions, so that 16 bits hold it.
+/// Changes the inputs so that scores have a shape. A ramp takes two columns, one for whole numbers and one for
+/// fractions, so that 16 bits hold it.
 void AttentionData::shape_scores(Runtime& runtime) const {
   constexpr double most = 256;  // whole numbers that bf16 has
   if (!layout_.q_lengths.empty()) throw Error("inputs", "are shaped for packed sequences", "normal inputs");

@@ -18,7 +18,7 @@ AttentionDump columns_of(const PlacedDiagram& placed) {
   return attention_dump(to_int(placed.block().chunk, "keys of a chunk"), to_int(placed.block().extent[at(dv)], "dv"));
 }
 
-/// An array or auxiliary and the first of its columns.
+/// An array or auxiliary, and its first column.
 struct Named {
   std::string name;
   std::vector<AxisId> axes;

@@ -18,7 +18,8 @@ namespace napkin {
 [[nodiscard]] Bytes attention_dump_bytes(const PlacedDiagram& placed);
 
 /// Shows a tile's part (DumpLayout::tile_size() numbers) under the names, groups and chunks of run_streamed(), clipped
-/// to the arrays; chunks of poison were not visited. Pure. Throws CudaFailure if the tile was never written.
+/// to the arrays; leaves out chunks of poison, which were not visited. Throws CudaFailure if the tile was never
+/// written.
 void show_attention_tile(const PlacedDiagram& placed, int tile, std::span<const float> numbers,
                          const DumpOptions& options);
 

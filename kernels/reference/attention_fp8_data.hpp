@@ -31,7 +31,7 @@ class Fp8Arrays {
   [[nodiscard]] const AttentionCall& call() const { return call_; }
   /// Returns inputs and outputs as float64 reads them.
   [[nodiscard]] HostAttention host() const;
-  /// Compares up to that many rows; for few rows one more rounding of P is allowed.
+  /// Compares up to that many rows; if there are few, one more rounding of P is allowed.
   [[nodiscard]] Comparison compare_all(std::int64_t rows) const;
 
  private:

@@ -17,8 +17,8 @@ namespace napkin {
 
 struct TrialOptions {
   std::int64_t rows = 64;  ///< compared with float64, spread over the output
-  std::uint64_t seed = 1;  ///< seed of the inputs and of the rows
-  int threads = 1;         ///< threads that compute them on the CPU
+  std::uint64_t seed = 1;  ///< seed of the inputs and of the choice of rows
+  int threads = 1;         ///< threads that compute the reference on the CPU
 };
 
 /// Fresh random inputs and poisoned outputs of one question, for any tile of one kernel.
@@ -53,15 +53,16 @@ constexpr std::uint32_t dump_poison = 0xFFFFFFFF;  ///< A NaN that no kernel mak
 
 struct BundledKernel {
   std::string mapping;  ///< name of the mapping that describes it
-  /// Plans the variant of a placed tile without arrays, enough to compile it; of several launches the one with the
-  /// tile.
+  /// Plans the variant of a placed tile without arrays, which is enough to compile it; of several launches the one that
+  /// runs the tile.
   LaunchPlan (*variant)(const PlacedDiagram& placed, bool counting, const LaunchDevice& device) = nullptr;
   /// Prepares a trial for any tile of the question of `placed`; nullptr if the kernel consists of several launches.
   /// Throws CudaFailure.
   std::unique_ptr<KernelTrial> (*trial)(Runtime& runtime, const PlacedDiagram& placed,
                                         const TrialOptions& options) = nullptr;
   /// Runs the debug variant once on these inputs and shows its intermediates as run_streamed() would, without chunks
-  /// that the kernel did not visit; nullptr if it has none. Throws Error for too many, CudaFailure.
+  /// that the kernel did not visit. nullptr if there is no such variant. Throws Error for too many intermediates,
+  /// CudaFailure.
   void (*dump)(Runtime& runtime, const PlacedDiagram& placed, const Tensors& inputs,
                const DumpOptions& options) = nullptr;
 };

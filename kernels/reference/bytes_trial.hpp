@@ -39,7 +39,7 @@ class BytesTrial : public KernelTrial {
   std::int64_t rows_;
 };
 
-/// Makes the kernel of that name; `More` are what its problem is made of beside a layout.
+/// Makes the kernel of that name. `More` are the arguments of its problem beside a layout.
 template <class Data, auto Planner, auto... More>
 [[nodiscard]] BundledKernel bytes_bundled(const char* name) {
   const auto variant = [](const PlacedDiagram& placed, bool counting, const LaunchDevice& device) {

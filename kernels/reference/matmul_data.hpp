@@ -15,18 +15,18 @@ namespace napkin {
 struct MatmulLayout {
   MatmulSizes sizes;
   DType type = DType::bf16;
-  std::int64_t gap = 0;  ///< elements between rows that belong to nobody, beside those up to a multiple of 16 bytes
+  std::int64_t gap = 0;  ///< unused elements between rows, beside those up to a multiple of 16 bytes
   double deviation = 1;  ///< standard deviation of the inputs
   std::uint64_t seed = 1;
 };
 
-/// The scales of A and of B: 1, for e4m3 others.
+/// The scales of A and of B: 1, unless the type is e4m3.
 struct MatmulScales {
   float a = 1, b = 1;
 };
 [[nodiscard]] MatmulScales scales_of(const MatmulLayout& layout);
 
-/// Returns the elements from row to row of a matrix of so many columns.
+/// Returns the elements from row to row of a matrix with that many columns.
 [[nodiscard]] std::int64_t row_of(const MatmulLayout& layout, std::int64_t columns, DType type);
 
 class MatmulData {
@@ -43,7 +43,7 @@ class MatmulData {
   /// Sets every output element to a NaN that no kernel writes.
   void poison() const { c_.memory.set(device_, poison_byte); }
   [[nodiscard]] HostMatmul inputs() const;
-  /// Returns a row of the output as it is now, without the gap after it; the next function returns all of it with gaps.
+  /// Returns a row of the output as it is now, without the gap after it; output() returns all rows with their gaps.
   [[nodiscard]] std::vector<std::uint16_t> row(std::int64_t index) const;
   [[nodiscard]] HostMatrix output() const;
   /// Returns an element outside of C, its parts' sums or their counters that was written; empty if there is none.

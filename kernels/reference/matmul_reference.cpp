@@ -9,7 +9,7 @@
 namespace napkin {
 namespace {
 
-/// Adds columns [first, last) of those rows to `out`.
+/// Adds columns [first, last) of the product's given rows to `out`.
 void multiply(const HostMatmul& m, const std::vector<std::int64_t>& rows, std::int64_t first, std::int64_t last,
               std::vector<std::vector<double>>& out) {
   const auto width = static_cast<std::size_t>(last - first), from = static_cast<std::size_t>(first);

@@ -33,7 +33,7 @@ struct HostMatmul {
   double scale = 1;  ///< scale of the product
 };
 
-/// Computes rows of A B, each of sizes.c columns, by so many threads.
+/// Computes rows of A B, each of sizes.c columns, with that many threads.
 [[nodiscard]] std::vector<std::vector<double>> reference_rows(const HostMatmul& m,
                                                               const std::vector<std::int64_t>& rows, int threads = 1);
 
@@ -41,11 +41,10 @@ struct HostMatmul {
 void compare_row(std::span<const std::uint16_t> row, const std::vector<double>& reference, DType type,
                  Comparison& into);
 
-/// Counts elements of C, which has so many columns, that still hold the poison, and elements after its rows that do
-/// not.
+/// Counts elements of C that still hold the poison, and elements after its rows, of `columns` elements, that do not.
 void count_poison(const HostMatrix& c, std::int64_t columns, Comparison& into);
 
-/// Returns about `most` of `all` rows, evenly spread from a start that the seed gives; all of them if there are no
+/// Returns about `most` of `all` rows, evenly spread, from a start that depends on the seed; all rows if there are no
 /// more.
 [[nodiscard]] std::vector<std::int64_t> spread_rows(std::int64_t all, std::int64_t most, std::uint64_t seed);
 

@@ -5,7 +5,7 @@
 namespace napkin {
 namespace {
 
-/// Makes fp16 of numbers of e4m3, all of which it has.
+/// Converts e4m3 to fp16, which has all of its numbers.
 template <class Bytes>
 std::vector<std::uint16_t> halves_of(const Bytes& bytes) {
   std::vector<std::uint16_t> out;

@@ -23,8 +23,8 @@ class NapkinArrays {
     out.halves = true;
     return out;
   }
-  /// Compares up to that many rows with float64. The plain formula rounds to fp16 where the kernel's instructions do;
-  /// the last two roundings of the largest result are allowed even where the formula, by luck, does both right.
+  /// Compares up to that many rows with float64. The plain formula rounds to fp16 where the kernel's instructions do.
+  /// The last two roundings of the largest result are allowed even if the formula happens to do both exactly.
   [[nodiscard]] Comparison compare_all(std::int64_t rows) const;
 
  private:

@@ -25,7 +25,7 @@ Sequence sequence_of(const HostAttention& a, std::int64_t batch) {
   return {0, a.q_starts[i], a.x_starts[i], a.q_starts[i + 1] - a.q_starts[i], a.x_starts[i + 1] - a.x_starts[i]};
 }
 
-/// Applies the masks of docs/algorithms.md, word by word.
+/// Returns true if query i sees key j, by the definitions of docs/algorithms.md.
 bool sees(const Mask& mask, const Sequence& s, std::int64_t i, std::int64_t j) {
   const std::int64_t diagonal = i + s.keys - s.queries;
   switch (mask.kind) {
@@ -67,10 +67,10 @@ double tensor_dot(const HostArray& a, std::size_t a_at, const HostArray& b, std:
 
 enum class Sums { exact, of_tensor_cores, of_halves };
 
-/// Columns of e4m3, and keys of fp16, that one tensor instruction contracts: a sum in fp16 is rounded behind each.
+/// Columns of e4m3, and keys of fp16, that one tensor instruction contracts: a sum in fp16 is rounded after each.
 constexpr std::int64_t contracted_columns = 32, contracted_keys = 16;
 
-/// Computes a score as the tensor cores do that sum in fp16.
+/// Computes a score as tensor cores that sum in fp16 do.
 double dot_of_halves(const HostArray& a, std::size_t a_at, const HostArray& b, std::size_t b_at, std::int64_t count,
                      DType type) {
   double sum = 0;

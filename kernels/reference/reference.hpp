@@ -38,14 +38,15 @@ struct HostAttention {
   AttentionSizes sizes;
   Mask mask;
   DType type = DType::bf16;  ///< type of the inputs, and of the output except for e4m3: output_type()
-  /// Scores in fp16, and outputs summed in it, this many keys at a time: as napkin_fp8_sm90's. 0: the type's formula.
+  /// Keys whose outputs are summed in fp16 at a time, with scores in fp16 too: as in napkin_fp8_sm90. 0: the type's
+  /// formula.
   std::int64_t summed_keys = 0;
   double scale = 1;
   HostArray q, k, v, o;
   HostScales q_scale, k_scale, v_scale;          ///< scales by sequence of the batch
   std::vector<float> log_sum_exp;                ///< empty: not wanted
   std::vector<std::int32_t> q_starts, x_starts;  ///< packed: b + 1 each; else empty
-  std::string beside;                            ///< an element beside an array that was written; empty: none
+  std::string beside;                            ///< element outside of an array that was written; empty: none
 };
 
 /// Returns the output's type: bf16 for inputs of fewer bits.
@@ -58,7 +59,7 @@ struct HostAttention {
 
 struct ReferenceRow {
   std::vector<double> o;
-  double log_sum_exp = 0;  ///< -infinity where the row sees nothing
+  double log_sum_exp = 0;  ///< log-sum-exp; -infinity if the row sees no key
   double rounding = 0;     ///< error of the log-sum-exp where scores are rounded: two roundings of the largest
 };
 
@@ -72,14 +73,14 @@ struct ReferenceRow {
 [[nodiscard]] ReferenceRow unfused_row(const HostAttention& a, std::int64_t batch, std::int64_t head,
                                        std::int64_t query);
 
-/// Returns the log-sum-exp that a kernel must meet: float64's; for e4m3 the formula's, as the tensor cores' sums are
-/// known to the last bit and miss float64's by up to 0.03.
+/// Returns the log-sum-exp that a kernel must have: float64's; for e4m3 the formula's, as the tensor cores' sums are
+/// known exactly and differ from float64's by up to 0.03.
 [[nodiscard]] inline double log_sum_exp_to_hold(DType type, const ReferenceRow& reference,
                                                 const ReferenceRow& unfused) {
   return type == DType::e4m3 ? unfused.log_sum_exp : reference.log_sum_exp;
 }
 
-/// Returns the larger of two errors; a NaN is infinitely wrong.
+/// Returns the larger of two errors; NaN counts as infinite.
 [[nodiscard]] double larger_error(double most, double error);
 /// Returns the error of a log-sum-exp: the difference, divided by |reference| / 100 for references beyond 100; 0 if
 /// both are -infinity.
@@ -88,9 +89,9 @@ struct ReferenceRow {
 /// Returns a rounding of the largest result in its type: half a step between numbers as large as it.
 [[nodiscard]] double rounding_of(double largest, DType type);
 
-/// Returns the error allowed to a kernel, 2 e + r, for e the error of the unfused formula. The factor 2 covers another
-/// order of sums; r, a rounding, is for results of one or two rows, whose formula may round every number the right way
-/// by luck.
+/// Returns the error allowed to a kernel, 2 e + r, for e the error of the unfused formula. The factor 2 is for another
+/// order of sums; r, a rounding, for comparisons of one or two rows, in which the formula may happen to round every
+/// number well.
 [[nodiscard]] constexpr double allowed_error(double unfused, double rounding = 0) {
   return 2 * unfused + rounding + 1e-5;
 }
@@ -104,7 +105,7 @@ struct Comparison {
   std::int64_t rows = 0;       ///< rows compared
   std::int64_t unwritten = 0;  ///< output elements, of all, that still hold the poison
   std::int64_t strayed = 0;    ///< elements between and around the rows that lost the poison
-  std::string beside;          ///< first element written beside the rows or beside an array: "O[1040]"
+  std::string beside;          ///< first element written between rows or outside of an array: "O[1040]"
   [[nodiscard]] bool good() const {
     return rows > 0 && max_error <= allowed_error(reference_error, rounding) && lse_error <= 1e-3 && unwritten == 0 &&
            strayed == 0 && beside.empty();

@@ -37,7 +37,7 @@ std::string refusal(const std::string& call, int result, const std::string& word
 
 namespace {
 
-/// A result other than success, on its way out of count().
+/// A result other than success, thrown out of count().
 struct Refused {
   std::string why;
 };
@@ -165,7 +165,7 @@ class CounterPlan {
   std::vector<std::uint8_t> availability_;
 };
 
-/// The counters of one context, for one range in as many passes as they need.
+/// The counters of one context, over one range of launches, in as many passes as they need.
 class Session {
  public:
   Session(const Cupti& cupti, const Device& device, CounterPlan& plan) : cupti_(cupti), device_(device), plan_(plan) {

@@ -11,8 +11,8 @@
 
 namespace napkin {
 
-/// The counters of the SMs' loads as they arrive, and of device memory both ways, which are exact to a fraction of a
-/// percent.
+/// The counters of the bytes that SMs load, as they arrive, and that device memory reads and writes, which are exact to
+/// a fraction of a percent.
 inline const std::vector<std::string> byte_counters{"l1tex__m_xbar2l1tex_read_bytes.sum", "dram__bytes_read.sum",
                                                     "dram__bytes_write.sum"};
 

@@ -15,7 +15,7 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// Returns napkin's folder in a base directory: in the one that the variable names, else in the home directory's.
+/// Returns napkin's folder in a base directory: the one that the variable names, else one in the home directory.
 std::filesystem::path base_directory(const char* name, const char* in_home) {
   namespace fs = std::filesystem;
   const std::string base = variable(name), home = variable("HOME");

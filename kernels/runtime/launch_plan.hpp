@@ -45,7 +45,7 @@ struct LaunchScratch {
   Bytes bytes;
 };
 
-/// Serialises a plan; the next function reads it, and returns nothing for bytes of another version.
+/// Serialises a plan; read_plan() reads it, and returns nothing for bytes of another version.
 [[nodiscard]] std::string content_of(const LaunchPlan& plan);
 [[nodiscard]] std::optional<LaunchPlan> read_plan(std::string_view content);
 

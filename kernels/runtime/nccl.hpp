@@ -21,7 +21,7 @@ class Ranks {
   ~Ranks();
   Ranks(Ranks&&) = delete;
 
-  /// Makes the calls in `calls` as one NCCL group; needed where one thread calls for several ranks.
+  /// Makes the calls in `calls` as one NCCL group; needed if one thread calls for several ranks.
   void together(const std::function<void()>& calls) const;
   void send(int rank, std::uint64_t from, std::int64_t count, DType type, int to, Stream stream) const;
   void receive(int rank, std::uint64_t to, std::int64_t count, DType type, int from, Stream stream) const;

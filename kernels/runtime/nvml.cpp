@@ -9,7 +9,7 @@
 
 namespace napkin {
 
-/// The part of nvml.h that is used here, by its documentation; results are 0 for success.
+/// The part of nvml.h that is used here, as documented; results are 0 for success.
 struct Nvml::Api {
   struct FieldValue {
     unsigned field, scope;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr unsigned portable_cluster = 8;  // blocks
 
-/// Returns the kernel that came with the package, else from the cache or the compiler.
+/// Returns the kernel that a package brought along, else from the cache or the compiler.
 Compilation compilation_of(const CompileRequest& request, const Environment& environment) {
   if (!environment.shipped.empty()) {
     if (auto kernel = KernelCache(environment.shipped).find(cache_key(request, "")))

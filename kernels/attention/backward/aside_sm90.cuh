@@ -40,8 +40,8 @@ struct BackwardAside : BackwardBlock<C> {
     if (threadIdx.x % warp_threads == 0) end_turn(arguments.zeroed + section);
   }
 
-  /// Converts this block's share of an earlier section, once all of its blocks have added: every so many-th half of a
-  /// warp's part of a tile.
+  /// Converts this block's share of an earlier section, once all of its blocks have added: every `asides * warps`-th
+  /// half of a warp's part of a tile.
   __device__ __forceinline__ void convert(int section, int rank, u32 warp) const {
     const AttentionBackwardShape& shape = arguments.shape;
     if (threadIdx.x % warp_threads == 0) await_count(arguments.added + section, shape.section.value);

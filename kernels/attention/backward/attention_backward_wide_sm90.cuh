@@ -19,7 +19,7 @@ __device__ __forceinline__ Ring<Stages> ring_at(u32 n) {
   return {n % Stages, n / Stages & 1};
 }
 
-/// P of a tile as the accumulators have it, from the threads of one warpgroup to those of another.
+/// P of a tile, passed from the threads of one warpgroup to those of another as the accumulators have it.
 template <AttentionBackwardConfig C>
 struct HandedP {
   using Halves = typename BackwardBlock<C>::Halves;
@@ -66,7 +66,7 @@ struct BackwardValues : BackwardGradients<C> {
     Products::issue_scores(s, q.stage);
   }
 
-  /// Multiplies the n-th tile, whose scores are there, into dV; the next tile's scores run behind it.
+  /// Adds the product of the n-th tile, whose scores are ready, to dV; the next tile's scores run after it.
   template <bool Last>
   __device__ __forceinline__ void step(const KeyTile& tile, int q_tile, u32 n, Scores& s, float (&dv)[C.dv / 2]) const {
     const auto q = ring_at<C.stages>(n);
@@ -130,7 +130,7 @@ struct BackwardKeys : BackwardGradients<C> {
     Products::issue_dp(dp, d_o.stage);
   }
 
-  /// Multiplies the n-th tile, whose dP is there, into dK; the next tile's dP runs behind it.
+  /// Adds the product of the n-th tile, whose dP is ready, to dK; the next tile's dP runs after it.
   template <bool Last>
   __device__ __forceinline__ void step(u32 n, Scores& dp, float (&dk)[C.d / 2]) const {
     const auto q = ring_at<C.stages>(n);
@@ -178,7 +178,7 @@ struct BackwardKeys : BackwardGradients<C> {
   }
 };
 
-/// The warpgroup of dQ = dS K, some columns after the other.
+/// The warpgroup of dQ = dS K, which computes 64 columns after the other.
 template <AttentionBackwardConfig C>
 struct BackwardQueries : BackwardGradients<C> {
   using Block = BackwardBlock<C>;
@@ -186,8 +186,8 @@ struct BackwardQueries : BackwardGradients<C> {
   using Block::arguments, Block::barrier, Block::release;
   using typename Block::Dq;
 
-  /// The place of the walk: tile of queries, and its number among all scratch, which costs fewer registers than what it
-  /// follows from.
+  /// The place of the walk: the tile of queries, and its number among all scratch, kept because it costs fewer
+  /// registers than the values from which it follows.
   struct Walk {
     int q_tile, number;
 

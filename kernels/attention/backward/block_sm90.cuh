@@ -9,8 +9,8 @@
 
 namespace napkin {
 
-/// The part of dQ's tile that a consumer warpgroup has: its 64 rows, or, where there are only 64, its share of the
-/// columns. A warpgroup that has dQ alone makes 64 columns after the other.
+/// The part of dQ's tile that a consumer warpgroup computes: its 64 rows, or, if the tile has only 64, its share of the
+/// columns. A warpgroup that computes dQ alone does 64 columns after the other.
 template <AttentionBackwardConfig C>
 struct GradientOfQueries {
   static constexpr int parts = C.by_gradient ? C.d / 64 : C.warpgroups;
@@ -22,9 +22,9 @@ struct GradientOfQueries {
   static constexpr u32 tile_floats = C.q * C.d;
   static_assert(by_rows || C.q == 64);
 
-  /// Returns the first number of a warp's share of a part.
+  /// Returns the place of the first float of a warp's share of a part.
   static __device__ __forceinline__ u32 part(u32 number, u32 warp) { return (number * 4 + warp) * warp_floats; }
-  /// Returns the place of a lane's four numbers from the 4 c-th on, within that share.
+  /// Returns the place of a lane's four floats from the 4 c-th on, within that share.
   static __device__ __forceinline__ u32 place(int c, u32 lane) { return (c * warp_threads + lane) * 4; }
 };
 
@@ -46,7 +46,7 @@ struct BackwardBlock {
   static constexpr int k_full = do_empty + C.o_stages, v_full = k_full + 1;
   static constexpr int ds_full = v_full + 1, ds_empty = ds_full + C.s_stages;
   static constexpr int added = ds_empty + C.s_stages, p_full = added + 1, p_empty = p_full + 1;
-  /// Warps that read a copy of Q or of dO, that place dS, and that compute dQ of it.
+  /// Warps that read a copy of Q or of dO, and warps that place dS and compute dQ from it.
   static constexpr int readers = 4 * (C.by_gradient ? 2 : C.warpgroups), own = 4 * (C.by_gradient ? 1 : C.warpgroups);
 
   u32 shared;
@@ -77,7 +77,7 @@ struct BackwardBlock {
     }
     barrier_init_fence();
   }
-  /// Tells that the whole warp has read that copy, or written it.
+  /// Arrives at the barrier of a copy, once for the warp, which has read or written it.
   __device__ __forceinline__ void release(int slot) const {
     if (threadIdx.x % warp_threads == 0) barrier_arrive(barrier(slot));
   }

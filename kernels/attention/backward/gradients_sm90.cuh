@@ -60,8 +60,8 @@ struct BackwardGradients : BackwardProducts<C> {
     }
   }
 
-  /// Computes dS = P (dP - delta), without the scale, which dK and dQ get at their end. Takes P rounded, as it is
-  /// multiplied: the registers of its scores are needed for what comes.
+  /// Computes dS = P (dP - delta), without the scale, which is applied to dK and dQ at their end. Takes P as rounded
+  /// for its product, since the registers of its scores are needed.
   __device__ __forceinline__ void differences(const Halves& p, const Scores& dp, Halves& ds, u32 stage) const {
     const u32 from = Block::delta_place(stage) + fragment_column(threadIdx.x % warp_threads, 0) * 4;
 #pragma unroll
@@ -76,7 +76,7 @@ struct BackwardGradients : BackwardProducts<C> {
     }
   }
 
-  /// Waits until dQ's sums are zero: the launch before or earlier blocks set them.
+  /// Waits until dQ's sums are zero, which the launch before or earlier blocks make them.
   __device__ __forceinline__ void await_zeros() const {
     const AttentionBackwardShape& shape = arguments.shape;
     int rank;

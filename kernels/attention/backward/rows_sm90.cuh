@@ -11,7 +11,7 @@
 
 namespace napkin {
 
-/// Eight lanes a row, 16 bytes each at a time.
+/// Rows of dO and O for delta: eight lanes a row, 16 bytes each at a time.
 template <AttentionBackwardConfig C>
 struct DeltaRows {
   static constexpr int lanes = 8, step = 8;

@@ -103,7 +103,7 @@ __device__ __forceinline__ long long scratch_tile(const AttentionBackwardShape& 
   return (static_cast<long long>(tile.batch) * shape.h.value * shape.g + heads) * shape.q_tiles + q_tile;
 }
 
-/// A tile of queries of one query head, for the kernels before and behind.
+/// A tile of queries of one query head, for the launches before and after the gradients.
 struct QueryTile {
   int batch, head, in_group, number;
   int queries, keys, q_start, x_start, map_batch;

@@ -60,7 +60,7 @@ __global__ void add_part(const __grid_constant__ AddPartArguments a) {
   });
 }
 
-/// Writes the running result in the part's type: `part` is the result here, of all rows.
+/// Writes the running result in the part's type: all rows, to `part`.
 template <AddPartConfig C>
 __global__ void finish_parts(const __grid_constant__ AddPartArguments a) {
   for_rows(a, [&](const AddedRow& row) {

@@ -7,7 +7,7 @@
 
 namespace napkin {
 
-/// told: grid or longest_first as the shape says, so that one compiled kernel does both.
+/// Orders of tiles. told: grid or longest_first, as the shape says, so that one compiled kernel serves both.
 enum class TileOrder { grid, persistent, longest_first, told };
 enum class MaskKind { none, causal, window };
 

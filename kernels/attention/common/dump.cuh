@@ -6,7 +6,7 @@
 
 namespace napkin {
 
-/// Columns of a row of DumpLayout. O: the partial one; in the place behind the last chunk, the finished one.
+/// Columns of a row of DumpLayout. O is the partial one; in the place after the last chunk, the finished one.
 struct AttentionDump {
   int s, p, o, mu, delta, z, pitch;
 };

@@ -77,8 +77,8 @@ __device__ __forceinline__ Tile find_tile(const AttentionShape& shape, int index
   return tile;
 }
 
-/// A row of a tile: its query, and its head of the group. Example: of 3 query heads a key head, tiles of 2 heads have a
-/// row for a fourth. Whatever is written to device memory asks `exists` first.
+/// A row of a tile: its query, and its head of the group. Example: of 3 query heads a key head, tiles of 2 heads have
+/// rows of a fourth head. A thread writes to device memory only if `exists`.
 struct TileRow {
   int query, head;
   bool exists;

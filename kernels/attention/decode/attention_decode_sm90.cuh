@@ -54,7 +54,7 @@ struct DecodeConsumer : DecodeCombiner<C> {
   }
 };
 
-/// Blocks of an SM that registers are left for: two, unless an O of more columns needs more at launch than that leaves.
+/// Blocks of an SM for which registers are left: two, unless an O of more columns needs more registers at launch.
 template <AttentionConfig C>
 constexpr int blocks_of_sm = C.warpgroups == 1 && C.dv <= 128 ? 2 : 1;
 

@@ -62,7 +62,7 @@ struct DecodeCombiner : AttentionConsumer<C> {
     }
   }
 
-  /// Returns true if all other parts of the tile are there; the last block leaves the counter at zero for the next
+  /// Returns true if all other parts of the tile are complete; the last block sets the counter to zero for the next
   /// launch.
   __device__ __forceinline__ bool comes_last(const DecodePart& at) const {
     __threadfence();
@@ -77,12 +77,12 @@ struct DecodeCombiner : AttentionConsumer<C> {
     return read(barrier(Block::mailbox)) != 0;
   }
 
-  /// Four columns of one row, added up over parts.
+  /// Sum over parts of four columns of one row.
   struct RowSum {
     float top = -infinity, sum = 0, total[4] = {0, 0, 0, 0};  // weights are those of the largest log-sum-exp, `top`
   };
 
-  /// Adds so many parts, all of whose loads are under way before the first is used; those behind the last one weigh 0.
+  /// Adds a number of parts, all of whose loads are issued before the first is used; parts after the last one weigh 0.
   template <int Parts>
   __device__ __forceinline__ void add_parts(RowSum& row, const float* lse, const float* o, int left) const {
     float own[Parts];
@@ -110,7 +110,7 @@ struct DecodeCombiner : AttentionConsumer<C> {
     }
   }
 
-  /// Parts whose loads are under way together: sixteen; where eight hold all, eight, so that fewer are loaded twice.
+  /// Parts whose loads are under way together: sixteen, or eight if there are no more, so that fewer are loaded twice.
   static constexpr int few = 8, many = 16;
 
   __device__ __forceinline__ void combine_row(const DecodePart& at, const TileRow& own, int column) const {

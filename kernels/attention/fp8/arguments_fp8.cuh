@@ -6,7 +6,8 @@
 
 namespace napkin {
 
-/// Q, K and V are pairs of e4m3 to the copy engine and to `forward`, whose d is half of Q's columns; its dv is O's.
+/// Configuration. To the copy engine and to `forward`, Q, K and V consist of pairs of e4m3: d is half of Q's columns,
+/// dv is O's.
 struct AttentionFp8Config {
   AttentionConfig forward;
   int turned_offset;  // offset of V^T, bytes
@@ -14,7 +15,7 @@ struct AttentionFp8Config {
   bool block_scales;  // K and V change their scales with every 128 keys, of which a chunk is a part; `merges` then
 };
 
-/// f32 numbers by batch, head (Q: query head) and block of 128 rows.
+/// View of scales: f32 numbers by batch, head (of Q: query head) and block of 128 rows.
 struct Fp8ScaleView {
   const float* first;      // null: all are 1
   int batch, head, block;  // strides; 0 where one scale serves all

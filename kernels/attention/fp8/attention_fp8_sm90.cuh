@@ -58,7 +58,7 @@ struct Fp8Consumer : Fp8Products<F> {
     }
   }
 
-  /// Adds P V of the final chunk to O, with nothing beside it.
+  /// Adds P V of the final chunk to O, while no scores are computed.
   __device__ __forceinline__ void last_outputs(const Probabilities& p, Outputs& o, Outputs& chunk,
                                                const RowState& state, Position& at, bool accumulate, float v) const {
     Products::wait_turned(at);

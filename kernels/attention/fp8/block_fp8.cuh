@@ -18,7 +18,7 @@ struct Fp8Places {
   static constexpr int producer_warps = 4;
   static constexpr int block_rows = 128;  // rows that share a scale
   static constexpr u32 v_bytes = C.x * C.dv;
-  /// Columns of 16 bits in a swizzle span of V and of V^T.
+  /// Columns of 16 bits in a swizzle span of V, and of V^T.
   static constexpr int v_span = swizzle_columns(C.dv / 2), turned_span = swizzle_columns(C.x / 2);
   static constexpr int turned_full = Block::mailbox + 1, raw_empty = turned_full + C.stages;
 

@@ -27,7 +27,7 @@ struct Fp8Producer : AttentionProducer<F.forward> {
   using Position = Ring<C.stages>;
   using Base::arguments, Base::shared, Base::barrier;
 
-  /// A part is 32 keys of 16 columns a warp: the four warps transpose 64 columns at once.
+  /// Columns of a part, which is 32 keys of 16 columns a warp: the four warps transpose 64 columns at once.
   static constexpr int columns = 16 * Places::producer_warps, column_parts = C.dv / columns;
 
   __device__ __forceinline__ void load_v(const Tile& tile, int row, const Position& at) const {

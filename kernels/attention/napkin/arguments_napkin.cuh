@@ -6,7 +6,8 @@
 
 namespace napkin {
 
-/// Q and K are pairs of e4m3 to the copy engine and to `forward`, whose d is half of Q's columns; V and O are fp16.
+/// Configuration. To the copy engine and to `forward`, Q and K consist of pairs of e4m3: d is half of Q's columns. V
+/// and O are fp16.
 struct NapkinConfig {
   AttentionConfig forward;
   int u_x, d_block, d_step;

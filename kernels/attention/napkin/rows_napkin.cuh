@@ -19,7 +19,8 @@ struct NapkinRows : NapkinBlock<N> {
   static constexpr int output_columns = N.single ? 4 : 8;     // columns in 16 bytes of dO
   using Outputs = u32[outputs];                               // fp16 in pairs, or fp32
 
-  /// mu is kept as what it takes from a score's power of two, a number of fp16; z is float32.
+  /// State of a row. The maximum is kept as the shift that is subtracted from a score's power of two, a number of fp16;
+  /// z is float32.
   struct RowState {
     float shift, sum, delta;
   };

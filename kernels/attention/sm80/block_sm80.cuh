@@ -10,9 +10,8 @@
 
 namespace napkin {
 
-/// Rows of `Columns` 16-bit elements in shared memory. Within a span of eight units of 16 bytes (four, where eight do
-/// not divide the row) units are permuted by row, so that one unit's places in eight rows that follow each other lie in
-/// all banks.
+/// Rows of `Columns` 16-bit elements in shared memory. Within a span of eight units of 16 bytes (four, if eight do not
+/// divide the row) units are permuted by row, so that a unit's places in eight consecutive rows are in different banks.
 template <int Columns, bool Swizzle>
 struct SharedRows {
   static constexpr u32 pitch = Columns * 2, span = Columns % 64 == 0 ? 128 : 64;
@@ -40,7 +39,7 @@ struct AttentionSm80Block {
   using VRows = SharedRows<C.dv, C.swizzle>;
   using Element = unsigned short;
 
-  /// A thread's fragments of its warp's S and O, and of Q where it is kept.
+  /// A thread's fragments of its warp's S and O, and of Q if it is kept in registers.
   using Scores = float[steps][C.x / 8][4];
   using Outputs = float[steps][C.dv / 8][4];
   using QFragments = u32[C.q_registers ? inner : 1][steps][4];
@@ -48,8 +47,9 @@ struct AttentionSm80Block {
   static_assert(C.q % (16 * C.warps) == 0 && C.x % 16 == 0 && C.d % 32 == 0 && C.dv % 32 == 0);
   static_assert((C.q_offset | C.k_offset | C.v_offset | C.o_offset) % 128 == 0);
 
-  /// Two a thread and step. Exponentials are 2^(s scale log2 e - shift); sums are of this thread's columns until the
-  /// end. The first shift is finite, so that a row that has seen nothing yet meets no infinity less infinity.
+  /// State of a thread's rows, two for each step. Exponentials are 2^(s scale log2 e - shift); until the end the sums
+  /// are of this thread's columns. The first shift is finite, so that a row that has seen no key never computes
+  /// infinity less infinity.
   struct Rows {
     float shift[steps][2], sum[steps][2];
   };

@@ -137,8 +137,8 @@ struct AttentionSm80Products : AttentionSm80Block<C> {
     }
   }
 
-  /// Brings the shifts to the new maxima, O and the sums with them. (online softmax) A shift may lag behind
-  /// its maximum as long as the exponentials stay within 2^8: O and the sum are divided by each other in the end.
+  /// Raises the shifts to the new maxima, and rescales O and the sums. (online softmax) A shift may lag behind its
+  /// maximum while the exponentials stay within 2^8: in the end O is divided by the sum.
   __device__ __forceinline__ void advance(const Scores& s, Outputs& o, Rows& rows) const {
     float maximum[steps][2];
     bool outgrown = false;

@@ -23,9 +23,9 @@ struct AttentionConsumer : AttentionDumper<C> {
   using typename Softmax::RowState, typename Block::Scores, typename Block::Outputs, typename Block::Probabilities;
   using Position = Ring<C.stages>;
 
-  /// A chunk's keys from their scores to P, in two parts: the first beside the previous chunk's product, the second
-  /// behind it. With a kept maximum a chunk that all rows see in full needs neither maximum nor rescaling, unless its
-  /// exponentials outgrow it: it is `plain`.
+  /// A chunk between its scores and P, in two parts: the first runs beside the previous chunk's product, the second
+  /// after it. With a kept maximum, a chunk that all rows see in full is `plain`: it needs neither maximum nor
+  /// rescaling, unless its exponentials outgrow the maximum.
   struct Chunk {
     bool plain;
     float sum[2];
@@ -102,7 +102,7 @@ struct AttentionConsumer : AttentionDumper<C> {
     return begin_softmax(s, state, tile, n, settled);
   }
 
-  /// Adds P V of the final chunk to O, with nothing beside it.
+  /// Adds P V of the final chunk to O, while no scores are computed.
   __device__ __forceinline__ void last_outputs(const Probabilities& p, Outputs& o, Position& at,
                                                bool accumulate) const {
     Products::wait_v(at);

@@ -27,8 +27,8 @@ struct AttentionBlock {
   using Outputs = float[outputs];
   using Probabilities = u32[probabilities];
 
-  /// Barriers, eight bytes each: full and empty of Q by copy and part of the rows, of K and of V by copy, then the tile
-  /// mailbox.
+  /// Barriers, eight bytes each: full and empty of Q by copy and part of the rows, of K and of V by copy, then the
+  /// barriers that announce a tile.
   static constexpr int q_copies = C.q_stages * row_parts;
   static constexpr int q_full = 0, q_empty = q_copies, k_full = 2 * q_copies;
   static constexpr int k_empty = k_full + C.stages, v_full = k_empty + C.stages, v_empty = v_full + C.stages,

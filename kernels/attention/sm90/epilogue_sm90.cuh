@@ -14,7 +14,7 @@ struct AttentionEpilogue : AttentionProducts<C> {
   using typename Block::Outputs;
   using RowState = typename AttentionSoftmax<C>::RowState;
 
-  /// The barrier at which warpgroups that divide O's columns meet stands behind the turns of three.
+  /// Number of the barrier at which warpgroups that divide O's columns meet: after those of three warpgroups' turns.
   static constexpr u32 columns_meet = 4;
 
   /// Divides O by its rows' sums and writes the log-sum-exp; a row that saw no key gives 0 and -infinity.
@@ -62,13 +62,13 @@ struct AttentionEpilogue : AttentionProducts<C> {
     }
   }
 
-  /// Gives that copy of Q back to the producer.
+  /// Returns that copy of Q to the producer.
   __device__ __forceinline__ void release_q(u32 copy) const {
     barrier_arrive(Block::barrier(Block::q_empty + Block::q_slot(copy, Block::row_part())));
   }
 
-  /// Gives that copy of Q back once its O has been read; negative: nothing to give back. With a second copy of Q this
-  /// waits under the next tile's first product.
+  /// Returns that copy of Q to the producer once the copy engine has read its O; nothing for a negative number. With a
+  /// second copy of Q this wait is hidden by the next tile's first product.
   __device__ __forceinline__ void store_settle(int pending) const {
     if (pending >= 0 && warpgroup_thread() == 0) {
       store_wait_read();

@@ -60,7 +60,7 @@ struct AttentionProducer : AttentionBlock<C> {
     return __shfl_sync(1u, grid_blocks() + atomicAdd(arguments.ticket, 1), 0);
   }
 
-  /// Tells the block's other threads which tile comes next.
+  /// Announces the next tile to the block's other threads.
   __device__ __forceinline__ void announce(int next, u32& parity) const {
     barrier_wait(barrier(Block::mail_empty), parity ^ 1);
     post(barrier(Block::mailbox), next);

@@ -74,7 +74,7 @@ struct AttentionSoftmax : AttentionBlock<C> {
     }
   }
 
-  /// Does one step of the online softmax on this thread's two rows: maximum, delta, P and sum.
+  /// Does a step of the online softmax on this thread's two rows: maximum, delta, P and sum.
   __device__ __forceinline__ void softmax(Scores& s, RowState& state) const {
     const float c = arguments.scale_log2;
 #pragma unroll
