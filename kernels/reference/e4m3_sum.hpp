@@ -35,7 +35,8 @@ inline double power_of_two(int exponent) {
   return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
 }
 
-/// Returns floor(log2 |x|) of a normal number, e4m3_zero for 0. A sum is one of these: its last bit is at least 2^-31.
+/// Returns floor(log2 |x|) of a normal number, e4m3_zero for 0. Every sum is normal or 0, as its last bit is at least
+/// 2^-31.
 inline int exponent_of(float x) {
   return x == 0 ? e4m3_zero : static_cast<int>(std::bit_cast<std::uint32_t>(x) >> 23 & 255u) - 127;
 }

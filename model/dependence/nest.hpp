@@ -101,8 +101,8 @@ struct Nest {
 
   [[nodiscard]] std::optional<LoopId> find_loop(std::string_view loop) const;
   [[nodiscard]] std::optional<StatementId> find_statement(std::string_view statement) const;
-  [[nodiscard]] LoopId loop(std::string_view name) const;            ///< throws Error naming the known ones
-  [[nodiscard]] StatementId statement(std::string_view name) const;  ///< throws Error naming the known ones
+  [[nodiscard]] LoopId loop(std::string_view name) const;            ///< finds it, or throws Error that lists all
+  [[nodiscard]] StatementId statement(std::string_view name) const;  ///< finds it, or throws Error that lists all
   [[nodiscard]] const MemoryArray* find_array(std::string_view array) const;
   [[nodiscard]] bool is_temporary(std::string_view array) const { return find_array(array) == nullptr; }
   /// Returns true if the statement comes after a loop that does not contain it; see above.

@@ -111,8 +111,8 @@ struct Diagram {
 
   [[nodiscard]] std::optional<AxisId> find_axis(std::string_view axis_name) const;
   [[nodiscard]] std::optional<ArrayId> find_array(std::string_view array_name) const;
-  [[nodiscard]] AxisId axis(std::string_view axis_name) const;     ///< throws Error naming the known ones
-  [[nodiscard]] ArrayId array(std::string_view array_name) const;  ///< throws Error naming the known ones
+  [[nodiscard]] AxisId axis(std::string_view axis_name) const;     ///< finds it, or throws Error that lists all
+  [[nodiscard]] ArrayId array(std::string_view array_name) const;  ///< finds it, or throws Error that lists all
   [[nodiscard]] std::optional<OpId> producer(ArrayId array) const;
   [[nodiscard]] std::vector<OpId> consumers(ArrayId array) const;
   [[nodiscard]] bool is_input(ArrayId array) const;

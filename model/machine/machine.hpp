@@ -200,7 +200,7 @@ struct Machine {
   std::map<std::string, Number, std::less<>> fitted;     ///< constants fitted to runs of whole kernels, by name
 
   [[nodiscard]] std::optional<LevelId> find_level(std::string_view level_name) const;
-  [[nodiscard]] LevelId level(std::string_view level_name) const;  ///< throws Error that lists the known
+  [[nodiscard]] LevelId level(std::string_view level_name) const;  ///< finds it, or throws Error that lists all
   [[nodiscard]] Count nodes(LevelId level) const;                  ///< returns their number in the whole machine
   [[nodiscard]] Count compute_nodes() const { return nodes(compute); }
   /// Returns the nodes of the level in a compute node: 2 vector cores beside a cube core; 1 for levels above it.

@@ -142,6 +142,8 @@ def wrong_comment(words, declaration):
         verb = verb and word not in FIRST | PLURALS
         if not verb or second == "of":
             return "a function's comment begins with a verb in the third person"
+        if word == "throws" and "[[nodiscard]]" in declaration:
+            return "a function's comment says what it returns, then what it throws"
     elif word in FIRST:
         return "begin with the noun that it is"
     elif BOOL.match(declaration) and not re.search(r"\b(?:true|false)\b", text, re.I):
@@ -227,7 +229,7 @@ def selftest():
                  "// A table.\n\nint f(int a) {", "// A list.\n#define A(x) x",
                  "x;  ///< the same tile", "// the results are the same",
                  "y = 1;  // seconds", '// not "alike"', "/// Returns the bytes of a block.\nint f(int a);",
-                 "/// Throws Error.\n[[nodiscard]] std::vector<int> f(\n    int a);",
+                 "/// Lists a.\n[[nodiscard]] std::vector<int> f(\n    int a);",
                  "/// A block's bytes.\nstruct Bytes {",
                  "int a = f(1);  ///< bytes of a block", "bool b;  ///< true if it fits",
                  "std::function<int(int)> f;  ///< a call",
@@ -235,7 +237,8 @@ def selftest():
                  "enum A {\n  a,  ///< row after row\n};"):
         assert not wrong_in("model/a.cpp", good + "\n"), good
     for bad in ("// Returns 1.\nint f(int a) {", "struct A {\n  // Returns 1.\n  int f(\n      int a) const {",
-                "int b;\n// Tiles.\nstruct A {", "/// dS = P dP.\nint f(int a);", "/// Spans: by SM.\nint f(int a);",
+                "int b;\n// Tiles.\nstruct A {", "/// dS = P dP.\nint f(int a);",
+                "/// Throws Error.\n[[nodiscard]] int f(int a);", "/// Spans: by SM.\nint f(int a);",
                 "// The same by multicast", "x;  ///< seconds; the same", "// A prediction is taken alike.",
                 "// none of these has knobs", "/// The longest of those.", '// "x" and "y" alike',
                 "/// The bytes of a block.\nint f(int a);", "/// Bytes of a block.\nint f(int a);",
