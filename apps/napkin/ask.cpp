@@ -14,7 +14,7 @@ Mask mask_of(const Arguments& arguments) {
   for (const char* other : {"--causal", "--window"}) {
     if (prefix && arguments.has(other))
       throw Error("--prefix", std::string("stands beside ") + other,
-                  "give one of the two (a prefix is causal behind it)");
+                  "give one of the two (a prefix is causal after it)");
   }
   if (prefix) return parse_prefix(*prefix);
   if (const auto window = arguments.find("--window")) return parse_window(*window);
@@ -43,36 +43,37 @@ Option gpu_option() {
 }
 
 Option memory_option() {
-  return {
-      "--memory", "VALUES",
-      "instead of --gpu: the abstract two-level machine whose low level holds so many values; of query also several "
-      "levels from the top down, such as 58112,1024"};
+  return {"--memory", "VALUES",
+          "instead of --gpu: the abstract two-level machine, whose low level holds that many values; query also takes "
+          "several levels, from the top down, such as 58112,1024"};
 }
 
 Option kernel_option() {
-  return {"--kernel", "K",
-          "a mapping's name (napkin list kernels) or path; ideal: no kernel's; default: the fastest that exists there"};
+  return {
+      "--kernel", "K",
+      "a mapping's name (napkin list kernels) or path; ideal: no kernel's; default: the fastest kernel for that GPU"};
 }
 
 Option tile_option() {
   return {"--tile", "k=v,...", "knobs to fix, such as q=128,x=128,stages=2; the others are selected"};
 }
 
-Option explain_option() { return {"--explain", "", "all that is known: levels, pipes, reasons, ranking, doubts"}; }
+Option explain_option() {
+  return {"--explain", "", "everything that is known: levels, pipes, reasons, ranking, doubts"};
+}
 
 Option json_option() { return {"--json", "", "one JSON object in place of tables"}; }
 
 Option lengths_option() {
   return {"--lengths", "L,...",
-          "a packed batch in place of b, q and x: each sequence's length, QxX where queries and keys differ, N* before "
-          "N of them: "
-          "512,4096,1,0 or 64*1x8192"};
+          "a packed batch in place of b, q and x: the length of each sequence, QxX if queries and keys differ, N* in "
+          "front for N equal ones: 512,4096,1,0 or 64*1x8192"};
 }
 
 Option split_option() {
   return {"--split", "S",
-          "of several GPUs: how they divide it, NAME,order=zigzag,gpus=8 with a split's name or path; default: the "
-          "fastest"};
+          "for several GPUs: how they divide the work, NAME,order=zigzag,gpus=8 with a split's name or path; default: "
+          "the fastest"};
 }
 
 std::vector<Option> problem_options() {
@@ -81,18 +82,18 @@ std::vector<Option> problem_options() {
           {"--causal", "", "row i sees keys j <= i + x - q"},
           {"--window", "L,R", "row i sees keys from i + x - q - L to i + x - q + R; -1: no limit"},
           {"--prefix", "N", "row i sees keys j < N and those of --causal (prefix-LM)"},
-          {"--bundled", "", "of this program's own kernels alone, which it can launch"}};
+          {"--bundled", "", "only this program's own kernels, which it can launch"}};
 }
 
 std::vector<Option> condition_options() {
   return {
       {"--load", "L",
-       "how long the card runs it: sustained (default; launch behind launch), burst (some tens of milliseconds behind "
+       "how long the card runs it: sustained (default; launch after launch), burst (some tens of milliseconds after "
        "a rest), or the fraction of the time, such as 0.3"},
-      {"--clock", "GHZ", "the clock that the driver is told to hold; default: the maximum"},
+      {"--clock", "GHZ", "the clock that the driver is set to hold; default: the maximum"},
       {"--l2", "STATE",
-       "the caches before the call: warm (default; what fits is there from the call before) or cold (another one "
-       "cleared them, as benchmarks that flush the L2 do)"}};
+       "the caches before the call: warm (default; they hold what fits of the call before) or cold (flushed, as "
+       "benchmarks do that clear the L2)"}};
 }
 
 CardConditions conditions_of(const Arguments& arguments) {

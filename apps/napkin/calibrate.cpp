@@ -194,12 +194,12 @@ Command calibrate_command() {
       {gpu,
        {"--out", "PROFILE.yaml", "the product's file to write; its architecture's goes into architectures/ beside it"},
        {"--power", "",
-        "only this card's energies and clocks beside its product's, in eleven seconds; without --out they go to a file "
-        "that --gpu here then takes"},
-       {"--island", "", "the calls between the GPUs here, of the island that --gpu names"},
+        "measure only how this card's energies and clocks differ from its product's, in eleven seconds; without --out "
+        "they go to a file that --gpu here then uses"},
+       {"--island", "", "measure the calls between the GPUs here, which are the island that --gpu names"},
        {"--only", "NAME,...", "only these experiments; the other numbers stay the base's"},
-       {"--list", "", "the experiments, and nothing else"},
-       {"--record", "FILE.jsonl", "also the raw readings, one a line"},
+       {"--list", "", "list the experiments, and do nothing else"},
+       {"--record", "FILE.jsonl", "also write the raw readings, one on each line"},
        {"--replay", "FILE...", "fit recorded readings anew, without a GPU", true},
        {"--jobs", "N", "threads that compile (default: all cores)"},
        json_option()},

@@ -363,28 +363,28 @@ Reply run_derive(const Arguments& arguments, const Style& style) {
 }  // namespace
 
 Command derive_command() {
-  return {
-      "derive", "how the fused, streamed algorithm follows from the text of the unfused one", algorithm_operand(),
-      options({{gpu_option(), memory_option()},
-               problem_options(),
-               {kernel_option(),
-                tile_option(),
-                {"--show", "PART",
-                 "only this: diagram, labels, pseudocode or table (the configuration table; needs --gpu)"},
-                {"--svg", "FILE", "also draw the diagram; with --gpu or --memory where its arrays lie and what moves"},
-                {"--tikz", "FILE", "the same picture for LaTeX"},
-                {"--picture", "WHICH",
-                 "with --svg or --tikz, another picture: columns (default), stages (the derivation, step by step), "
-                 "expansion (the recursion of its stream), hierarchy (the GPU's levels and pipes) or tiling (of a "
-                 "product's result)"},
-                {"--dump", "DIR",
-                 "also run it at this shape and tile, in float64 and in the kernel's order, and write its "
-                 "inputs and intermediates as .npy"},
-                {"--at", "NAME",
-                 "with --dump: only this intermediate, such as S, P, O, mu or z, a part that the kernel keeps "
-                 "apart (pv), or an input"},
-                json_option()}}),
-      run_derive};
+  return {"derive", "how the fused, streamed algorithm follows from the text of the unfused one", algorithm_operand(),
+          options({{gpu_option(), memory_option()},
+                   problem_options(),
+                   {kernel_option(),
+                    tile_option(),
+                    {"--show", "PART",
+                     "only this: diagram, labels, pseudocode or table (the configuration table; needs --gpu)"},
+                    {"--svg", "FILE",
+                     "also draw the diagram; with --gpu or --memory also where its arrays are and what moves"},
+                    {"--tikz", "FILE", "the same picture for LaTeX"},
+                    {"--picture", "WHICH",
+                     "with --svg or --tikz, another picture: columns (default), stages (the derivation, step by step), "
+                     "expansion (the recursion of its stream), hierarchy (the GPU's levels and pipes) or tiling (of a "
+                     "product's result)"},
+                    {"--dump", "DIR",
+                     "also run it at this shape and tile, in float64 and in the kernel's order, and write its "
+                     "inputs and intermediates as .npy"},
+                    {"--at", "NAME",
+                     "with --dump: only this intermediate, such as S, P, O, mu or z, a part that the kernel keeps "
+                     "apart (pv), or an input"},
+                    json_option()}}),
+          run_derive};
 }
 
 }  // namespace napkin::cli

@@ -35,9 +35,9 @@ Command draft_mapping_command() {
       {},
       options({{{"--algorithm", "ALGORITHM", "what the kernel computes"},
                 {"--cubin", "FILE", "the compiled kernel; needs nvdisasm or cuobjdump"},
-                {"--disassembly", "FILE", "or what one of them printed: nvdisasm -c, cuobjdump -sass"},
-                {"--function", "NAME", "the kernel, where there are several: its name, or a part that no other has"},
-                {"--name", "NAME", "of the mapping (default: the kernel's)"},
+                {"--disassembly", "FILE", "the text that one of them printed, instead: nvdisasm -c, cuobjdump -sass"},
+                {"--function", "NAME", "the kernel, if there are several: its name, or a part of it that no other has"},
+                {"--name", "NAME", "name of the mapping (default: the kernel's)"},
                 {"--tile", "k=v,...", "sizes that the machine code leaves open"},
                 {"--out", "FILE", "where to write it (default: stdout)"}}}),
       run_draft_mapping};

@@ -54,20 +54,21 @@ Reply run_need(const Arguments& arguments, const report::Style& style) {
 }  // namespace
 
 Command need_command() {
-  return {"need",
-          "the least of each of a machine's numbers that reaches a time, a speed or an energy, and what binds then",
-          algorithm_operand(),
-          options({{gpu_option()},
-                   problem_options(),
-                   {{"--time", "TIME", "the target: at most so long, such as 600us"},
-                    {"--tflops", "F", "the target: at least so fast, 1e12 FLOP/s of visible pairs"},
-                    {"--joules", "J", "the target: at most so much of one call"},
-                    {"--of", "N,...",
-                     "numbers by name (napkin sensitivity); default: those of levels, pipes, clocks and power"},
-                    {"--line", "N,M", "also what is needed of N beside half to twice as much of M"}},
-                   condition_options(),
-                   {kernel_option(), tile_option(), json_option()}}),
-          run_need};
+  return {
+      "need",
+      "the least value of each of a machine's numbers that reaches a time, a speed or an energy, and what limits then",
+      algorithm_operand(),
+      options({{gpu_option()},
+               problem_options(),
+               {{"--time", "TIME", "the target: at most this time, such as 600us"},
+                {"--tflops", "F", "the target: at least this speed, in 1e12 FLOP/s of visible pairs"},
+                {"--joules", "J", "the target: at most these joules for one call"},
+                {"--of", "N,...",
+                 "numbers by name (napkin sensitivity); default: those of levels, pipes, clocks and power"},
+                {"--line", "N,M", "also the values that N needs for half to twice the value of M"}},
+               condition_options(),
+               {kernel_option(), tile_option(), json_option()}}),
+      run_need};
 }
 
 }  // namespace napkin::cli

@@ -92,8 +92,8 @@ Command select_command() {
                     split_option(),
                     {"--top", "N", "how many configurations to rank (default 5)"},
                     {"--emit", "FORM",
-                     "print the configuration for another program: json, cpp, triton, fa3 or fa4; nccl of "
-                     "several GPUs"},
+                     "print the configuration for another program: json, cpp, triton, fa3 or fa4; nccl "
+                     "for several GPUs"},
                     explain_option(),
                     json_option()}}),
           run_select};

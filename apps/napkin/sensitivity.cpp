@@ -25,7 +25,8 @@ Reply run_sensitivity(const Arguments& arguments, const report::Style& style) {
 }  // namespace
 
 Command sensitivity_command() {
-  return {"sensitivity", "what a percent more of each number of machine and mapping would change", algorithm_operand(),
+  return {"sensitivity", "what one percent more of each number of the machine and the mapping would change",
+          algorithm_operand(),
           options({{gpu_option()},
                    problem_options(),
                    condition_options(),

@@ -40,20 +40,20 @@ Reply run_step(const Arguments& arguments, const report::Style& style) {
 }  // namespace
 
 Command step_command() {
-  return {"step",
-          "what one step of a model costs: its launches at the clock of the mix, tokens a second, joules",
-          {"STEP", "", "a bundled step (napkin list steps) or a path to a step's YAML"},
-          options({{gpu_option(),
-                    {"--shape", "k=v,...", "the step's symbols, such as b=64,q=1,x=4096: sequences, new tokens, keys"},
-                    {"--dtype", "T", "element type of all that names none (default the step's, else bf16)"},
-                    {"--issue", "HOW",
-                     "how launches are issued: stream (one by one) or graph (one CUDA graph); "
-                     "default: as the step says"},
-                    {"--bundled", "", "of this program's own kernels alone"}},
-                   condition_options(),
-                   {{"--power", "W", "the power limit that the driver is told to keep to; default: the profile's"},
-                    json_option()}}),
-          run_step};
+  return {
+      "step",
+      "what one step of a model costs: its launches at their common clock, tokens per second, joules",
+      {"STEP", "", "a bundled step (napkin list steps) or a path to a step's YAML"},
+      options({{gpu_option(),
+                {"--shape", "k=v,...", "the step's symbols, such as b=64,q=1,x=4096: sequences, new tokens, keys"},
+                {"--dtype", "T", "element type of launches that name none (default: the step's, else bf16)"},
+                {"--issue", "HOW",
+                 "how launches are issued: stream (one by one) or graph (one CUDA graph); "
+                 "default: as the step says"},
+                {"--bundled", "", "only this program's own kernels"}},
+               condition_options(),
+               {{"--power", "W", "the power limit that the driver is set to; default: the profile's"}, json_option()}}),
+      run_step};
 }
 
 }  // namespace napkin::cli

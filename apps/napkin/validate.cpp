@@ -162,14 +162,14 @@ std::vector<Option> sweep_options() {
            "every legal tile predicted within 1.5x of the best, the experts' tiles and 100 others, in random order"},
           {"--within", "F", "with --sweep: how far from the best prediction (default 1.5)"},
           {"--tiles", "N",
-           "with --sweep: at most so many of those, spread over the distinct predictions (default 200: device time is "
+           "with --sweep: at most N of these tiles, spread over the distinct predictions (default 200: device time is "
            "finite)"},
-          {"--random", "N", "with --sweep: how many others (default 100)"},
-          {"--seed", "S", "with --sweep: of order and choice (default: a new one; it stands in the rows)"},
+          {"--random", "N", "with --sweep: how many other tiles (default 100)"},
+          {"--seed", "S", "with --sweep: seed of order and choice (default: a new one, which the rows record)"},
           {"--pace", "SECONDS", "with --sweep or an island: GPU time of one tile or measurement (default 0.25)"},
           {"--settle", "SECONDS",
            "with --sweep: work before the first tile, a quarter of it before each further sweep (default 20: an idle "
-           "card's clock swings for that long); of an island: before each measurement (default 1)"}};
+           "card's clock swings for that long); for an island: before each measurement (default 1)"}};
 }
 
 }  // namespace
@@ -199,31 +199,31 @@ Command validate_command() {
       "validate",
       "prediction beside measurement: on the GPU here, replayed from recorded rows, or beside published speeds",
       algorithm,
-      options({problem,
-               {lengths, gpu, split_option(), kernel_option(), tile_option()},
-               {{"--load", "L",
-                 "the load that is predicted and measured: sustained (behind two seconds of it) or burst (20 ms behind "
-                 "rests of 0.3 s); default: predicted as sustained, measured until the median is known"}},
-               sweep_options(),
-               {{"--counters", "", "bytes moved, by the GPU's own counters"},
-                {"--l2", "STATE", "the L2 before each launch: warm (default) or cold"},
-                {"--rows", "N", "rows of the output that are compared with float64 (default 64)"},
-                {"--jobs", "N", "threads that compile (default: all cores)"},
-                {"--compile", "",
-                 "only compile what would run into the cache; no GPU (a sweep: with the --seed that will measure)"},
-                {"--out", "FILE.jsonl", "append a row for each measurement, each on the disk before the next"},
-                {"--resume", "", "skip what is in --out already"},
-                {"--shard", "I/N", "only the I-th of N shares of the shapes and batches"},
-                {"--dump", "DIR",
-                 "instead: run one tile's debug variant once and write its intermediates as .npy, by the names, the "
-                 "inputs and the order "
-                 "of derive --dump"},
-                {"--at", "NAME", "with --dump: only this intermediate, such as S, P, O, mu or z"},
-                {"--replay", "FILE...", "predict recorded rows anew, without a GPU; prints errors and regret", true},
-                {"--published", "",
-                 "hold the model to what others published, per GPU and kernel; the words after it: files of such rows "
-                 "instead of the built-in ones"},
-                json_option()}}),
+      options(
+          {problem,
+           {lengths, gpu, split_option(), kernel_option(), tile_option()},
+           {{"--load", "L",
+             "the load that is predicted and measured: sustained (after two seconds of it) or burst (20 ms after "
+             "rests of 0.3 s); default: predicted as sustained, measured until the median is known"}},
+           sweep_options(),
+           {{"--counters", "", "bytes moved, by the GPU's own counters"},
+            {"--l2", "STATE", "the L2 before each launch: warm (default) or cold"},
+            {"--rows", "N", "rows of the output that are compared with float64 (default 64)"},
+            {"--jobs", "N", "threads that compile (default: all cores)"},
+            {"--compile", "", "only compile into the cache what would run; needs no GPU (for a sweep give its --seed)"},
+            {"--out", "FILE.jsonl",
+             "append a row for each measurement, which is on the disk before the next one begins"},
+            {"--resume", "", "skip measurements that --out has already"},
+            {"--shard", "I/N", "only the I-th of N shares of the shapes and batches"},
+            {"--dump", "DIR",
+             "instead: run one tile's debug variant once and write its intermediates as .npy, with the names, inputs "
+             "and order of derive --dump"},
+            {"--at", "NAME", "with --dump: only this intermediate, such as S, P, O, mu or z"},
+            {"--replay", "FILE...", "predict recorded rows anew, without a GPU; prints errors and regret", true},
+            {"--published", "",
+             "compare the model with what others published, by GPU and kernel; words after it are files of such rows "
+             "in place of the built-in ones"},
+            json_option()}}),
       run_validate};
 }
 

@@ -179,7 +179,7 @@ void finish(Asking& out) {
     throw Error("window", "stands beside causal", "give one of the two (causal is a window with right = 0)");
   if (out.causal) ask.mask.kind = Mask::Kind::causal;
   if (out.prefix && ask.mask.kind != Mask::Kind::none)
-    throw Error("prefix", "stands beside causal or window", "give one of the two (a prefix is causal behind it)");
+    throw Error("prefix", "stands beside causal or window", "give one of the two (a prefix is causal after it)");
   if (out.prefix) ask.mask = {Mask::Kind::prefix, *out.prefix, 0};
   if (ask.memory && !ask.gpu.empty()) throw Error("memory", "stands beside gpu", "give one of the two");
   if (!ask.memory && ask.gpu.empty())

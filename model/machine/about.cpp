@@ -52,7 +52,7 @@ constexpr std::array others_known = {
     Sentence{"clocks.base", "the base clock"},
     Sentence{"power.limit", "watts that the board may draw"},
     Sentence{"power.idle", "watts of a resting board"},
-    Sentence{"power.burst", "watts that the board holds for some tens of milliseconds behind a rest"},
+    Sentence{"power.burst", "watts that the board holds for some tens of milliseconds after a rest"},
 };
 
 template <class Lines>

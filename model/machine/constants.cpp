@@ -20,7 +20,7 @@ struct Constant {
 constexpr std::array constants_known = {
     // launching
     Constant{"launch_overhead", seconds, "from one launch to the next in a stream"},
-    Constant{"burst_time", seconds, "behind a rest, that a card holds its burst's power"},
+    Constant{"burst_time", seconds, "after a rest, that a card holds its burst's power"},
     Constant{"block_handover", clocks, "from the end of a block to the start of its successor on the node"},
     Constant{"block_overhead", clocks, "time of a node for each block of a large grid"},
     Constant{"launch_gap", seconds, "from the end of a kernel's last block to the next one's first start"},

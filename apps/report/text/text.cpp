@@ -42,7 +42,7 @@ std::string load_line(const Head& head, const PredictedAnswer& predicted) {
   if (conditions == CardConditions{} && !differs) return "";
   const auto name = [](const CardLoad& load) {
     if (load.kind == CardLoad::Kind::sustained) return std::string("sustained");
-    return load.kind == CardLoad::Kind::burst ? std::string("in a burst of some tens of milliseconds behind a rest")
+    return load.kind == CardLoad::Kind::burst ? std::string("in a burst of some tens of milliseconds after a rest")
                                               : fmt::format("for {:.3g} of the time, idle for the rest", load.fraction);
   };
   std::string text = name(conditions.load);
