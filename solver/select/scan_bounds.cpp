@@ -47,14 +47,34 @@ double Scan::bound_of(const TablePart& part, const TileRow& row, const Shape& sh
 
 namespace {
 
-/// Returns the clocks of a block of mean length; if its runs are not known, a lower bound of them, and false.
+/// Returns the clocks that a block of the row takes at least: by its graph's bounds until it settles, then by the
+/// period if that is known.
+double clocks_at_least(const TileRow& row, double iterations, double cut) {
+  const Period* const period = row.graph->period;
+  const double settling = period != nullptr ? std::min(iterations, period->settled + cut) : iterations;
+  const double steady = period != nullptr ? (iterations - settling) * period->clocks : 0;
+  return block_clocks_at_least(TablePart::least_period(row), settling, cut) + steady;
+}
+
+/// Returns the clocks of a block of mean length; if some of its runs are not known, a lower bound by those that are,
+/// and false. Nothing is known without the run of the shorter block with fewer cut iterations.
 std::pair<BlockClocks, bool> clocks_or_least(const TileRow& row, double mean, const MeanBlock& block) {
-  double least = block_clocks_at_least(TablePart::least_period(row), mean, block.more.all());
-  if (row.graph->period != nullptr) {
-    if (const auto known = known_block_clocks(*row.graph->period, block)) return {*known, true};
-    least = std::max(least, block_clocks_at_least(*row.graph->period, mean, block.more.all()));
+  const Period* const period = row.graph->period;
+  const auto fewer = period != nullptr ? known_block_clocks(*period, block.iterations, block.fewer) : std::nullopt;
+  if (!fewer) {
+    const double least = clocks_at_least(row, mean, block.more.all());
+    return {{least, least}, false};
   }
-  return {{least, least}, false};
+  bool known = true;
+  const auto of = [&](double iterations, CutIterations cut) {
+    if (const auto run = known_block_clocks(*period, iterations, cut)) return *run;
+    known = false;
+    const double least = clocks_at_least(row, iterations, cut.all());
+    return BlockClocks{least, least};
+  };
+  const BlockClocks longer = block.rest > 0 ? of(block.iterations + 1, block.fewer) : *fewer;
+  const BlockClocks more = block.more.all() > block.fewer.all() ? of(block.iterations, block.more) : *fewer;
+  return {between_blocks(block, *fewer, longer, more), known};
 }
 
 }  // namespace
@@ -84,7 +104,8 @@ Scan::MeanClocks Scan::block_of(const TablePart& part, const TileRow& row, const
   return sum;
 }
 
-/// Runs the row's graph, or, if that was run, its blocks. Returns true if anything was run.
+/// Runs the row's graph, or else a block that bounds the others, or else all its blocks, unless that was done. Returns
+/// true if it ran any.
 bool Scan::learn(const TablePart& part, const TileRow& row, const LaunchShape& launch) {
   if (row.graph->period != nullptr && block_of(part, row, launch).known) return false;
   const EventGraph& graph = graphs_.of(place(row));
@@ -92,7 +113,12 @@ bool Scan::learn(const TablePart& part, const TileRow& row, const LaunchShape& l
     row.graph->period = &periods().of(graph);
     return true;
   }
-  if (!launch.packed) (void)block_clocks(graph, *row.graph->period, launch.mean, launch.cut);
+  if (!launch.packed) {
+    const MeanBlock& block = part.traits[row.trait].cuts ? launch.block : launch.uncut;
+    const CutChunks fewer{real(Count(block.fewer.first)), real(Count(block.fewer.last))};
+    const bool known = known_block_clocks(*row.graph->period, block.iterations, block.fewer).has_value();
+    (void)block_clocks(graph, *row.graph->period, known ? launch.mean : block.iterations, known ? launch.cut : fewer);
+  }
   for (const LaunchShape::Part& one : launch.parts) (void)block_clocks(graph, *row.graph->period, one.mean, one.cut);
   return true;
 }

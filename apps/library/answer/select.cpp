@@ -55,7 +55,7 @@ void add_counts(const Rejections& counted, SelectAnswer& answer) {
 }
 
 /// Adds tiles rejected by each rule, and why the best one is best.
-void add_reasons(const Ranking& ranking, SelectAnswer& answer) {
+void add_reasons(Ranking& ranking, SelectAnswer& answer) {
   add_counts(ranking.count_rejections(), answer);
   Explanation why = ranking.explain();
   answer.because = std::move(why.sentence);
@@ -90,7 +90,7 @@ void add_refusal(const Question& question, const Ranking& ranking, SelectAnswer&
   if (may_be_cut(question)) make_cut(question, answer);
 }
 
-SelectAnswer answer_of(const Question& question, const Ranking& ranking, AnswerParts parts) {
+SelectAnswer answer_of(const Question& question, Ranking& ranking, AnswerParts parts) {
   SelectAnswer answer;
   answer.head = head_of(question, ranking.setup(), ranking.empty() ? nullptr : &ranking.best().tile);
   answer.found = !ranking.empty() && !ranking.setup().ideal;
@@ -115,7 +115,10 @@ SelectAnswer answer_of(const Question& question, const Ranking& ranking, AnswerP
 }  // namespace
 
 SelectAnswer select_answer(const Question& question, int top, AnswerParts parts) {
-  return at_shape([&] { return answer_of(question, select_kernel(question, top), parts); });
+  return at_shape([&] {
+    Ranking ranking = select_kernel(question, top);
+    return answer_of(question, ranking, parts);
+  });
 }
 
 }  // namespace napkin

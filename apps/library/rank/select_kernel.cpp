@@ -16,12 +16,10 @@ Ranking::Ranking(const Setup& setup, Seconds limit)
       selector_(std::make_unique<Selector>(setup, setup.workspace->tables)),
       selection_(selector_->best(limit)) {}
 
-Ranking::Ranking(const Setup& setup, Selection selection)
-    : setup_(&setup),
-      selector_(std::make_unique<Selector>(setup, setup.workspace->tables)),
-      selection_(std::move(selection)) {}
-
-Explanation Ranking::explain() const { return napkin::explain(*selector_, selection_); }
+Explanation Ranking::explain() {
+  if (!ranked_) rank(1);
+  return napkin::explain(*selector_, selection_);
+}
 
 Rejections Ranking::count_rejections() const { return selector_->count_rejections(); }
 
@@ -146,7 +144,7 @@ Ranking select_kernel(const Question& question, int top) {
   if (contest.empty()) return std::move(*none);
   Ranking& picked = contest.fastest();
   picked.left_out = std::move(left_out);
-  picked.rank(top);
+  if (top > 1) picked.rank(top);
   return std::move(picked);
 }
 

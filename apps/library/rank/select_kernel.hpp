@@ -20,18 +20,19 @@ class Ranking {
  public:
   /// Finds the best tile alone; perhaps none if every tile takes longer than the limit.
   explicit Ranking(const Setup& setup, Seconds limit = Seconds(INFINITY));
-  /// Takes up what rank() found before.
-  Ranking(const Setup& setup, Selection selection);
   /// Ranks the `top` best tiles, and finds the runner-up.
-  void rank(int top) { selection_ = selector_->rank(top); }
+  void rank(int top) {
+    selection_ = selector_->rank(top);
+    ranked_ = true;
+  }
 
   [[nodiscard]] const Setup& setup() const { return *setup_; }
   [[nodiscard]] const Selection& selection() const { return selection_; }
   [[nodiscard]] bool empty() const { return selection_.ranked.empty(); }
   [[nodiscard]] bool any_legal() const { return selector_->any_legal(); }  ///< returns true if any tile is legal
   [[nodiscard]] const Ranked& best() const { return selection_.ranked.front(); }
-  /// Explains why the best tile is best; empty if nothing fits.
-  [[nodiscard]] Explanation explain() const;
+  /// Explains why the best tile is best, beside a runner-up that it finds; empty if nothing fits.
+  [[nodiscard]] Explanation explain();
   [[nodiscard]] Rejections count_rejections() const;
   /// Explains why nothing fits: "nothing fits: registers keeps out the last 12 of 320 tiles", and which unsearched knob
   /// would make a tile fit.
@@ -48,6 +49,7 @@ class Ranking {
   const Setup* setup_;
   std::unique_ptr<Selector> selector_;
   Selection selection_;
+  bool ranked_ = false;  ///< true if rank() was called
 };
 
 /// Ranks every setup and keeps the one whose best tile is fastest, among setups that one clock predicts. The ranking

@@ -192,15 +192,9 @@ BlockClocks between_blocks(const MeanBlock& block, BlockClocks fewer, BlockClock
   return out;
 }
 
-std::optional<BlockClocks> known_block_clocks(const Period& period, int iterations, CutIterations cut) {
+std::optional<BlockClocks> known_block_clocks(const Period& period, double iterations, CutIterations cut) {
   Runs runs(nullptr, period);
   const BlockClocks out = runs.of(iterations, cut);
-  return runs.missed() ? std::nullopt : std::optional(out);
-}
-
-std::optional<BlockClocks> known_block_clocks(const Period& period, const MeanBlock& block) {
-  Runs runs(nullptr, period);
-  const BlockClocks out = blocks_between(runs, block);
   return runs.missed() ? std::nullopt : std::optional(out);
 }
 

@@ -121,11 +121,10 @@ void explain(const EventGraph& graph, Period& period);
 /// Returns the clocks of a block without cut iterations beyond its iterations at the period. `first`: to fill and drain
 /// the pipeline from a cold start; `next`: the part that the previous block's end does not hide.
 [[nodiscard]] BlockClocks ends_of_blocks(const EventGraph& graph, const Period& period);
-/// Returns block_clocks() if all runs that it needs are known; `cut` is empty for a graph without cut work.
-[[nodiscard]] std::optional<BlockClocks> known_block_clocks(const Period& period, const MeanBlock& block);
-/// Returns block_clocks() for whole numbers of iterations and cut iterations. From most_to_settle + cut.all()
+/// Returns block_clocks() for whole numbers of iterations and cut iterations if all runs that it needs are known; `cut`
+/// is empty for a graph without cut work. From most_to_settle + cut.all()
 /// iterations on, each adds Period::clocks.
-[[nodiscard]] std::optional<BlockClocks> known_block_clocks(const Period& period, int iterations, CutIterations cut);
+[[nodiscard]] std::optional<BlockClocks> known_block_clocks(const Period& period, double iterations, CutIterations cut);
 /// Returns a lower bound of a block's clocks, first or later, from the busiest pipe while it settles and the period
 /// after. For blocks whose runs are not known.
 [[nodiscard]] double block_clocks_at_least(const Period& period, double iterations, double cut);
