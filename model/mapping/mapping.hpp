@@ -161,6 +161,7 @@ struct LevelMapping {
   std::optional<OwnParts> own_parts;  ///< rule that gives the number if its value is 0
   std::optional<Value> nodes;         ///< blocks of a cluster, adjacent along the one axis of `group`
   bool rounds_up = false;             ///< true if the last cluster along the axis may have blocks without rows
+  bool together = false;              ///< true if a cluster's blocks all visit the chunks that any of them sees
   bool backward = false;              ///< true if the loop takes the stream's chunks from last to first
   Location location;
 };

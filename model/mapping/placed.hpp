@@ -26,6 +26,7 @@ struct Walk {
   Count last_chunks, last_columns;  ///< chunks and columns of the last group across, which may be ragged
   Count all_chunks = 1;             ///< chunks of one group across without a mask
   Count across = 1;                 ///< extent of a group across
+  Count together = 1;               ///< adjacent groups across that visit the chunks that any of them sees
 };
 
 /// A level below device memory, as used. Above the block's level: the L2 (a single group) and the cluster (adjacent
@@ -147,6 +148,7 @@ struct PlacedDiagram {
   Walk walk;                     ///< walk of the blocks; all agents of a block walk together
   Count blocks;                  ///< groups at the block level
   Count cluster = 1;             ///< blocks a cluster
+  bool together = false;         ///< true if a cluster's blocks lie along `across` and visit what any of them sees
   Count threads;                 ///< threads of a block
   std::optional<AxisId> across;  ///< axis of the mask that is not the streamed one, if chunks are skipped
   std::shared_ptr<const PlacedCombine> combine;  ///< combining, if results have parts

@@ -19,17 +19,20 @@ std::vector<EqualBlocks> block_runs(const PlacedDiagram& placed) {
   const auto size = [&](AxisId axis) { return placed.problem->sizes[static_cast<std::size_t>(axis)].get(); };
   const auto [row_axis, column_axis] = *streamed.skips;
   const std::int64_t members = size(*placed.across), group = placed.walk.across.get(),
-                     chunk = placed.block().chunk.get(), blocks = (members + group - 1) / group;
+                     chunk = placed.block().chunk.get(), blocks = (members + group - 1) / group,
+                     together = placed.walk.together.get();
   const Mask& mask = placed.problem->mask;
   const std::int64_t rows = size(row_axis), columns = size(column_axis);
   const bool by_rows = *placed.across == row_axis;
   const VisibleSpans spans(mask, rows, columns, !by_rows);
   const auto chunks = [&](std::int64_t block) {
-    const Span seen = spans(block * group, std::min(block * group + group, members));
+    const std::int64_t first = block / together * together * group;
+    const Span seen = spans(first, std::min(first + together * group, members));
     return seen.size() > 0 ? Span{seen.first / chunk, (seen.last + chunk - 1) / chunk} : Span{};
   };
   const Span seeing = by_rows ? visible_rows(mask, 0, columns, rows, columns) : visible(mask, 0, rows, rows, columns);
-  const std::int64_t begin = seeing.first / group, end = (seeing.last + group - 1) / group;
+  const std::int64_t set = group * together, begin = seeing.first / set * together,
+                     end = std::min((seeing.last + set - 1) / set * together, blocks);
   std::vector<EqualBlocks> out;
   const auto add = [&](std::int64_t iterations, std::int64_t count) {
     if (count <= 0) return;

@@ -242,7 +242,8 @@ void add_cluster(std::vector<TileRule>& rules, const Streamed& streamed, const M
                      [nodes, most](const Tile& tile) { return compare(Relation::Kind::at_most, nodes.in(tile), most); },
                      resolve.read_lengths()});
     if (!block || level.group.empty()) continue;
-    if (visits_differ(streamed, mapping, problem, level.group.front())) {
+    const bool covers = level.together && problem.packing.sequences.empty();
+    if (!covers && visits_differ(streamed, mapping, problem, level.group.front())) {
       rules.push_back(
           {level.level + (problem.mask.kind != Mask::Kind::none ? " mask" : " lengths"), napkin::knobs_of(*level.nodes),
            [nodes](const Tile& tile) { return compare(Relation::Kind::at_most, nodes.in(tile), Count(1)); }});

@@ -34,6 +34,16 @@ TEST_CASE("public cases: reported times are met within a tenth") {
            {"select attention --gpu h100-pcie --dtype f16 --causal --shape b=4,h=1,g=16,q=4,x=16384,d=128 "
             "--kernel flash_attention_3_split",
             26.9},
+           // Dao-AILab/flash-attention 1572: tiles of 128 rows, of 64, and of 128 in FP8
+           {"query attention --gpu h20 --kernel flash_attention_3 --shape b=128,h=16,g=8,q=1,x=16384,d=128 "
+            "--tile warpgroups=2,g=8,q=16",
+            15970},
+           {"query attention --gpu h20 --kernel flash_attention_3 --shape b=128,h=16,g=8,q=1,x=16384,d=128 "
+            "--tile warpgroups=1,g=8,q=8",
+            9300},
+           {"query attention --gpu h20 --dtype e4m3 --kernel flash_attention_3_fp8 "
+            "--shape b=128,h=16,g=8,q=1,x=16384,d=128 --tile warpgroups=2,g=8,q=16",
+            8030},
            // deepseek-ai/FlashMLA 19
            {"select latent_attention --gpu h100-sxm --shape b=128,h=16,q=1,x=4096", 219},
            // pytorch/pytorch 159982
@@ -81,10 +91,15 @@ TEST_CASE("public cases: what other compilers refused is refused for the same re
                    "--shape b=8,h=16,q=2048,x=2048,d=64 --tile q=256,x=64,warps=4,stages=1,q_in=shared")
             .find("registers") != std::string::npos);
   const std::string three = "query attention --gpu h100-sxm --kernel flash_attention_3 --shape h=16,q=4096,x=4096,d=";
-  const std::string tile = " --tile q=128,p_in=registers,warpgroups=2,x=";
-  CHECK(violations(three + "128" + tile + "176") == "");
-  CHECK(violations(three + "256" + tile + "80") == "");
-  CHECK(violations(three + "256" + tile + "96").find("shared memory") != std::string::npos);
+  const auto fits = [&](const std::string& d, const std::string& p_in, const char* most, const char* next) {
+    const std::string at = three + d + " --tile q=128,warpgroups=2,p_in=" + p_in + ",x=";
+    CHECK_MESSAGE(violations(at + most) == "", d + p_in);
+    CHECK_MESSAGE(violations(at + next).find("shared memory") != std::string::npos, d + p_in);
+  };
+  fits("128", "registers", "192", "208");
+  fits("128", "shared", "144", "160");
+  fits("192", "registers", "112", "128");
+  fits("256", "registers", "80", "96");
   // triton-lang/triton 1561: eight warps are best, four slow
   const std::string product =
       "query matmul --gpu a100-sxm-80 --kernel triton_matmul_sm80 --dtype f16 --shape a=4096,b=4096,c=4096 "

@@ -122,6 +122,7 @@ void Placer::Compiled::compile_level(LevelId id) {
     out.nodes = number(*level->nodes);
     out.along = streamed_->diagram.axis(level->group[0]);
     out.rounds_up = level->rounds_up;
+    out.together = level->together;
     return;
   }
   for (std::size_t i = 0; i < streamed_->diagram.axes.size(); ++i) {

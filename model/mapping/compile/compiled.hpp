@@ -67,6 +67,7 @@ struct CompiledLevel {
   Number64 nodes;
   AxisId along = 0;
   bool rounds_up = false;  ///< true if the last cluster along it may have blocks without rows
+  bool together = false;   ///< true if a cluster's blocks all visit the chunks that any of them sees
 };
 
 struct CompiledAgent {

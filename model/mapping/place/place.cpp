@@ -63,6 +63,7 @@ void Placer::Compiled::place_cluster(const Tile& tile, PlacedDiagram& into) cons
   level.extent.assign(block.extent.begin(), block.extent.end());
   level.groups_of.assign(block.groups_of.begin(), block.groups_of.end());
   into.cluster = c.nodes.of(tile);
+  into.together = c.together && into.across == c.along;
   if (c.rounds_up) {
     block.groups_of[at(c.along)] = round_up(block.groups_of[at(c.along)], into.cluster);
     block.groups = product(block.groups_of);
@@ -77,7 +78,7 @@ void Placer::Compiled::place_levels(const Tile& tile, PlacedDiagram& into) const
   for (int i = 0; i < block_; ++i) {
     if (i != cluster_) place_level(at(i), tile, into);
   }
-  into.cluster = 1;
+  into.cluster = 1, into.together = false;
   if (cluster_ >= 0) place_cluster(tile, into);
   into.blocks = into.block().groups;
   place_chunks(tile, into);

@@ -44,6 +44,17 @@ void walk_masked(const Plane& plane, Walk& w, std::int64_t chunk) {
   }
 }
 
+/// Counts groups of which so many adjacent ones visit what any of them sees, the last of which may be fewer.
+void walk_masked_together(const Plane& plane, Walk& w, std::int64_t chunk) {
+  Walk sets = w;
+  sets.across = w.across * w.together;
+  walk_masked(plane, sets, chunk);
+  const Count groups = ceil_div(Count(plane.across), w.across), missing = sets.total.row_groups * w.together - groups;
+  w.last_chunks = sets.last_chunks, w.last_columns = sets.last_columns;
+  w.total = {groups, sets.total.chunks * w.together - missing * sets.last_chunks,
+             sets.total.columns * w.together - missing * sets.last_columns, sets.total.longest};
+}
+
 /// The search for the most chunks of a part that any group visits. A group's chunks [begin, end) cover whole parts, or
 /// lie in two.
 class LongestInPart {
@@ -145,7 +156,10 @@ Walk walk_of(const PlacedDiagram& placed, const PlacedLevel& level) {
   if (!placed.across) return w;
   w.across = level.extent[at(*placed.across)];
   const Plane plane(placed, stream);
-  if (part == columns) {
+  if (&level == &block && placed.together) w.together = placed.cluster;
+  if (part == columns && w.together > Count(1)) {
+    walk_masked_together(plane, w, level.chunk.get());
+  } else if (part == columns) {
     walk_masked(plane, w, level.chunk.get());
   } else if (part % level.chunk == Count(0)) {
     walk_masked_parts(plane, w, level.chunk.get(), part.get());

@@ -169,7 +169,7 @@ OwnParts Reader::own_parts(const yaml::Node& node, const LevelMapping& level) co
 
 void Reader::levels(const yaml::Node& node) {
   for (const auto& [name, entry] : node.entries()) {
-    entry.allow({"group", "stream", "walk", "sizes", "parts", "own_parts", "nodes", "rounds_up"});
+    entry.allow({"group", "stream", "walk", "sizes", "parts", "own_parts", "nodes", "rounds_up", "together"});
     LevelMapping level;
     level.level = name;
     level.location = entry.key_location();
@@ -194,6 +194,10 @@ void Reader::levels(const yaml::Node& node) {
     if (const auto* n = entry.find("rounds_up")) {
       if (!level.nodes) n->fail("no number of blocks is rounded up", "nodes beside it, or leave it out");
       level.rounds_up = n->boolean();
+    }
+    if (const auto* n = entry.find("together")) {
+      if (!level.nodes) n->fail("no blocks of a cluster", "nodes beside it, or leave it out");
+      level.together = n->boolean();
     }
     m_.references.push_back({Reference::Kind::level, name, entry.key_location(), node.path()});
     m_.levels.push_back(std::move(level));

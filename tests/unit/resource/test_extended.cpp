@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/resource/block_ids.hpp"
 #include "model/resource/plan.hpp"
 #include "model/resource/resources.hpp"
 #include "tests/unit/mapping/mapped.hpp"
@@ -154,6 +155,28 @@ TEST_CASE("gradients by two SMs: Q and dO come in halves twice, K twice, and hal
   };
   holds(by_two, 4 * 16 + 16 + 16 + 2 * 32 + 32 + 32);
   holds(wide.place({{"turns", "in_turn"}}), 24 + 16 + 24 + 2 * 48 + 32 + 32);
+}
+
+TEST_CASE("under a mask two SMs visit what either sees: chunks by hand, and of a last block without a partner") {
+  const auto holds = [](std::int64_t s, std::int64_t chunks, std::int64_t longest) {
+    Mask mask;
+    mask.kind = Mask::Kind::causal;
+    const Mapped m("attention_backward", "flash_attention_4_backward_pair", "b200",
+                   {{"h", 2}, {"q", s}, {"x", s}, {"d", 128}}, mask);
+    const PlacedDiagram placed = m.place({{"turns", "ahead"}});
+    CHECK(placed.walk.total.chunks == Count(chunks));
+    CHECK(placed.walk.total.longest == Count(longest));
+    Count visited, blocks;
+    for (const EqualBlocks& run : block_runs(placed)) {
+      visited += Count(static_cast<std::int64_t>(run.iterations)) * Count(run.blocks);
+      blocks += Count(run.blocks);
+    }
+    CHECK(visited == placed.walk.total.chunks);
+    CHECK(blocks == placed.walk.total.row_groups);
+  };
+  holds(1024, 2 * (8 + 6 + 4 + 2), 8);
+  holds(1152, 2 * (9 + 7 + 5 + 3) + 1, 9);
+  holds(128, 1, 1);
 }
 
 TEST_CASE("TensorRT-LLM's and ThunderKittens' blocks on Hopper hold what their sources say") {
