@@ -91,7 +91,7 @@ struct DeviceWorkspace {
 
 /// The arguments of dQ, dK and dV of O = softmax(scale Q K^T) V, computed from dO (see attention_backward()).
 struct AttentionBackwardArgs {
-  AttentionArgs forward;  ///< the forward call that wrote o and log_sum_exp; bf16 or f16, d and dv of 64 or 128
+  AttentionArgs forward;  ///< the forward call that wrote o and log_sum_exp; bf16 or f16, d and dv up to 256
   DeviceRows d_o;         ///< gradient of o, laid out like forward.o
   DeviceRows dq, dk, dv;  ///< results, written like forward.q, k and v: every row of every sequence
   /// True for equal bits in every run: the parts of dQ are added in a fixed order, which takes longer. Otherwise the
