@@ -1,5 +1,5 @@
 #pragma once
-// program() runs the command line, `napkin select attention ...`, given as the words behind its name.
+// program() runs the command line, `napkin select attention ...`, given as the words after its name.
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
 // The four lanes that share rows of an accumulator exchange their pairs of columns. Example: a lane has columns 2 and 3
-// of four blocks of 8 columns; behind it the second lane has all 8 columns of the second block, 16 bytes of a row.
+// of four blocks of 8 columns; after it the second lane has all 8 columns of the second block, 16 bytes of a row.
 
 #include "kernels/device/shared.cuh"
 

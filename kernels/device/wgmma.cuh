@@ -93,7 +93,7 @@ __device__ __forceinline__ void pin(u32 (&registers)[N]) {
 #define NAPKIN_T15 NAPKIN_T14 ", %112, %113, %114, %115, %116, %117, %118, %119"
 #define NAPKIN_T16 NAPKIN_T15 ", %120, %121, %122, %123, %124, %125, %126, %127"
 
-// S: step count N / 16; O0..: numbers of the operands behind the accumulators.
+// S: step count N / 16; O0..: numbers of the operands after the accumulators.
 #define NAPKIN_WGMMA_SS(S, N, TYPE, O0, O1, O2, O3)                                             \
   asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #O2                                         \
                ", 0;\n"                                                                         \

@@ -32,7 +32,7 @@ namespace napkin {
 #define NAPKIN_T8 \
   NAPKIN_T7 ", %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
 
-// S: step count N / 32; O0..: numbers of the operands behind the accumulators.
+// S: step count N / 32; O0..: numbers of the operands after the accumulators.
 #define NAPKIN_WGMMA_SS(S, N, O0, O1, O2)                                                                    \
   asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #O2                                                      \
                ", 0;\n"                                                                                      \

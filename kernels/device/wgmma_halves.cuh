@@ -19,7 +19,7 @@ namespace napkin {
 #define NAPKIN_T4 NAPKIN_T2 ", %8, %9, %10, %11, %12, %13, %14, %15"
 #define NAPKIN_T8 NAPKIN_T4 ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
 
-// S: step count N / 16; END: what follows the two negations; O0..: numbers of the operands behind the accumulators.
+// S: step count N / 16; END: what follows the two negations; O0..: numbers of the operands after the accumulators.
 #define NAPKIN_WGMMA(S, N, KIND, O0, O1, O2, END)                                                                \
   asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #O2                                                          \
                ", 0;\n"                                                                                          \

@@ -42,7 +42,7 @@ enum class VectorWork {
 };
 
 struct AgentsConfig {
-  int tensor_groups;  // warpgroups that issue products m64 n k16, one behind the other
+  int tensor_groups;  // warpgroups that issue products m64 n k16, one after another
   int n;
   bool a_registers;  // true if A is in registers; else in shared memory, as B always is
   int vector_groups;
@@ -97,7 +97,7 @@ struct ProductsConfig {
 };
 
 struct ProductsArguments {
-  unsigned long long* marks;  // [repeats, groups, 3]: clock before the issue, behind it, behind the wait
+  unsigned long long* marks;  // [repeats, groups, 3]: clock before the issue, after it, after the wait
   int repeats;
   int offset;   // clocks by which each further group is later
   float* kept;  // null, as above
@@ -157,7 +157,7 @@ struct BoxesConfig {
   NAPKIN_BOTH constexpr int shared() const { return barriers_at() + 16 * stages; }
 };
 
-/// Block i reads tile i / divide % modulo, behind `before` other tiles.
+/// Block i reads tile i / divide % modulo, after `before` other tiles.
 struct SharedTile {
   int divide, modulo, before;
 };

@@ -1,6 +1,6 @@
 #pragma once
 // This kernel times products from the issue to the end of the wait: of one warpgroup, or of several that issue at once
-// or one shortly behind the other.
+// or one shortly after the other.
 
 #include "kernels/device/tma.cuh"
 #include "kernels/device/wgmma_e4m3.cuh"

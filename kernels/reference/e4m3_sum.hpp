@@ -1,6 +1,6 @@
 #pragma once
 // e4m3_sum adds e4m3 products as Hopper's tensor cores do: 1 + 2^-13 is kept, 1 + 2^-14 is 1. One wgmma adds 32
-// products to an accumulator: all are aligned to the largest exponent among them, cut 13 bits behind it, toward zero,
+// products to an accumulator: all are aligned to the largest exponent among them, cut 13 bits below it, toward zero,
 // and the sum is cut there again. It equals 24,576 sums measured on a card bit by bit (tests/measured/fp8_sums).
 
 #include <algorithm>

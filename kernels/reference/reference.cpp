@@ -269,7 +269,7 @@ ReferenceRow reference_row(const HostAttention& a, std::int64_t batch, std::int6
 namespace {
 
 /// Computes the row in fp16 as the tensor cores and the fp16 unit would: scores, exponents, exponentials, and outputs,
-/// which are summed for `summed_keys` keys at a time. Sums of the tensor cores are rounded behind each instruction.
+/// which are summed for `summed_keys` keys at a time. Sums of the tensor cores are rounded after each instruction.
 ReferenceRow row_of_halves(const HostAttention& a, const Sequence& s, std::int64_t batch, std::int64_t head,
                            std::int64_t query) {
   constexpr DType half = DType::f16;

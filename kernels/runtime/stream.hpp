@@ -1,6 +1,6 @@
 #pragma once
 // OwnStream is a queue of launches and copies of a device, and a Mark a point in one that others wait for: the work of
-// a step waits for the mark behind its copies, on this GPU or another.
+// a step waits for the mark after its copies, on this GPU or another.
 
 #include <memory>
 

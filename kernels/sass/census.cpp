@@ -131,7 +131,7 @@ void cut(const Code& code, const std::vector<int>& turn, const std::vector<int>&
   }
   if (out.sections.size() < 3 || out.sections[2].of("special") <= out.sections[1].of("special")) return;
   // mma.sync has the exponentials of later columns among the second operation's products; asynchronous products are
-  // issued together, and who computes behind them computes for the next turn.
+  // issued together, and who computes after them computes for the next turn.
   if (!out.operations[1].shape.asynchronous) return;
   out.second_first = true;
   std::swap(out.sections[1], out.sections[2]);

@@ -1,6 +1,6 @@
 #pragma once
 // census_of counts what one turn of a kernel's main loop does: products by operation with their shapes, copies, waits,
-// and the instructions of a warp by unit before, between and behind the products.
+// and the instructions of a warp by unit before, between and after the products.
 
 #include <map>
 #include <string>

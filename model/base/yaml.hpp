@@ -68,7 +68,7 @@ class Node {
  public:
   enum class Kind : std::uint8_t { null, scalar, sequence, map };
 
-  Node(const Node&) = delete;  // a document stores children behind their parent
+  Node(const Node&) = delete;  // a document stores children after their parent
   Node& operator=(const Node&) = delete;
 
   [[nodiscard]] Kind kind() const { return kind_; }

@@ -41,7 +41,7 @@ struct Timing {
   Hertz clock;
   std::optional<Watts> power = {};
   double cycles = 0;   // clocks by the event graph
-  double meeting = 0;  // clocks behind the last block's end, until its cluster may leave
+  double meeting = 0;  // clocks after the last block's end, until its cluster may leave
   std::optional<Energy> energy = {};
   DeviceTime device = {};  // waves of the launch, if the event graph is known
 };

@@ -6,7 +6,7 @@
 // for each statement of head, loop and tail. Memory belongs to a group, so every value that is not an input or output
 // of the diagram is subscripted by all grouped loops; what an iteration makes anew is subscripted by the streamed loop;
 // what the loop maintains is not. Partial results of a split axis are subscripted by it and combined by statements
-// behind all other loops, as a second launch would. An output that does not depend on a grouped axis at all is made by
+// after all other loops, as a second launch would. An output that does not depend on a grouped axis at all is made by
 // every group of that axis, and has a place for each of these equal copies. Masks are left out: they remove iterations
 // and add no dependence.
 

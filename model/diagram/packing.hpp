@@ -1,5 +1,5 @@
 #pragma once
-// A packing has sequences of different lengths in one batch, behind one another: lengths 512, 4096 and 1 are 4,609
+// A packing has sequences of different lengths in one batch, one after another: lengths 512, 4096 and 1 are 4,609
 // rows, and row 512 is the first of the second sequence. (eq. 2.7)
 
 #include <string>

@@ -85,7 +85,7 @@ class Pseudocode {
     for (const Step& one : all) step(one);
   }
 
-  /// Writes a step. A statement's colour stands behind its first line.
+  /// Writes a step. A statement's colour stands after its first line.
   void step(const Step& one) {
     if (one.kind == Step::Kind::loop) {
       line("for each " + one.part.name + " of " + labels_.of(one.part.axis) + ":");

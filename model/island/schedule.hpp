@@ -1,7 +1,7 @@
 #pragma once
 // time_of says how long a division takes, from what its launches and its copies take: the steps of a ring are a marked
 // graph of two queues, the GPU's and its copy engine's, run by the event graph's own machinery; what is gathered,
-// exchanged or reduced stands before and behind the work. (model/README.md, "Several GPUs")
+// exchanged or reduced is moved before and after the work. (model/README.md, "Several GPUs")
 
 #include <cstdint>
 #include <string>

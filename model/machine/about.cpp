@@ -61,7 +61,7 @@ std::string_view sentence_in(const Lines& lines, std::string_view name) {
   return found == lines.end() ? std::string_view() : found->second;
 }
 
-/// Explains "SUBJECT.FIELD", whose field may have an index behind it: "special.co_use.beside[0]".
+/// Explains "SUBJECT.FIELD", whose field may end with an index: "special.co_use.beside[0]".
 std::string about_field(const std::string& what, std::string_view field) {
   constexpr std::string_view of_clusters = "bandwidth_of_";
   if (field.starts_with(of_clusters) && !what.empty())

@@ -57,7 +57,7 @@ struct Variable {
   CopyEngine engine = CopyEngine::none;
   bool multicast = false;
   bool divided = false;     ///< true if each block of the cluster holds an equal part: `elements` counts one part
-  bool unpermuted = false;  ///< true if rows lie one behind the other, so that reads of several rows may conflict in
+  bool unpermuted = false;  ///< true if rows lie one after another, so that reads of several rows may conflict in
                             ///< banks
   bool output_staging = false;
   bool part = false;  ///< true if it holds what an iteration adds

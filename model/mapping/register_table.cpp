@@ -346,7 +346,7 @@ class RegisterTable::Reader {
   std::size_t combinations_ = 0;
   bool of_bundled_ = false;  // beside registers there is evidence
   std::vector<Word> heading_;
-  std::vector<std::string> names_;  // of the columns behind the keys, evidence among them
+  std::vector<std::string> names_;  // of the columns after the keys, evidence among them
   std::vector<std::string_view> facts_;
   std::size_t spoken_of_ = 0;                        // combinations
   std::vector<Word> cells_, words_;                  // of the row at hand, and of one of its cells

@@ -1,5 +1,5 @@
 #pragma once
-// BlockIds numbers the iterations of all blocks, one block behind the other, so that a kernel can give every node an
+// BlockIds numbers the iterations of all blocks, one block after the other, so that a kernel can give every node an
 // equal share of the numbers. Under a causal mask with N columns of N, N - 1, ... 1 tiles, numbers 0 to N - 1 are
 // column 0.
 

@@ -1,6 +1,6 @@
 #pragma once
 // column_memories() and moved_by_crossings() give the two rules' parts one by one, as a picture of the placed diagram
-// shows them: shared memory holds 112 KiB in the column behind the scores, and K alone brings 1.1 GB into it. Their
+// shows them: shared memory holds 112 KiB in the column after the scores, and K alone brings 1.1 GB into it. Their
 // largest and their sums are what memories() and transfers() say.
 
 #include <vector>

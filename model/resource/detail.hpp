@@ -116,7 +116,7 @@ struct Detail {
 [[nodiscard]] std::vector<OperandLayout> operands_of(const PlacedDiagram& placed, const PlacedOperation& op);
 /// Returns the threads that meet, for each variable that threads bring.
 [[nodiscard]] std::vector<Meeting> meetings_of(const PlacedDiagram& placed);
-/// Returns the results that threads write into memory of the block, then out of it, behind products of their own.
+/// Returns the results that threads write into memory of the block, then out of it, after products of their own.
 [[nodiscard]] std::vector<StagedResult> staged_of(const PlacedDiagram& placed);
 
 }  // namespace napkin

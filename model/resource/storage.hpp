@@ -1,5 +1,5 @@
 #pragma once
-// A SharedLayout says where the variables of a block lie in its shared memory: Q at byte 0, two copies of K behind it,
+// A SharedLayout says where the variables of a block lie in its shared memory: Q at byte 0, two copies of K after it,
 // O over Q. Variables that are never alive together share a storage. Internal to model/resource. (model/README.md,
 // "Configuration table")
 

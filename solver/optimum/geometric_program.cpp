@@ -205,7 +205,7 @@ std::string rounded(double number) {
 }
 
 PowerTerm power_term(double alpha, double beta, const std::optional<Product>& symbol_of_alpha) {
-  constexpr int last = 1 << 30;  // M prints behind every axis
+  constexpr int last = 1 << 30;  // M prints after every axis
   PowerTerm term{alpha, beta, std::nullopt, {}};
   const auto exponent = as_fraction(beta);
   if (exponent) {

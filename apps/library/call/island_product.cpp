@@ -1,4 +1,4 @@
-// Products on GPUs, tensor-parallel: what is gathered comes before the product, partial sums are added behind it.
+// Products on GPUs, tensor-parallel: what is gathered comes before the product, partial sums are added after it.
 
 #include <algorithm>
 #include <cmath>

@@ -23,7 +23,7 @@ class RingTrial : public IslandAttention {
     DeviceMemory part, part_lse, running, running_lse;
     std::vector<std::optional<Step>> steps;  // none where the mask hides the block
     std::optional<ReadyLaunch> finish;
-    std::vector<Mark> copied, done;  // behind each step's copies and work
+    std::vector<Mark> copied, done;  // after each step's copies and work
   };
   [[nodiscard]] std::int64_t place(const HomeArray& array, std::int64_t rows, std::int64_t batch, std::int64_t head,
                                    std::int64_t row) const override {

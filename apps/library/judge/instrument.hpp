@@ -23,7 +23,7 @@ struct TimingPace {
 };
 /// Returns the pace for a single tile: runs until the median is known to half a percent.
 [[nodiscard]] TimingPace patient_pace(L2State l2);
-/// Returns the pace under a load: sustained, behind two seconds of it; or bursts of 20 ms, each behind a rest.
+/// Returns the pace under a load: sustained, after two seconds of it; or bursts of 20 ms, each after a rest.
 [[nodiscard]] TimingPace pace_under(const CardLoad& load, L2State l2);
 /// Returns the pace for a tile of a sweep: `seconds` in all, a quarter to warm up and half timed, even if the median
 /// settles earlier. A shorter run would see the card between two steps of its power control.

@@ -185,7 +185,7 @@ const Stretch* Frame::stretch_before(int bundle, std::size_t column, const Colum
   return before;
 }
 
-/// Gives the width of a stretch, and notes which of its names and sizes are new behind the stretch before.
+/// Gives the width of a stretch, and notes which of its names and sizes are new after the stretch before.
 double Frame::label_stretch(const Stretch& stretch, const Stretch* before, PlacedEvent& placed) const {
   const std::string& own = d.bundles[at(stretch.bundle)].name;
   const std::string name = stretch.name.empty() ? own : stretch.name;

@@ -1,5 +1,5 @@
 #pragma once
-// complete_row() reads recorded rows whose common members are written once: behind the line
+// complete_row() reads recorded rows whose common members are written once: after the line
 // {"shared": {"device": "NVIDIA H200"}} each row has that device, until a later such line says another.
 
 #include <string>

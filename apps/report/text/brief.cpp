@@ -61,7 +61,7 @@ std::string asked_line(const Head& head, const Style& style) {
   const std::string subject = fmt::format("{} on {}{}", head.algorithm, machine, mask_text(head.mask));
   const std::string sizes =
       text_of(head.shape) + (head.lengths.empty() ? "" : ", lengths " + napkin::text_of(head.lengths));
-  // Decorated behind the breaking of lines, which counts characters.
+  // Decorated after the breaking of lines, which counts characters.
   const std::string line = wrapped(subject + ": " + sizes, page_width, std::string(entry_width, ' ')) + "\n";
   return line.starts_with(subject) ? style.strong(subject) + line.substr(subject.size()) : line;
 }

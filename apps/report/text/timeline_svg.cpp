@@ -23,7 +23,7 @@ constexpr int lane_label = 104, lane_height = 30, bar_height = 22, right_edge = 
               ruler_height = 5;
 constexpr double narrowest = 7;    // of a ruler's block
 constexpr double character = 6.4;  // width of one in a bar's label, at most
-constexpr double label_inset = 4;  // of a label, behind a barrier at the bar's left edge
+constexpr double label_inset = 4;  // of a label, after a barrier at the bar's left edge
 
 /// Red, green and blue from 0 to 1.
 struct Colour {

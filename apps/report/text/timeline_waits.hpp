@@ -1,5 +1,5 @@
 #pragma once
-// waits_of() finds the barriers of a run: threads that begin the moment another lane's work is done, P.exp behind S
+// waits_of() finds the barriers of a run: threads that begin the moment another lane's work is done, P.exp after S
 // say. An ideal schedule's barriers all wait for the tensor unit. Internal to apps/report.
 
 #include <vector>

@@ -19,8 +19,8 @@ struct AttentionBackwardConfig {
   int d, dv;
   bool bf16;
   MaskKind mask;
-  bool packed;  // sequences of different lengths, one behind the other
-  bool padded;  // d or dv is more than heads have: what lies behind is zeros, and is not stored
+  bool packed;  // sequences of different lengths, one after another
+  bool padded;  // d or dv is more than heads have: what lies beyond is zeros, and is not stored
   bool cycles;  // each SM notes when its first block starts and its last one ends
   // bytes
   int q_offset, k_offset, v_offset, do_offset, lse_offset, delta_offset, ds_offset, dq_offset, p_offset,
@@ -36,7 +36,7 @@ struct AttentionBackwardShape {
   Divisor x_tiles;      // ceil(x / tile x)
   Divisor q_grid;       // ceil(q / tile q)
   Divisor h;            // key heads
-  Divisor together;     // heads whose blocks of the same keys come one behind the other: a divisor of b h
+  Divisor together;     // heads whose blocks of the same keys come one after another: a divisor of b h
   Divisor section;      // blocks of so many heads
   int sections;         // sections of heads
   int ahead;            // sections that the launch before zeroes; as many, the last, are rounded by the launch after

@@ -1,7 +1,7 @@
 #pragma once
 // BackwardAside is what three warps of attention_backward_sm90's producer warpgroup do beside the products: they make
 // the sums of a section that is yet to come zero, and round those of a section whose blocks have added all. Launches
-// before and behind would move the same bytes with the tensor cores idle.
+// before and after would move the same bytes with the tensor cores idle.
 
 #include "kernels/attention/backward/rows_sm90.cuh"
 #include "kernels/device/turn.cuh"
@@ -15,7 +15,7 @@ struct BackwardAside : BackwardBlock<C> {
   static constexpr u32 warps = Block::aside_warps, halves = 8 * GradientOfQueries<C>::parts;
 
   /// Calls apply(tile, number) for the i-th tile of queries of a section, `number` being its own among all scratch; not
-  /// for one behind a sequence's end.
+  /// for one after a sequence's end.
   template <class Apply>
   __device__ __forceinline__ void at_tile(int section, int i, Apply apply) const {
     const int index = section * arguments.shape.section_tiles + i;

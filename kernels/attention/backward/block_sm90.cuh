@@ -84,7 +84,7 @@ struct BackwardBlock {
 
   __device__ __forceinline__ KeyTile key_tile() const {
     KeyTile tile = find_key_tile<C.q, C.x, C.mask, C.packed>(arguments.shape, static_cast<int>(blockIdx.x));
-    if constexpr (C.dq == SumOrder::ordered) tile.start = tile.first;  // a block's turn comes behind the block before
+    if constexpr (C.dq == SumOrder::ordered) tile.start = tile.first;  // a block's turn comes after the block before
     return tile;
   }
   __device__ __forceinline__ long long scratch(const KeyTile& tile, int in_group, int q_tile) const {

@@ -1,5 +1,5 @@
 #pragma once
-// BackwardGradients does attention_backward_sm90's work between and behind the products: it makes P and dS of a tile
+// BackwardGradients does attention_backward_sm90's work between and after the products: it makes P and dS of a tile
 // from scores and dP, and sends dQ to the sum in device memory, dK and dV to their places.
 
 #include "kernels/attention/backward/products_sm90.cuh"
@@ -20,7 +20,7 @@ struct BackwardGradients : BackwardProducts<C> {
   /// Returns the key of this block's tile that a lane's first accumulator belongs to.
   __device__ __forceinline__ u32 thread_key(u32 lane) const { return wg * rows + warp_row() + fragment_row(lane, 0); }
 
-  /// Sets scores to -infinity that the mask hides or that lie behind the last key.
+  /// Sets scores to -infinity that the mask hides or that lie after the last key.
   __device__ __forceinline__ void hide(Scores& s, const KeyTile& tile, int q_tile) const {
     const u32 lane = threadIdx.x % warp_threads;
     const int own = q_tile * C.q + static_cast<int>(fragment_column(lane, 0));
@@ -40,7 +40,7 @@ struct BackwardGradients : BackwardProducts<C> {
     }
   }
 
-  /// Turns scores into P = exp2(scale log2(e) score - log-sum-exp). Rows that see no key, and rows behind the last
+  /// Turns scores into P = exp2(scale log2(e) score - log-sum-exp). Rows that see no key, and rows after the last
   /// query, have an infinite log-sum-exp.
   __device__ __forceinline__ void exponentials(Scores& s, Halves& p, u32 stage) const {
     const u32 from = Block::lse_place(stage) + fragment_column(threadIdx.x % warp_threads, 0) * 4;

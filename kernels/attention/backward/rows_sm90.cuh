@@ -1,6 +1,6 @@
 #pragma once
 // Two small kernels stand around attention_backward_sm90. The one before it makes each row's log-sum-exp in powers of
-// two and delta = rowsum(dO O), and zeros where dQ is added up first. The one behind it brings dQ, scaled and rounded,
+// two and delta = rowsum(dO O), and zeros where dQ is added up first. The one after it brings dQ, scaled and rounded,
 // from the sum's tiles to rows, as far as that launch has not done it itself (aside_sm90.cuh).
 
 #include "kernels/attention/backward/block_sm90.cuh"
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(128)
     for (int distance = 1; distance < DeltaRows<C>::lanes; distance *= 2)
       sum += __shfl_xor_sync(0xffffffffu, sum, distance);
     if (lane != 0) continue;
-    float lse = infinity;  // rows behind the last one, and rows that see nothing: P is 0
+    float lse = infinity;  // rows after the last one, and rows that see nothing: P is 0
     if (query < tile.queries) {
       const long long row =
           C.packed ? static_cast<long long>(head) * shape.q_starts[shape.b] + tile.q_start + query

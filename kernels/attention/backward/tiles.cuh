@@ -15,7 +15,7 @@ struct KeyTile {
   int queries, keys;                // lengths of the sequence
   int q_start, x_start, map_batch;  // first rows of the sequence; batch as the copy engine addresses it
   int first, last;                  // tiles of queries visited
-  int start;                        // tile visited first; behind the last comes the first
+  int start;                        // tile visited first; after the last comes the first
   int whole_first, whole_last;      // visited tiles whose rows all see every key of the tile
 };
 

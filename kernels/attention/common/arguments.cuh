@@ -20,8 +20,8 @@ struct AttentionConfig {
   int d, dv;
   bool bf16;
   MaskKind mask;
-  bool packed;  // sequences of different lengths, one behind the other
-  bool padded;  // d or dv is more than heads have: what lies behind is zeros, and is not stored
+  bool packed;  // sequences of different lengths, one after another
+  bool padded;  // d or dv is more than heads have: what lies beyond is zeros, and is not stored
   bool cycles;  // each SM notes when its first block starts and its last one ends
   bool dump;    // the debug variant: intermediates of every tile and chunk (attention/common/dump.cuh)
   int q_offset, k_offset, v_offset, p_offset, barriers_offset;  // bytes; O is staged on Q

@@ -16,7 +16,7 @@ struct AttentionDecodeArguments {
   int box_keys, boxes;         // keys that one copy brings, copies of a chunk
   int table_row, page_count;   // page numbers of a sequence in `pages`; of all pages
   const int* lengths;          // [b] keys of each sequence; null: all have shape.x
-  const int* pages;            // [b, table_row] page numbers; null: each sequence's keys lie one behind the other
+  const int* pages;            // [b, table_row] page numbers; null: each sequence's keys lie one after another
   float* part_o;               // [b, h * g, q, parts, shape.dv], each divided by its own sum
   float* part_lse;             // [b, h * g, q, parts]
   int* arrived;                // [tiles] parts that are there; zero before the first launch, and after each

@@ -16,7 +16,7 @@ struct DecodeConsumer : DecodeCombiner<C> {
   using typename Block::Outputs;
   using RowState = typename AttentionSoftmax<C>::RowState;
 
-  /// Zeroes rows of V behind a sequence's last key: memory there may hold NaN, which a P of 0 does not hide. Needed
+  /// Zeroes rows of V after a sequence's last key: memory there may hold NaN, which a P of 0 does not hide. Needed
   /// only where pages or lengths cut the keys; elsewhere the copy engine brings zeros.
   __device__ __forceinline__ void clear_tail(const Tile& tile, const Ring<C.stages>& at) const {
     const int keys = tile.keys - (tile.last - 1) * C.x;

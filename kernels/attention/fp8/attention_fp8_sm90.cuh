@@ -1,6 +1,6 @@
 #pragma once
 // This kernel computes forward attention on Hopper with e4m3 in and bf16 out: it has attention_sm90's block, tiles,
-// waits and turns, and V turned over on its way by the producer. S of the next chunk is issued ahead of O of the last
+// waits and turns, and V transposed on its way by the producer. S of the next chunk is issued ahead of O of the last
 // one. Knobs are those of attention_fp8_sm90.yaml; a tile's rows are (query, packed head), the head fastest.
 
 #include "kernels/attention/fp8/producer_fp8.cuh"

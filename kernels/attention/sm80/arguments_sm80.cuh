@@ -13,11 +13,11 @@ struct AttentionSm80Config {
   int d, dv;
   bool bf16;
   MaskKind mask;
-  bool packed;                                 // sequences of different lengths, one behind the other
-  bool padded;                                 // d or dv is more than heads have: zeros lie behind
+  bool packed;                                 // sequences of different lengths, one after another
+  bool padded;                                 // d or dv is more than heads have: zeros lie beyond
   bool cycles;                                 // each SM notes when its first block starts and its last one ends
   bool dump;                                   // the debug variant: intermediates of every tile and chunk
-  int q_offset, k_offset, v_offset, o_offset;  // bytes, multiples of 128; copies of K and of V lie behind each other
+  int q_offset, k_offset, v_offset, o_offset;  // bytes, multiples of 128; copies of K and of V lie one after another
   int blocks;                                  // blocks an SM is to hold at once: bounds the registers
 };
 

@@ -98,7 +98,7 @@ struct AttentionSm80Epilogue : AttentionSm80Products<C> {
     }
   }
 
-  /// Writes the finished O, in the place behind the last chunk.
+  /// Writes the finished O, in the place after the last chunk.
   __device__ __forceinline__ void note_outputs(int n, const Outputs& o) const {
     if constexpr (C.dump) {
 #pragma unroll

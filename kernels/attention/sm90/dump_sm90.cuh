@@ -52,7 +52,7 @@ struct AttentionDumper : AttentionEpilogue<C> {
     }
   }
 
-  /// Writes the finished O, in the place behind the last chunk.
+  /// Writes the finished O, in the place after the last chunk.
   __device__ __forceinline__ void dump_outputs(const Tile& tile, int n, const typename Block::Outputs& o) const {
     if constexpr (C.dump) {
       write_fragment<Block::outputs>(dump_place(tile, n) + at().o + Block::first_column(), at().pitch,

@@ -125,7 +125,7 @@ class GraphBuilder {
   std::vector<int> pipe_of_;                           // pipe of each unit
   std::vector<std::pair<std::string, int>> last_of_;
   double ahead_ = 0;                 // clocks by which a buffer's copies asked for so far end before the pipe is free
-  std::vector<int> fenced_;          // nodes behind which threads pass a fence and a barrier
+  std::vector<int> fenced_;          // nodes after which threads pass a fence and a barrier
   bool cores_ = false;               // true if agents are cores of the machine
   bool waits_for_products_ = false;  // true if threads wait for products of an operation in the loop
   UnitId in_steps_ = -1;             // unit whose work is in steps; -1: no unit's

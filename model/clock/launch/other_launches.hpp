@@ -1,6 +1,6 @@
 #pragma once
 // other_launches times the launches of a call beside the one that computes: before attention's backward pass a launch
-// multiplies rows of dO and O and clears dQ, behind it a launch converts dQ. Each streams whole arrays, and no launch
+// multiplies rows of dO and O and clears dQ, after it a launch converts dQ. Each streams whole arrays, and no launch
 // overlaps with another. (mapping.hpp, Launch)
 
 #include <string>

@@ -13,7 +13,7 @@ namespace {
 /// a whole number of turns of any cycle with up to four tokens.
 constexpr int run_length = 72, settled = most_to_settle;
 
-/// Runs a block of so many iterations alone, and one more behind two others.
+/// Runs a block of so many iterations alone, and one more after two others.
 BlockRun run_blocks(Simulation& simulation, int iterations, CutIterations cut = {}) {
   const Simulation::FirstBlocks run = simulation.first_blocks(iterations, cut);
   const auto of = [](const std::array<double, 3>& ends) { return BlockClocks{ends[0], ends[2] - ends[1]}; };

@@ -21,7 +21,7 @@ struct Stamp {
 struct Finding {
   std::string name;              ///< place in the profile: "units.special.beside_tensor", "constants.barrier_128"
   Number number;                 ///< four significant digits
-  int runs = 0;                  ///< repetitions behind it
+  int runs = 0;                  ///< repetitions that it rests on
   std::optional<double> before;  ///< value that the base's predictions used, in number.unit; none: not known
   bool placed = false;           ///< true if the calibrated machine has it
   std::string why;               ///< reason why it was not put into the profile

@@ -136,7 +136,7 @@ void Placer::Compiled::compile_level(LevelId id) {
       if (level->own_parts) out.own_parts = &*level->own_parts;
       continue;
     }
-    if (position == block_ && lists(mapping_->padded, name)) {  // held whole, with zeros behind it
+    if (position == block_ && lists(mapping_->padded, name)) {  // held whole, with zeros after it
       out.sizes.emplace_back(axis, number(Value{Value::Kind::axis, 0, -1, name}));
       continue;
     }
