@@ -54,10 +54,10 @@ CalibrateOptions calibrate_options_of(const Arguments& arguments) {
   out.power = arguments.has("--power");
   if (arguments.has("--out")) out.out = arguments.need("--out", "the profile to write");
   if (arguments.has("--record")) out.record = arguments.need("--record", "a file for the raw readings");
-  // A slip is told before minutes of measuring, and before one of two files is there.
+  // An error is reported before minutes of measuring, and before one of two files is written.
   if (!out.out.empty()) report::check_writable(out.out, "--out");
   if (out.record) report::check_writable(*out.record, "--record");
-  const bool to_card = out.power && !arguments.has("--replay");  // its file has a name of its own
+  const bool to_card = out.power && !arguments.has("--replay");  // true if the card's own file is written
   if (arguments.has("--island") && !out.out.empty())
     throw Error("--out", "stands beside --island", "--record FILE.jsonl: the readings say what a profile may have");
   if (arguments.has("--island") && out.gpu.empty())
@@ -106,7 +106,7 @@ constexpr std::string_view made_here = "# Written by napkin calibrate.\n";
 /// Writes the product's file with the numbers of one card; the architecture stays the base's.
 void write_card(const Machine& machine, const std::string& out) {
   const std::string text = profile_files(machine).product;
-  static_cast<void>(parse_machine(text, out));  // what is written can be read
+  static_cast<void>(parse_machine(text, out));  // checks that the profile can be read again
   std::error_code failed;
   const std::filesystem::path folder = std::filesystem::path(out).parent_path();
   if (!folder.empty()) std::filesystem::create_directories(folder, failed);
@@ -122,10 +122,10 @@ void write_files(const Machine& machine, const std::string& out) {
   if (std::filesystem::exists(beside) && !yaml::read_file(beside).starts_with(made_here))
     throw Error("--out", beside + " is there already, and not by napkin calibrate", "a file in another folder");
   std::error_code failed;
-  std::filesystem::create_directory(folder, failed);  // in a folder that is there
+  std::filesystem::create_directory(folder, failed);  // its parent exists
   if (failed) throw Error("--out", folder.string() + ": " + failed.message(), "a folder that can be written");
   report::write_file(beside, std::string(made_here) + files.architecture, "--out");
-  static_cast<void>(parse_machine(files.product, out));  // what is written can be read
+  static_cast<void>(parse_machine(files.product, out));  // checks that the profile can be read again
   report::write_file(out, files.product, "--out");
 }
 
@@ -170,7 +170,7 @@ Reply run_calibrate(const Arguments& arguments, const report::Style& style) {
   const CalibrateOptions options = calibrate_options_of(arguments);
   if (arguments.has("--island")) return calibrate_island(options, style);
   if (!options.gpu.empty())
-    static_cast<void>(load_machine(options.gpu, "--gpu"));  // a slip is told before minutes of measuring
+    static_cast<void>(load_machine(options.gpu, "--gpu"));  // an error is reported before minutes of measuring
   if (arguments.has("--replay")) return replay_readings(arguments, options, style);
   const CalibrationRun run = run_experiments(options);
   if (!run.failed.empty()) return {"", "no profile written: " + run.failed + "\n", 1};

@@ -42,7 +42,7 @@ MeasuredBy measured_by(const Runtime& runtime) {
 /// Compiles all kernels into the disk cache, by several threads, before anything is timed.
 void compile_all(const CalibrateOptions& options, const DeviceProperties& device, Progress& progress) {
   const Environment environment = process_environment();
-  if (environment.cache.empty()) return;  // nowhere to keep them: each is compiled when it is needed
+  if (environment.cache.empty()) return;  // no cache to keep them in: each is compiled when it is needed
   PlanningBench bench(device);
   for (const Experiment* experiment : options.experiments) static_cast<void>(experiment->run(bench));
   std::vector<LaunchPlan> plans;

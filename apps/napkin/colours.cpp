@@ -78,8 +78,8 @@ class Colourer {
     for (const Crossing& c : p_.crossings) {
       if (c.array != array || c.store != store || c.auxiliary >= 0) continue;
       const bool adds = c.variable >= 0 && p_.variables[at(c.variable)].part;
-      if (adds && home != nullptr && !home->part) continue;  // on its way to what sums it up
-      if (!store && !c.fills && c.variable >= 0) continue;   // an operand's way on to who computes with it
+      if (adds && home != nullptr && !home->part) continue;  // a part, on its way to the variable that sums it up
+      if (!store && !c.fills && c.variable >= 0) continue;   // an operand, on its way to the unit that computes with it
       if (std::find(path.begin(), path.end(), level(c.into)) == path.end()) path.push_back(level(c.into));
     }
     const Variable* v = variable_of(array, store);

@@ -132,7 +132,8 @@ Reply reply(const Arguments& arguments, const Dependences& found, const std::fun
   if (arguments.has("--json")) {
     Json json = report::json_of(found);
     add_operands(found.nest, json["statements"]);
-    json["joinings"] = nest != nullptr ? joinings_json(found) : Json::array();  // an algorithm's is its derivation
+    json["joinings"] =
+        nest != nullptr ? joinings_json(found) : Json::array();  // an algorithm's joinings are its derivation
     if (nest != nullptr) json["transformed"] = transformed(*nest);
     reply.out = report::line_of(json);
   } else {

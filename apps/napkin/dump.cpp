@@ -36,8 +36,7 @@ void make_dump_folder(const std::string& folder) {
 
 Tensors dump_inputs(const Streamed& streamed, const Problem& problem) {
   Tensors inputs = random_inputs(streamed.diagram, problem.sizes, 1);
-  if (problem.dtype == DType::i8 || problem.dtype == DType::i32)
-    return inputs;  // of those no kernel says how it scales
+  if (problem.dtype == DType::i8 || problem.dtype == DType::i32) return inputs;  // integers need no rounding
   for (auto& [name, tensor] : inputs) {
     for (double& value : tensor.data) value = round_to(problem.dtype, value);
   }

@@ -79,7 +79,7 @@ int program(const std::vector<std::string>& words) {
     return print_reply(waited_for(words));
   } catch (const Error& error) {
     return complain(error.what());
-  } catch (const CudaFailure& failure) {  // nothing is wrong with the question: it cannot be answered here
+  } catch (const CudaFailure& failure) {  // the question is right, but cannot be answered on this machine
     complain(failure.what());
     return 1;
   } catch (const std::bad_alloc&) {

@@ -54,7 +54,7 @@ Reply run_query(const Arguments& arguments, const report::Style& style) {
   QueryAnswer answer = *query(
       ask, all ? AnswerParts::all() : AnswerParts{.standing = true, .formulas = ask.memory.has_value(), .best = true});
   if (answer.predicted) answer.predicted->other_load = other_load(ask, answer.head);
-  const bool fits = answer.legal || !ask.tile.empty() || !ask.kernel.empty();  // else no tile of any kernel does
+  const bool fits = answer.legal || !ask.tile.empty() || !ask.kernel.empty();  // false: no tile of any kernel fits
   const int code = !fits || (answer.check && !answer.check->equal) ? 1 : 0;
   const std::string note = fits ? "" : "nothing fits\n";
   if (arguments.has("--json")) return {report::line_of(report::json_of(answer)), note, code};

@@ -21,7 +21,7 @@ class Recorded {
   explicit Recorded(const std::vector<ValidationRow>& rows) {
     for (const ValidationRow& row : rows) {
       rows_[row_key(row.head)].push_back(&row);
-      if (row.sweep) sweeps_[question_key(row.head)] = *row.sweep;  // the last one
+      if (row.sweep) sweeps_[question_key(row.head)] = *row.sweep;  // the last row of a sweep counts
     }
   }
   /// Returns the rows of a key, oldest first.
@@ -79,7 +79,7 @@ std::optional<Tile> pick_of(const Measurable& measurable) {
 
 std::vector<SweepTile> single_tile(const PlannedQuestion& question) {
   const Measurable& m = *question.measurable;
-  const bool free = m.setup->fixed.empty();  // then select's own pick is the tile
+  const bool free = m.setup->fixed.empty();  // true: the tile is the pick of select
   const auto tile = free ? std::optional(question.pick) : best_tile(*m.setup);
   if (!tile) return {};
   return {{*tile, *tile == question.pick ? TileRole::selected : TileRole::near_best, ""}};

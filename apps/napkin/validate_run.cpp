@@ -71,7 +71,7 @@ std::vector<LaunchPlan> variants_of(std::span<const PlannedQuestion> questions, 
 std::map<std::string, std::string> compile_all(const std::vector<LaunchPlan>& plans, const ValidateOptions& options,
                                                Progress& progress) {
   const Environment environment = process_environment();
-  if (environment.cache.empty()) return {};  // nowhere to keep them: each is compiled when it is needed
+  if (environment.cache.empty()) return {};  // no cache to keep them in: each is compiled when it is needed
   progress.begin("compiling", plans.size());
   return compile_ahead(plans, environment, static_cast<int>(options.jobs),
                        [&](std::size_t done) { progress.show(done, ""); });
@@ -129,7 +129,8 @@ Reply reply_of(const Findings& findings, const std::vector<ValidationRow>& befor
   std::vector<ScoredRow> scored;
   for (const ValidationRow& row : all) {
     scored.push_back(as_recorded(row));
-    scored.back().preference = {row.selected ? 0 : 1};  // of equal predictions the one that select took
+    scored.back().preference = {row.selected ? 0
+                                             : 1};  // among equal predictions, the tile that select took comes first
   }
   std::string text = report::table_of(worth_showing(all), style) + "\n" + report::text_of(summarise(scored), style);
   text += tiles_text("rejected", findings.rejected) + tiles_text("WRONG", findings.incorrect);

@@ -52,9 +52,9 @@ __device__ __forceinline__ void barrier_wait(u32 barrier, u32 parity) {
 /// Named barriers and who meets at each. A kind has one barrier for every consumer warpgroup w; barrier 0 is
 /// __syncthreads'.
 enum class NamedBarrier : u32 {
-  turn = 1,       // w's turn on the tensor cores: w waits, the warpgroup before it arrives (ping-pong)
-  all = 1,        // one for every thread of a block that takes no turns
-  warpgroup = 6,  // the four warps of w
+  turn = 1,       // turn of warpgroup w on the tensor cores: w waits, the one before it arrives (ping-pong)
+  all = 1,        // barrier of all threads of a block whose warpgroups take no turns
+  warpgroup = 6,  // the four warps of warpgroup w
 };
 
 /// Waits until that many threads, whole warps, have arrived at the barrier; named_arrive() arrives without waiting.

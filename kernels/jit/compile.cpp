@@ -63,7 +63,7 @@ struct Nvrtc {
 class Program {
  public:
   Program(const Nvrtc& nvrtc, const KernelSource& source) : nvrtc_(nvrtc) {
-    std::vector<std::string> texts, names;  // NVRTC wants them terminated by a zero
+    std::vector<std::string> texts, names;  // strings that end with a zero, as NVRTC takes them
     for (const EmbeddedFile& header : source.headers) {
       texts.emplace_back(header.text);
       names.emplace_back(header.path);
@@ -86,7 +86,7 @@ class Program {
   void compile(const CompileRequest& request) {
     nvrtc_.check(nvrtc_.add_name(program_, request.expression.c_str()), "nvrtcAddNameExpression");
     std::vector<std::string> options = compile_options(request);
-    // What comes from NVRTC's own cache comes without the assembler's report.
+    // A kernel from NVRTC's own cache has no report of the assembler.
     if (nvrtc_.major() >= 13) options.emplace_back("--no-cache");
     std::vector<const char*> pointers;
     for (const std::string& option : options) pointers.push_back(option.c_str());

@@ -78,7 +78,7 @@ std::string DiskCache::head_of(const std::string& key, std::string_view content)
 std::optional<std::string> DiskCache::find(const std::string& key) const {
   if (directory_.empty()) return std::nullopt;
   const fs::path path = file_of(key);
-  if (!is_file(path)) return std::nullopt;  // also where something else took its name: a folder, a FIFO, a device
+  if (!is_file(path)) return std::nullopt;  // also if something else has its name: a folder, a FIFO, a device
   std::ifstream in(path, std::ios::binary);
   std::string head(format_.size() + digest_digits + 1, '\0');
   if (!in.read(head.data(), static_cast<std::streamsize>(head.size())) || !head.starts_with(format_))

@@ -130,7 +130,7 @@ std::string source_hash(const KernelSource& source) {
 }
 
 std::string kernel_source_hash(std::string_view kernel) {
-  // The mapping beside the kernel names its file, which may be another one's too: "source: attention_sm90.cuh".
+  // The mapping beside the kernel names its file, which several kernels may share: "source: attention_sm90.cuh".
   const std::string mapping = "/" + std::string(kernel) + ".yaml", key = "\nsource: ";
   for (const EmbeddedFile& one : embedded_files()) {
     if (!one.path.starts_with("kernels/") || !one.path.ends_with(mapping)) continue;

@@ -14,13 +14,13 @@ struct MatmulConfig {
   int a, c, b, warpgroups, stages, cluster;
   MatmulOrder order;
   bool bf16;
-  bool ragged;  // the columns of C are no multiple of 8: its last ones do not leave by the copy engine
-  bool cycles;  // each SM notes when its first block starts and its last one ends
+  bool ragged;  // true if the columns of C are no multiple of 8: threads store the last ones, not the copy engine
+  bool cycles;  // true if each SM notes its first block's start and its last one's end
   int a_offset, b_offset, c_offset, barriers_offset;  // bytes; c: the staged result
   int producer_registers, consumer_registers;
-  bool split;   // blocks share a tile's chunks, and the one that comes last adds up their parts; nothing is staged then
-  bool fp8;     // A and B are e4m3: `b` counts pairs, which are 16 bits like a number of the others; `bf16` is of C
-  bool merges;  // fp8: chunks are summed outside of the tensor cores, which keep about 14 bits of a running sum
+  bool split;   // true if blocks share a tile's chunks: the last to finish adds up their parts, and nothing is staged
+  bool fp8;     // true if A and B are e4m3: `b` counts pairs, 16 bits like other elements; `bf16` is of C
+  bool merges;  // fp8: true if chunks are summed outside of the tensor cores, which keep about 14 bits of a running sum
 };
 
 /// Sizes of a product in tiles. A tile here is a cluster's: `cluster` tiles of a block, one below the other.

@@ -151,7 +151,7 @@ struct Agents {
 #pragma unroll 1
       for (int i = 0; i < repeated.chunks; ++i) repeated.chunk();
       if (__shfl_sync(0xFFFFFFFF, over(start), 0))
-        break;  // the chunk that the end fell into does not count, nor its time
+        break;  // the chunk during which the end came is not counted, nor its time
       done += repeated.chunks * repeated.units;
       clocks = clock64() - start;
     }

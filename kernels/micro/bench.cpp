@@ -27,7 +27,7 @@ GpuBench::GpuBench(Runtime& runtime) : runtime_(runtime), results_(runtime.devic
 
 std::uint64_t GpuBench::memory(std::size_t bytes) {
   if (bytes > memory_.bytes()) {
-    memory_ = DeviceMemory();  // the old one goes before the new one comes
+    memory_ = DeviceMemory();  // frees the old memory before it allocates the new
     memory_ = runtime_.device().allocate(bytes);
   }
   return memory_.address();
@@ -45,7 +45,7 @@ std::vector<std::uint64_t> GpuBench::run(const LaunchPlan& plan, std::size_t wor
   const Device& device = runtime_.device();
   std::vector<std::uint64_t> out(words, 0);
   device.upload(results_.address(), out.data(),
-                words * sizeof(std::uint64_t));  // no more: what the L2 holds is measured too
+                words * sizeof(std::uint64_t));  // no other memory, since what the L2 holds is measured too
   launch();
   device.synchronize();
   device.download(out.data(), results_.address(), words * sizeof(std::uint64_t));

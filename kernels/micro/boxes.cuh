@@ -77,7 +77,7 @@ struct Boxes {
   __device__ __forceinline__ void run() const {
     unsigned long long* clocks = arguments.clocks + static_cast<long long>(blockIdx.x) * (1 + arguments.count);
     long long start = clock64(), worked = start;
-    // A stage is filled again when the box after the next has come: by then the other blocks' word that it is free has,
+    // A stage is filled again when the box after the next has come: by then the other blocks have released it,
     // too.
     constexpr int behind = C.cluster > 1 ? 2 : 0;
     Ring<C.stages> ring, free;

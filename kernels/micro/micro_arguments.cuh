@@ -31,7 +31,7 @@ enum class VectorWork {
   mix,      // equal parts of fma, maximum, ex2, add
   softmax,  // maximum of all elements first, then per element fma, ex2, add, half a conversion; its unit is an element
   softmax_kept,   // softmax without the maximum
-  softmax_steps,  // that in steps of three elements: attention_sm90's, rescale rarely
+  softmax_steps,  // softmax_kept in steps of three elements, as attention_sm90 with rescale=rarely
   ex2_fma,        // independent: one ex2, two fma
   ex2_maximum,    // one ex2, one maximum
   maximum_fma,    // one maximum, two fma
@@ -48,11 +48,11 @@ struct AgentsConfig {
   int vector_groups;
   VectorWork work;
   bool copies;               // true for one more warp, which copies boxes from the L2 to shared memory
-  bool synchronous = false;  // each tensor warp issues mma.sync m16 n8 k16 of its own, n / 8 accumulators in turn
+  bool synchronous = false;  // true if tensor warps issue mma.sync m16 n8 k16, n / 8 accumulators in turn
   int among = 0;             // synchronous: instructions of `work` between two products of a tensor warp; four times as
                              // many of a mix
   int loads = 0;             // synchronous: ldmatrix of B for every four products
-  bool e4m3 = false;         // products m64 n k32 of normal numbers of eight bits; in registers A is as P is
+  bool e4m3 = false;         // true for products m64 n k32 of e4m3; in registers A is laid out as P is
 
   /// Offsets in shared memory, which begins at a multiple of 1024.
   static constexpr int a_bytes = 64 * 64 * 2, warp_bytes = 4096, box_bytes = 64 * 128, boxes = 4;
@@ -80,7 +80,7 @@ struct AgentsArguments {
   int tensor_groups, vector_groups, copies;  // groups at work, of those above; the others end at once
   int apart;                                 // boxes from a block's first one to the next block's; 0: all copy the same
   int shift;    // 0: from one load's address to the next one's, which the compiler does not know to be equal
-  float* kept;  // null. Results go there, so that the compiler computes them
+  float* kept;  // null; the results' destination, so that the compiler computes them
 };
 
 // ---- products.cuh: products from issue to the end of the wait
@@ -145,12 +145,12 @@ struct StreamArguments {
 // ---- boxes.cuh: the copy engine
 
 struct BoxesConfig {
-  bool spin;    // wait by test_wait in a loop, else by try_wait, which sleeps
+  bool spin;    // true to wait by test_wait in a loop, else by try_wait, which sleeps
   int kib;      // KiB of a box; with multicast, of what a block receives
   int stages;   // boxes in flight
   int cluster;  // blocks of a cluster; above 1 each loads its share of each box for all by multicast
   bool shared_tiles =
-      false;  // boxes come in turn from two tiles, which other blocks read too, and are worked on for a while
+      false;  // true if boxes come in turn from two tiles, which other blocks read too, and are worked on for a while
 
   NAPKIN_BOTH constexpr int rows() const { return kib * 8; }  // of 128 bytes
   NAPKIN_BOTH constexpr int barriers_at() const { return stages * kib * 1024; }
@@ -232,7 +232,7 @@ struct ClusterConfig {
 
 struct ClusterArguments {
   int passes;                  // passes over `bytes`
-  int shift;                   // 0, as above: else the loads leave the loop
+  int shift;                   // 0, unknown to the compiler: it would move the loads out of the loop
   unsigned long long* clocks;  // [blocks]
   unsigned int* kept;          // null, as above
 };

@@ -25,7 +25,7 @@ __global__ void __launch_bounds__(128 * C.groups, 1) products(const __grid_const
   u32 a[4];
 #pragma unroll
   for (int i = 0; i < 4; ++i)
-    a[i] = static_cast<u32>(read(shared + 16 * (threadIdx.x % 128) + 4 * i));  // here, not where it is used
+    a[i] = static_cast<u32>(read(shared + 16 * (threadIdx.x % 128) + 4 * i));  // read here, not where it is used
   const u64 in_shared = descriptor<64>((shared + group * AgentsConfig::a_bytes) >> 4, 0),
             b = descriptor<64>((shared + C.b_at()) >> 4, 0);
 #pragma unroll 1

@@ -56,7 +56,7 @@ Readings vector_alone(Bench& bench) {
   Readings out;
   for (const VectorWork work : works()) {
     for (const int groups : {1, 2, 3}) {
-      // The variant that runs beside products too, where it has so many warpgroups. Beside products the assembler
+      // The variant that runs beside products too, where it has that many warpgroups. Beside products the assembler
       // leaves out HFMA2.MMA, half of a bf16 rate.
       const AgentsConfig config = groups == 3 || work == VectorWork::fma16
                                       ? AgentsConfig{0, 64, false, 3, work, false}

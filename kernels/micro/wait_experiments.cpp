@@ -227,7 +227,7 @@ Readings power_e4m3(Bench& bench) {
 Readings power_card(Bench& bench) {
   Readings out;
   constexpr long long window = 4000000;
-  constexpr double settled_seconds = 4;  // the limit is kept on the mean, which swings for a second
+  constexpr double settled_seconds = 4;  // the limit holds for the mean power, which swings for a second
   add_load(out, "power_card", bench.rest(2 * load_seconds), {"rest"});
   agents_load(out, bench, "power_card", "spin", {1, 128, false, 2, VectorWork::special_register, false},
               {0, 1, false, 0, window});

@@ -131,7 +131,7 @@ AttentionBackwardShape shape_of(const PlacedDiagram& placed, const AttentionBack
   const Count section = together * x_tiles, sections = Count(s.b) * h / together;
   s.section = divisor(section.get());
   s.sections = to_int(sections, "sections");
-  // One further back than the blocks that run at once: what a section waits for has begun a block's time ago.
+  // One section more than run at once, so that the blocks that a section waits for began a block's time earlier.
   s.ahead = to_int(std::min(sections, Count(1) + ceil_div(at_once, section)), "sections");
   // Under a causal mask the second half of a section's blocks is short, and would end later than its products.
   const bool causal = placed.problem->mask.kind == Mask::Kind::causal;
@@ -282,7 +282,7 @@ AttentionBackwardPlans attention_backward_plans(const PlacedDiagram& placed, con
 void bind_backward(std::span<LaunchPlan> plans, const AttentionBackwardCall& call) {
   for (LaunchPlan& plan : plans) {
     change_arguments<AttentionBackwardArguments>(plan, [&](AttentionBackwardArguments& a) { bind_arguments(a, call); });
-    if (plan.boxes.empty()) continue;  // a small kernel, which has no copy engine's maps
+    if (plan.boxes.empty()) continue;  // a small kernel without tensor maps
     bind_boxes(plan, {{"Q", call.q.address}, {"K", call.k.address}, {"V", call.v.address}, {"dO", call.d_o.address}});
   }
 }

@@ -64,7 +64,7 @@ AttentionShape attention_shape(const AttentionLengths& lengths, int tile_q, int 
   s.section = divisor(section.get());
   s.section_tiles = divisor((section * q_tiles).get());
   s.last_section = divisor(head_tiles % section == Count(0) ? section.get() : (head_tiles % section).get());
-  // The kernel adds them to row numbers: beyond the array is as good as its end.
+  // The kernel adds them to row numbers, so a limit beyond the array is set to its end.
   s.left = to_int(std::min(Count(lengths.mask.left), Count(s.q) + s.x), "window");
   s.right = to_int(std::min(Count(lengths.mask.right), Count(s.q) + s.x), "window");
   return s;

@@ -48,7 +48,7 @@ AttentionConfig sm90_config_of(const PlacedDiagram& placed, const AttentionCall&
   c.overlap = read.word("overlap") == "on";
   c.pingpong = read.word("pingpong") == "on";
   c.p_shared = read.word("p_in") == "shared";
-  c.rescale_rarely = read.word("rescale") == "rarely" && call.dump == 0;  // what is dumped has the running maximum
+  c.rescale_rarely = read.word("rescale") == "rarely" && call.dump == 0;  // a dump shows the running maximum
   c.g = read.knob("g");
   c.cluster = read.knob("cluster");
   c.order = tile_order_of(read.word("order"));

@@ -42,7 +42,7 @@ Initialiser written(const MatmulConfig& config) {
       .set("c_offset", c_offset)
       .set("barriers_offset", barriers_offset);
   out.set("producer_registers", producer_registers).set("consumer_registers", consumer_registers);
-  // Whole tiles of 16 bits keep the name that their machine code is recorded under.
+  // Without parts the name stays the one that the machine code is recorded under.
   if (split) out.set("split", split);
   if (fp8) out.set("fp8", fp8).set("merges", merges);
   return out;

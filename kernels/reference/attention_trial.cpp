@@ -76,7 +76,8 @@ class AttentionTrial : public KernelTrial {
 
   [[nodiscard]] LaunchPlan plan(const PlacedDiagram& placed, bool counting) const override {
     AttentionCall call = counting ? data_.counting_call() : data_.call();
-    if (const LaunchScratch scratch = attention_scratch(placed); scratch.counters > Count(0)) {  // for this plan alone
+    if (const LaunchScratch scratch = attention_scratch(placed);
+        scratch.counters > Count(0)) {  // scratch of this plan alone
       const auto counters = static_cast<std::size_t>(scratch.counters.get()) * sizeof(std::int32_t);
       call.arrived = zeroed(counters);
       call.parts = zeroed(static_cast<std::size_t>(scratch.bytes.value.get()));

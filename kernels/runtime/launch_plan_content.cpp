@@ -103,7 +103,7 @@ std::optional<LaunchPlan> read_plan(std::string_view content) {
   try {
     for (std::size_t i = 0; fields.good && i < boxes && boxes <= most_boxes; ++i)
       plan.boxes.push_back(read_box(fields));
-  } catch (const Error&) {  // a type that there is none of
+  } catch (const Error&) {  // an unknown type
     return std::nullopt;
   }
   if (!fields.good || plan.boxes.size() != boxes || !fields.rest.empty()) return std::nullopt;

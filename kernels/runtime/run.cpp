@@ -41,9 +41,10 @@ const LoadedKernel& Runtime::kernel(const LaunchPlan& plan) {
     const auto found = kernels_.find(plan.expression);
     if (found != kernels_.end()) return found->second;
   }
-  Compilation compilation = compile(plan, environment_, objections_);  // other threads find their kernels meanwhile
+  Compilation compilation =
+      compile(plan, environment_, objections_);  // without the lock, so that other threads find their kernels meanwhile
   const std::lock_guard lock(mutex_);
-  const auto found = kernels_.find(plan.expression);  // compiled by another thread too
+  const auto found = kernels_.find(plan.expression);  // another thread compiled it too
   if (found != kernels_.end()) return found->second;
   if (!compilation.warning.empty() &&
       std::find(warnings_.begin(), warnings_.end(), compilation.warning) == warnings_.end()) {

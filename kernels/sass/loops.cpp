@@ -67,7 +67,7 @@ class Ways {
     std::vector<int> out;
     for (int i = loop_.head; i >= 0;) {
       const auto way = from(i);
-      if (!way) return loop_.body;  // no way back that does not turn inside: all of it
+      if (!way) return loop_.body;  // every way back passes an inner loop: the whole body
       out.push_back(i);
       i = way->next;
     }
@@ -92,7 +92,7 @@ class Ways {
 
   std::optional<Way> from(int i) {
     if (const auto known = known_.find(i); known != known_.end()) return known->second;
-    known_[i] = std::nullopt;  // on the way: not to be entered again
+    known_[i] = std::nullopt;  // being searched: not entered again
     std::optional<Way> best;
     for (int to : next_of(code_, i)) {
       std::optional<Way> way;
@@ -125,7 +125,7 @@ std::vector<SassLoop> loops_of(const std::vector<SassInstruction>& code) {
   std::map<int, SassLoop> by_head;
   for (int i = 0; i < std::ssize(code); ++i) {
     const int head = code[static_cast<std::size_t>(i)].target;
-    // A jump back closes a loop where every way to it passes the loop's head: not the end of a wait that stands aside.
+    // A jump back closes a loop if every way to it passes the loop's head; the end of a wait placed aside does not.
     if (head < 0 || head >= i || !alive[static_cast<std::size_t>(i)]) continue;
     if (head > 0 && reached(next, 0, head)[static_cast<std::size_t>(i)]) continue;
     SassLoop& loop = by_head[head];

@@ -106,7 +106,7 @@ std::vector<SassFunction> read_sass(std::string_view text) {
   std::vector<SassFunction> out;
   std::vector<Reading> reading;
   std::string architecture;
-  SassResources before;  // of the function whose name comes next
+  SassResources before;  // resources of the function whose name follows
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     const std::string_view line = stripped(text.substr(at, end - at));

@@ -180,7 +180,7 @@ std::string joined(const std::vector<std::string>& words, std::string_view separ
 }
 
 std::string one_of(std::string_view name, const std::vector<std::string>& candidates) {
-  constexpr std::size_t most = 8;  // more would be read by nobody
+  constexpr std::size_t most = 8;  // a longer list would not be read
   Words near = all_near(name, candidates);
   const std::string all = "one of " + joined(candidates);
   near.resize(std::min(near.size(), most));

@@ -16,7 +16,8 @@ std::size_t length_of(unsigned lead) {
 }  // namespace
 
 Character first_character(std::string_view text) {
-  constexpr unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};  // of 2, 3, 4 bytes: shorter ones are written shorter
+  constexpr unsigned least[] = {0, 0, 0x80, 0x800,
+                                0x10000};  // least character of 2, 3 and 4 bytes: a lower one has a shorter encoding
   const unsigned lead = byte_at(text, 0);
   const Character invalid{lead, 1, false};
   const std::size_t bytes = length_of(lead);

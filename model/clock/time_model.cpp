@@ -148,7 +148,7 @@ void TimeModel::synchronise(const PlacedDiagram& placed, Count blocks_per_node, 
 Timing TimeModel::at(const PlacedDiagram& placed, Count blocks_per_node, Timing t, Hertz wanted) const {
   t.clock = wanted;
   t.fullest = {};
-  t.fullest.with("", t.cycles / wanted.value);  // named where it is explained
+  t.fullest.with("", t.cycles / wanted.value);  // explain() names it
   wait_for_device(t);
   if (exchange != nullptr) t.fullest.with(exchange->name, t.shared.exchange);
   t.seconds = t.fullest.seconds;
@@ -228,7 +228,7 @@ void TimeModel::hold_clock(Timing& t) const {
     t.clock = held.clock;
     t.power = held.power;
   }
-  t.fullest.with("", t.cycles / t.clock.value);  // named where it is explained
+  t.fullest.with("", t.cycles / t.clock.value);  // explain() names it
 }
 
 /// Computes the cycles: the graph's or those of the pipes that nodes share, whichever are more. Blocks on a node hide

@@ -191,7 +191,7 @@ double applied(const std::string& name, double a, double b) {
   if (name == "abs") return std::abs(a);
   if (name == "max") return std::max(a, b);
   if (name == "min") return std::min(a, b);
-  if (name == "row_at") return a;  // arrays are as they are read: row b stands where it is read already
+  if (name == "row_at") return a;  // arrays are stored as they are read: row b is in its place already
   throw Error(name, "unknown function", "one that the language has");
 }
 

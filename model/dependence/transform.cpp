@@ -297,7 +297,7 @@ std::vector<Step> improve(const Nest& nest) {
     if (names.empty()) continue;
     try {
       add(hoist(current(), names, loop_name(nest, loop)));
-    } catch (const Error&) {  // it would disturb another loop
+    } catch (const Error&) {  // refused: it would change another loop
     }
   }
   return steps;

@@ -75,7 +75,7 @@ class Slicer {
     };
     if (std::none_of(out_.diagram.arrays.begin(), out_.diagram.arrays.end(), carries)) return;
     axis_[i] = static_cast<AxisId>(out_.diagram.axes.size());
-    out_.diagram.axes.push_back({whole_.axes[i].name, {}, whole_.axes[i].location});  // a role is of the whole
+    out_.diagram.axes.push_back({whole_.axes[i].name, {}, whole_.axes[i].location});  // roles are the whole diagram's
     out_.problem.sizes.push_back(problem_.sizes[i]);
   }
   [[nodiscard]] Operation renumbered(Operation op) const {
@@ -89,7 +89,7 @@ class Slicer {
     if (axis >= 0)
       op.scale.axis = axis;
     else
-      op.scale = {value_of(op.scale, problem_.sizes), std::nullopt, 0, 1};  // by an axis that the slice has no more
+      op.scale = {value_of(op.scale, problem_.sizes), std::nullopt, 0, 1};  // the scale's axis is not in the slice
     return op;
   }
   void add_outputs(const Operation& op) {

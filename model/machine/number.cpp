@@ -16,7 +16,7 @@ struct UnitRow {
   double factor;  // to SI
 };
 
-/// Decimal prefixes are powers of 1000, binary ones (Ki, Mi, Gi) of 1024.
+/// The known units. Decimal prefixes are powers of 1000, binary ones (Ki, Mi, Gi) of 1024.
 constexpr std::array units = {
     UnitRow{"B", bytes, 1},
     UnitRow{"KB", bytes, 1e3},

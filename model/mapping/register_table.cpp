@@ -33,7 +33,7 @@ std::size_t RegisterTable::Column::slot(std::int64_t value) const {
 std::size_t RegisterTable::Column::slot(const Tile& tile) const {
   const std::int64_t value = tile.values[static_cast<std::size_t>(knob)];
   if (slots == values.size())
-    return std::min(static_cast<std::size_t>(value), slots - 1);  // a word's value is its place
+    return std::min(static_cast<std::size_t>(value), slots - 1);  // a word's value is its index
   return slot(value);
 }
 
@@ -341,16 +341,16 @@ class RegisterTable::Reader {
   const std::vector<Knob> knobs_;
   const TableKeys keys_;
   const std::string file_;
-  std::string_view rest_;  // of the text
-  Word line_;              // at hand
+  std::string_view rest_;  // rest of the text
+  Word line_;              // current line
   std::size_t combinations_ = 0;
-  bool of_bundled_ = false;  // beside registers there is evidence
+  bool of_bundled_ = false;  // true if the table has evidence beside registers
   std::vector<Word> heading_;
-  std::vector<std::string> names_;  // of the columns after the keys, evidence among them
+  std::vector<std::string> names_;  // names of the columns after the keys, evidence among them
   std::vector<std::string_view> facts_;
-  std::size_t spoken_of_ = 0;                        // combinations
-  std::vector<Word> cells_, words_;                  // of the row at hand, and of one of its cells
-  std::vector<std::int32_t> row_;                    // its numbers
+  std::size_t spoken_of_ = 0;                        // number of combinations that have a row
+  std::vector<Word> cells_, words_;                  // cells of the current row, and words of one cell
+  std::vector<std::int32_t> row_;                    // numbers of the row
   std::vector<std::size_t> slots_, indices_, next_;  // of that cell, and of the row
 };
 

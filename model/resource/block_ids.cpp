@@ -43,7 +43,7 @@ std::vector<EqualBlocks> block_runs(const PlacedDiagram& placed) {
   };
   add(0, std::min(begin, blocks));
   for (std::int64_t k = begin; k < end;) {
-    // What blocks see moves one way: between two that visit the same chunks all do.
+    // What blocks see moves one way: all blocks between two that visit the same chunks visit them too.
     const Span here = chunks(k);
     const auto visits_these = [&](std::int64_t block) {
       const Span there = chunks(block);
@@ -62,7 +62,7 @@ std::vector<EqualBlocks> block_runs(const PlacedDiagram& placed) {
 }
 
 BlockIds::BlockIds(const PlacedDiagram& placed) {
-  Count id, block;  // checked: sizes may be as large as a question's
+  Count id, block;  // Count checks for overflow: sizes may be as large as a question's
   const auto add = [&](Count iterations, Count blocks) {
     if (iterations > Count(0)) runs_.push_back({id.get(), block.get(), iterations.get()});
     id += iterations * blocks;

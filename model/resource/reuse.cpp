@@ -195,7 +195,7 @@ class Acted {
       return;
     }
     if (piece.first >= stamp_.size()) stamp_.resize(std::max(piece.first + 1, 2 * stamp_.size()), -1);
-    if (stamp_[piece.first] == step_) return;  // met by another block just now
+    if (stamp_[piece.first] == step_) return;  // another block touched it in this step
     stamp_[piece.first] = step_;
     const double others = distances_.touch(piece.first, own);
     if (array.stored) return;
@@ -229,8 +229,8 @@ class Acted {
   std::int64_t started_ = 0;
   std::int64_t left_ = 0, running_ = 0;  // slots that may still get a block; blocks that have begun
   Walks walks_;                          // by streamed pieces and the step that touches them
-  std::vector<std::uint64_t> facts_;     // of the block that joins one
-  std::vector<std::size_t> ended_;       // in this step
+  std::vector<std::uint64_t> facts_;     // facts of the block that joins a walk
+  std::vector<std::size_t> ended_;       // walks that ended in this step
   std::int64_t step_ = 0, steps_ = 0;    // steps_: of all blocks
   bool counts_ = false;                  // steps_ block by block
   double half_ = 0;                      // bytes read again in the first half of most_steps
@@ -316,12 +316,12 @@ double KnownRereads::of(const PlacedDiagram& placed, Count blocks_a_node, const 
                                 order ? placed.tile.values[static_cast<std::size_t>(*order)] : 0, placed.cluster.get(),
                                 blocks_a_node.get(), walks_backward(placed) ? 1 : 0};
   for (const Count extent : placed.block().extent) key.push_back(extent.get());
-  key.push_back(segment_of(placed));  // all that the pieces have of the chunk
+  key.push_back(segment_of(placed));  // the pieces depend on nothing else of the chunk
   std::optional<Count>& acted = acted_[key];
   key.back() = placed.block().chunk.get();
   Known& known = known_[std::move(key)];
   if (known.exact || negligible(known.bytes)) return known.bytes;
-  known.bytes = reread_at_most(placed, blocks_a_node);  // acting the launch out takes longer than all else
+  known.bytes = reread_at_most(placed, blocks_a_node);  // simulating the launch takes longer than everything else
   if (negligible(known.bytes)) return known.bytes;
   if (left_ == 0) return std::numeric_limits<double>::infinity();
   --left_;

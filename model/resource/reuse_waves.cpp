@@ -174,7 +174,7 @@ PlanesAgain planes_again(const PlacedDiagram& placed, const BlockSequence& seque
                section = static_cast<double>(sequence.section());
   PlanesAgain out{waves * std::min(running, planes)};
   if (sequence.order() == BlockOrder::hilbert || sequence.order() == BlockOrder::grouped) return out;
-  out.met = std::min(out.met, section * (std::ceil(planes / section) + waves - 1));  // a wave's end cuts a section
+  out.met = std::min(out.met, section * (std::ceil(planes / section) + waves - 1));  // the end of a wave cuts a section
   if (section > 1) return out;
   const L2Model l2 = l2_model(*placed.machine);
   const Touches touched = touches_of(placed, sequence.axes(), l2);

@@ -93,7 +93,7 @@ std::string triton_config(const Mapping& mapping, const TritonNames& names, cons
     if (name.substr(0, 4) == "num_") {
       keywords += fmt::format(", {}={}", name, value(tile, k));
     } else if (const auto text = word(mapping, tile, k)) {
-      // How the kernel is, or how it was built, not what it may be told.
+      // A fact of the kernel or of its build, not an argument of it.
       if (knob_of(mapping, k).words.size() == 1 || !knob_of(mapping, k).searched) continue;
       const bool flag = *text == "on" || *text == "off";
       constants += fmt::format("{}'{}': {}", constants.empty() ? "" : ", ", name,

@@ -164,7 +164,7 @@ double game_value(const MatrixXd& lacks) {
         leave = r;
       }
     }
-    if (leave < 0) return tableau(rows, columns - 1);  // cannot be: v is at most the number of axes
+    if (leave < 0) return tableau(rows, columns - 1);  // does not happen: v is at most the number of axes
     tableau.row(leave) /= tableau(leave, enter);
     for (Index r = 0; r <= rows; ++r) {
       if (r != leave) tableau.row(r) -= tableau(r, enter) * tableau.row(leave);

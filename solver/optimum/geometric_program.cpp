@@ -51,7 +51,7 @@ std::vector<AxisClass> classes_of(const GeometricProgram& program, const Terms& 
     std::vector<bool> column;
     for (const auto& [lacks, term] : terms) column.push_back(in(lacks, i));
     const bool lacked = std::find(column.begin(), column.end(), true) != column.end();
-    if (!lacked) continue;  // g = 1: nothing is saved by more
+    if (!lacked) continue;  // g = 1: larger groups save nothing
     const bool limited = program.axes[i].limited;
     column.push_back(limited);
     auto at = std::find(columns.begin(), columns.end(), column);

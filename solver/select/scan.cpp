@@ -114,7 +114,7 @@ Best Scan::run(Best best, Only only) {
 
 /// Returns every size that the question allows, with the bound of its tiles.
 std::vector<Scan::Walk> Scan::walks(Only only) {
-  const KnobSet lengths = table_->candidates_.length_knobs();  // which all tiles of a size have in common
+  const KnobSet lengths = table_->candidates_.length_knobs();  // all tiles of a size have these values in common
   const double cells = cells_of(setup_);
   std::vector<Walk> out;
   for (std::uint32_t s = 0; s < fits_.size(); ++s) {
@@ -189,7 +189,7 @@ void Scan::time_first(Walk& walk, Best& best) {
     if (!may_end_within(walk, bound, best.enough(size))) return;
     for (bool learned = true; learned;) {
       learned = learn(*walk.part, row, walk.shape->launch);
-      const double least = bound_of(*walk.part, row, *walk.shape);  // by runs, and by what was timed since
+      const double least = bound_of(*walk.part, row, *walk.shape);  // bound by runs, and by the tiles timed since
       if (least > bound.least) return walk.wait(least, row);
     }
   }

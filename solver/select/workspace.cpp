@@ -19,7 +19,7 @@ std::shared_ptr<Workspace> make_workspace(std::shared_ptr<TableMemory> memory) {
 
 Prediction Workspace::predicted(const PlacedDiagram& placed) {
   constexpr std::size_t most_graphs = 1024;
-  std::unique_ptr<Periods> own;  // one asks it at a time, so that others need not wait
+  std::unique_ptr<Periods> own;  // one caller at a time uses it, so that others need not wait
   {
     const std::lock_guard lock(mutex_);
     if (!periods_.empty()) {

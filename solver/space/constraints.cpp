@@ -100,7 +100,7 @@ void add_supported_sizes(std::vector<TileRule>& rules, const Streamed& streamed,
     const bool taken = mapping.size_for(axis, size).has_value();
     rules.push_back(
         constant("size of " + axis, taken ? std::nullopt : std::optional(Excess{real(size), real(nearest)})));
-    rules.back().lengths = resolve.read_lengths();  // an axis that blocks divide, as g of grouped heads
+    rules.back().lengths = resolve.read_lengths();  // true for an axis that blocks divide, such as g of grouped heads
   }
 }
 

@@ -44,7 +44,7 @@ void Background::run() {
     lock.unlock();
     try {
       coming->selected_ = work();
-    } catch (const std::exception&) {  // the call that selects for itself says it
+    } catch (const std::exception&) {  // the call that selects for itself reports it
     }
     coming->done_.store(true, std::memory_order_release);
     lock.lock();

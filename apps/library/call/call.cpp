@@ -30,8 +30,8 @@ constexpr std::int64_t zeros_made = std::int64_t{1} << 18;  // i32 at a time
 /// counters at zero; other streams must not share them.
 struct Held {
   OwnMemory own;
-  Count counted;                      // of own.counters
-  std::vector<DeviceMemory> scratch;  // the last is the largest: what earlier launches are bound to stays
+  Count counted;                      // elements of own.counters in use
+  std::vector<DeviceMemory> scratch;  // the last is the largest; earlier ones stay, since launches may still use them
 };
 
 /// The calls of one GPU: selected tiles, compiled kernels and prepared launches.
@@ -333,7 +333,7 @@ void attention_backward(const AttentionBackwardArgs& args, void* stream) {
 
 std::string attention_backward_refusal(const std::string& gpu, DType dtype, std::int64_t d, std::int64_t dv) {
   AttentionBackwardArgs args;
-  args.forward.sizes = {.q = 1024, .x = 1024, .d = d, .dv = dv};  // what fits hangs on the heads' sizes alone
+  args.forward.sizes = {.q = 1024, .x = 1024, .d = d, .dv = dv};  // the answer depends on the heads' sizes alone
   args.forward.dtype = dtype;
   const Ask ask = ask_of(args, gpu);
   const Question question = default_session().question(ask);

@@ -123,7 +123,7 @@ Ask ask_of(const AttentionArgs& args, const std::string& gpu) {
   ask.dtype = std::string(name_of(args.dtype));
   ask.mask = args.mask;
   ask.lengths = args.lengths;
-  ask.bundled = true;  // what is launched
+  ask.bundled = true;  // only bundled kernels can be launched
   return ask;
 }
 

@@ -72,7 +72,7 @@ double Gpus::seconds_of(const std::function<void()>& run, int runs) {
 }
 
 double Gpus::seconds(const std::function<void()>& run, double warm, double long_enough) {
-  double one = seconds_of(run, 1);  // compiled
+  double one = seconds_of(run, 1);  // the first run compiles
   const auto runs_in = [&](double time) {
     return static_cast<int>(std::clamp(std::ceil(time / std::max(one, shortest)), least_runs, most_runs));
   };

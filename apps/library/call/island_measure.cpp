@@ -43,7 +43,7 @@ Head head_of(const IslandQuestion& question, const Way& way) {
 
 Gpus& IslandInstrument::gpus_for(int gpus) {
   if (gpus_ == nullptr || gpus_->count() != gpus) {
-    gpus_.reset();  // the old ranks go before new ones come
+    gpus_.reset();  // the old ranks end before new ones begin
     gpus_ = std::make_unique<Gpus>(gpus);
   }
   return *gpus_;

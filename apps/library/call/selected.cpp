@@ -43,7 +43,7 @@ Question request_for(const Ask& ask, const CallNeeds& needs) {
 /// Explains why no tile of a question fits, by the nearest tile, which breaks the fewest rules, then needs the fewest
 /// registers: "takes d of 64, 96 or 128 only, not 256; needs 448 registers a thread, there are 240".
 std::string refusal_of(const Ask& ask) {
-  constexpr std::int64_t most_tiles = 4096;  // looked at
+  constexpr std::int64_t most_tiles = 4096;  // tiles looked at
   const Question question = default_session().question(ask);
   const Setup& setup = question.setups.front();
   const Space space = space_of(setup);

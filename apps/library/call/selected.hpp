@@ -29,7 +29,7 @@ class Selected {
   /// Ranks the tiles of the bundled kernels that meet the call's needs. Throws Error if none takes the question.
   Selected(const Ask& ask, const CallNeeds& needs);
   ~Selected() = default;
-  Selected(const Selected&) = delete;  // parts that point into request_
+  Selected(const Selected&) = delete;  // parts point into request_
   Selected& operator=(const Selected&) = delete;
   Selected(Selected&&) = delete;
   Selected& operator=(Selected&&) = delete;

@@ -72,7 +72,8 @@ void add_pipe(const Pipe& pipe, std::vector<AblationTerm>& out) {
   if (!pipe.latency) return;
   out.push_back({"pipes." + pipe.name + ".latency", text_of(*pipe.latency), "none", [name = pipe.name](Machine& m) {
                    for (Pipe& each : m.pipes) {
-                     if (each.name == name && each.latency) each.latency->value = 0;  // known: no graph without it
+                     if (each.name == name && each.latency)
+                       each.latency->value = 0;  // a known 0, since there is no graph without it
                    }
                  }});
 }

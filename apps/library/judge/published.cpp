@@ -99,7 +99,7 @@ PublishedKernel kernel_of(const PublishedRow& row, const std::string& algorithm,
 
 /// Throws Refusal for a tile that no kernel can run.
 void check_legal(const std::vector<Violation>& violations, const PublishedRow& row) {
-  for (const Violation& v : violations) {  // what no tile of the mapping changes
+  for (const Violation& v : violations) {  // constraints that no tile of the mapping changes
     if (v.constraint == "dtype") throw Refusal{"its mapping does not take the element type", row.dtype};
     if (v.constraint.starts_with("size of ")) throw Refusal{"its mapping does not take a size", v.constraint};
   }

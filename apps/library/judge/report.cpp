@@ -36,8 +36,9 @@ std::vector<AlternativeAnswer> others(const SelectAnswer& selected, const TileVa
 
 /// Adds the parts that only a kernel's legal tile has.
 void add_of_kernel(const Question& question, const SelectedTile& selected, ReportAnswer& out) {
-  const std::size_t pairs =
-      question.problem.packing.sequences.empty() ? most_pairs : 1;  // each cell takes some milliseconds there
+  const std::size_t pairs = question.problem.packing.sequences.empty()
+                                ? most_pairs
+                                : 1;  // fewer pairs: each cell takes some milliseconds there
   out.landscapes = landscapes_of(*selected.setup, selected.tile, pairs);
   if (!out.query.legal) return;
   out.timeline = timeline_answer(question, *selected.setup, selected.tile, drawn_iterations);
@@ -116,7 +117,7 @@ ReportAnswer report_answer(const Session& session, const Ask& ask, const std::ve
     if (out.query.head.kernel)
       out.classes = classes_of(*question.machine, *out.query.head.kernel, out.query.predicted->by_graph());
     if (!launched_once) return out;
-    // Nothing is multiplied by a maximum or a norm: 0 FLOP a byte lie on no logarithmic axis.
+    // A maximum or a norm multiplies nothing, and 0 FLOP a byte has no place on a logarithmic axis.
     if (out.query.work.flops > 0) {
       out.roofline = roofline_of(question, setup, out.query, others(out.selected, out.query.head.tile));
     }

@@ -53,7 +53,7 @@ Catalog::Catalog()
 
 template <class Part, class Load>
 std::shared_ptr<const Part> Catalog::find_or_read(Parts<Part>& parts, const std::string& name, const Load& load) {
-  // Looked at before it is read: a file that changes meanwhile counts as changed.
+  // Its state is noted before it is read: a file that changes meanwhile counts as changed.
   const std::string path = diagram_part(name);
   FileStamp file = names_file(path) ? stamp_of(path) : FileStamp{};
   Read<Part>* const known = parts.find(name);

@@ -228,7 +228,7 @@ std::vector<Setup> all_setups(const Question& question, Catalog& catalog) {
       for (Setup& setup : kernel_setups(question, catalog, bundled)) all.push_back(std::move(setup));
     } catch (const Overflow&) {
       throw;
-    } catch (const Error& error) {  // none of them has the user's knobs
+    } catch (const Error& error) {  // no kernel has the user's knobs
       if (!refused) refused = error;
     }
   }

@@ -76,7 +76,7 @@ void ColumnMaker::load(ArrayId array) {
 
 void ColumnMaker::store(ArrayId array) {
   const int id = bundle_of_[at(array)];
-  for (const Trip& trip : places_.trips()) {  // parts that were added up leave from where the sum lies
+  for (const Trip& trip : places_.trips()) {  // parts that were added up leave from the place of the sum
     if (!trip.used && trip.array == array && trip.store && next(array, level_[at(id)], true, true) == nullptr)
       level_[at(id)] = trip.from;
   }
@@ -128,7 +128,7 @@ Trip* ColumnMaker::next_of_operand(int id, LevelId level) {
     Trip* trip = next(array, level, true, true);
     return trip == nullptr || (trip->store && d_.is_output(array)) ? nullptr : trip;
   }
-  if (level == places_.made_at(array)) return nullptr;  // the sum's own way is no part's
+  if (level == places_.made_at(array)) return nullptr;  // the route of the sum, not of a part
   Trip* down = next(array, level, true, false);
   return down != nullptr ? down : next(array, level, true, true);
 }

@@ -84,7 +84,7 @@ std::vector<Span> product_spans(const std::string& words) {
     const std::size_t to = std::min(words.find(' ', from), words.size());
     for (const Span& span : symbol(words.substr(from, to - from))) {
       const bool first = span.shift == Span::Shift::none && !out.empty();
-      out.push_back({span.shift, first ? "\u00A0" + span.text : span.text});  // a space that XML leaves as it is
+      out.push_back({span.shift, first ? "\u00A0" + span.text : span.text});  // a space that XML keeps
     }
     from = to + 1;
   }
@@ -253,7 +253,7 @@ void Frame::widths() {
     left.push_back(x);
     if (column.kind == DiagramColumn::Kind::data) {
       const bool ends = i == 0 || i + 1 == d.columns.size();
-      double held = 0;  // what is written below
+      double held = 0;  // height of the text below
       for (const std::string& value : column.values)
         held = std::max(held, width_of(product_spans("+ " + value), axis_size));
       for (const LevelHeld& one : column.held)

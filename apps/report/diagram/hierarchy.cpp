@@ -98,7 +98,7 @@ class Tree {
                      {'L', {to.x, to.y}}};
     }
     const Pipe* pipe = m_.pipe_into(id);
-    if (pipe == nullptr) path.dash = Dash::dotted, path.width = 1;  // part of it, and nothing comes that way
+    if (pipe == nullptr) path.dash = Dash::dotted, path.width = 1;  // contained in it: no transfer
     out_.paths.push_back(path);
     if (pipe != nullptr) text({to.x + 8, to.y - 8}, rate(*pipe), colours_[at(id)], 11, false, Anchor::start);
   }

@@ -93,7 +93,7 @@ std::vector<int> lanes_of(const ColumnDiagram& diagram) {
     return cost_of(diagram, reaches, lane_of, place);
   };
   int best = cost(order);
-  for (bool better = true; better;) {  // a lane put elsewhere, as long as that helps
+  for (bool better = true; better;) {  // moves single lanes as long as that helps
     better = false;
     for (int from = 0; from < lanes; ++from) {
       for (int to = 0; to < lanes; ++to) {

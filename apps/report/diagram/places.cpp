@@ -93,8 +93,8 @@ void Places::add_trip(std::size_t crossing, Bytes bytes) {
   trip.variable = c.variable;
   trip.bytes = bytes.value.get();
   if (into.kind == LevelKind::cross_transfer) {
-    if (p_->cluster == Count(1)) return;  // a cluster of one hands nothing on
-    // what is handed on there ends up where it would without
+    if (p_->cluster == Count(1)) return;  // a cluster of one block exchanges nothing
+    // an exchange is drawn at the level above its network
     trip.from = trip.to = into.parent;
     trip.linked = p_->cluster.get();
   }

@@ -106,7 +106,7 @@ class Tiling {
     const auto [left, right] = column ? part(across) : std::pair(0.0, matrix_side);
     const Rectangle tile{corner.x + left, corner.y + top, corner.x + right, corner.y + bottom};
     out_.paths.push_back(rectangle(tile, "tile", "", "#fbe3cd"));
-    if (!row || !column) {  // the chunk that is there at a time
+    if (!row || !column) {  // the current chunk
       const auto [from, to] = part(row ? across : down);
       out_.paths.push_back(
           row ? rectangle({corner.x + from, tile.top, corner.x + to, tile.bottom}, "chunk", tile_colour, "#f3a961")

@@ -59,7 +59,7 @@ std::string text(std::string_view words) {
     } else if (c == '<') {
       out += "&lt;";
     } else if (c == '>' && out.ends_with('-')) {
-      out.back() = '\xe2', out += "\x86\x92";  // an arrow, which no line breaks in two
+      out.back() = '\xe2', out += "\x86\x92";  // an arrow of one character, which is not broken across lines
     } else if (c == '>') {
       out += "&gt;";
     } else if (c == '"') {

@@ -24,7 +24,7 @@ Json part_json(const Part& part) {
   each_field<Part>([&](const auto& field) {
     const auto& value = std::invoke(field.member, part);
     using T = std::remove_cvref_t<decltype(value)>;
-    bool none = false;  // a text that is empty, a truth that is not, a number that is not there
+    bool none = false;  // true for an empty text, a false flag, or a missing number
     if constexpr (std::is_same_v<T, std::string>) none = value.empty();
     if constexpr (std::is_same_v<T, bool> || requires { value.has_value(); }) none = !value;
     if (none && (field.as == As::left_out || field.as == As::if_true)) return;

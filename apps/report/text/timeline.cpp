@@ -57,7 +57,7 @@ std::vector<std::pair<std::string, double>> pipes_of(const TimelineAnswer& r) {
     if (node.kind == NodeKind::copy && node.engine < 0) copies += node.clocks * r.graph.instances[n];
     for (std::size_t p = 0; p < vector.size(); ++p) vector[p] += node.demand[p] * r.graph.instances[n];
   }
-  vector[0] += tensor;  // the matrix unit, however it is fed
+  vector[0] += tensor;  // the matrix unit, wherever its operands are
   if (engines.empty()) out.emplace_back("copies", copies / r.period.clocks);
   for (std::size_t e = 0; e < engines.size(); ++e) out.emplace_back(r.graph.engines[e], engines[e] / r.period.clocks);
   for (std::size_t p = 0; p < vector.size(); ++p) {

@@ -271,7 +271,7 @@ class Chart {
 
   [[nodiscard]] std::string lane(const Lane& lane, int y) const {
     std::string out = fmt::format("<text x=\"12\" y=\"{}\">{}</text>\n", y + 16, escaped(lane.name));
-    std::string outlined;  // over their neighbours, which would hide a half of an outline
+    std::string outlined;  // drawn last, since neighbours would hide half of an outline
     for (const TimelineSpan& s : r_.run.spans) {
       if (!lane.has(r_, s)) continue;
       out += room(s, lane, y);

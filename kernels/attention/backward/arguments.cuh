@@ -15,13 +15,13 @@ struct AttentionBackwardConfig {
   int q, x, warpgroups, stages, o_stages, s_stages;
   bool overlap;
   SumOrder dq;
-  bool by_gradient;  // warpgroups divide the gradients of 64 keys among them (attention_backward_wide_sm90)
+  bool by_gradient;  // true if warpgroups divide the gradients of 64 keys among them (attention_backward_wide_sm90)
   int d, dv;
   bool bf16;
   MaskKind mask;
-  bool packed;  // sequences of different lengths, one after another
-  bool padded;  // d or dv is more than heads have: what lies beyond is zeros, and is not stored
-  bool cycles;  // each SM notes when its first block starts and its last one ends
+  bool packed;  // true for sequences of different lengths, one after another
+  bool padded;  // true if d or dv is more than heads have: the columns beyond are 0 and not stored
+  bool cycles;  // true if each SM notes its first block's start and its last one's end
   // bytes
   int q_offset, k_offset, v_offset, do_offset, lse_offset, delta_offset, ds_offset, dq_offset, p_offset,
       barriers_offset;
@@ -29,21 +29,21 @@ struct AttentionBackwardConfig {
 };
 
 struct AttentionBackwardShape {
-  int b, g, q, x;       // sizes; packed: q and x are the longest
-  int d, dv;            // columns that heads have, multiples of 8
-  int tiles;            // tiles of keys, of all heads
-  int q_tiles;          // tiles of queries that a head's scratch has room for
-  Divisor x_tiles;      // ceil(x / tile x)
-  Divisor q_grid;       // ceil(q / tile q)
-  Divisor h;            // key heads
-  Divisor together;     // heads whose blocks of the same keys come one after another: a divisor of b h
-  Divisor section;      // blocks of so many heads
-  int sections;         // sections of heads
-  int ahead;            // sections that the launch before zeroes; as many, the last, are rounded by the launch after
-  int section_tiles;    // tiles of queries of a section
-  int asides;           // first blocks of a section, which zero a later one and round an earlier one
-  Divisor groups;       // query heads of a key head
-  int left, right;      // window
+  int b, g, q, x;     // sizes; packed: q and x are the longest
+  int d, dv;          // columns that heads have, multiples of 8
+  int tiles;          // tiles of keys, of all heads
+  int q_tiles;        // tiles of queries that a head's scratch has room for
+  Divisor x_tiles;    // ceil(x / tile x)
+  Divisor q_grid;     // ceil(q / tile q)
+  Divisor h;          // key heads
+  Divisor together;   // heads whose blocks of the same keys come one after another: a divisor of b h
+  Divisor section;    // blocks of a section of heads
+  int sections;       // sections of heads
+  int ahead;          // first sections, zeroed by the launch before; as many last ones are rounded by the launch after
+  int section_tiles;  // tiles of queries of a section
+  int asides;         // first blocks of a section, which zero a later one and round an earlier one
+  Divisor groups;     // query heads of a key head
+  int left, right;    // window
   const int* q_starts;  // packed: b + 1 first rows
   const int* x_starts;
 };
@@ -61,9 +61,9 @@ struct AttentionBackwardArguments {
   const float* lse;              // [b, h * g, q], or [h * g, total q] when packed
   float *rows_lse, *rows_delta;  // scratch [heads, q tiles, tile q]: log2 of the softmax's sums, rowsum(dO O)
   float* dq_sum;                 // scratch [heads, q tiles]: each a tile of dQ as its threads hold it, not yet scaled
-  unsigned int* turns;           // scratch [heads, q tiles, warps]; ordered
-  unsigned int* zeroed;          // scratch [sections]: warps that made their part of a section's sums zero
-  unsigned int* added;           // scratch [sections]: blocks that have added all they add
+  unsigned int* turns;           // scratch [heads, q tiles, warps]; for SumOrder::ordered
+  unsigned int* zeroed;          // scratch [sections]: warps that have zeroed their part of a section's sums
+  unsigned int* added;           // scratch [sections]: blocks that have added all of their sums
   float scale, scale_log2;       // softmax scale, positive; it times log2 e
   unsigned long long* cycles;    // first start and last end, by SM
 };

@@ -6,7 +6,7 @@ namespace napkin {
 
 struct AddPartConfig {
   bool bf16;   // true if the part is bf16, else f16
-  bool first;  // the part becomes the running result
+  bool first;  // true if the part becomes the running result
 };
 
 struct AddPartArguments {

@@ -16,14 +16,14 @@ struct AttentionConfig {
   bool overlap, pingpong, p_shared, rescale_rarely;
   int g, cluster;
   TileOrder order;
-  bool by_columns;  // warpgroups have the same rows and divide O's columns (attention_wide_sm90)
+  bool by_columns;  // true if warpgroups have the same rows and divide O's columns (attention_wide_sm90)
   int d, dv;
   bool bf16;
   MaskKind mask;
-  bool packed;  // sequences of different lengths, one after another
-  bool padded;  // d or dv is more than heads have: what lies beyond is zeros, and is not stored
-  bool cycles;  // each SM notes when its first block starts and its last one ends
-  bool dump;    // the debug variant: intermediates of every tile and chunk (attention/common/dump.cuh)
+  bool packed;  // true for sequences of different lengths, one after another
+  bool padded;  // true if d or dv is more than heads have: the columns beyond are 0 and not stored
+  bool cycles;  // true if each SM notes its first block's start and its last one's end
+  bool dump;    // true for the debug variant: intermediates of every tile and chunk (attention/common/dump.cuh)
   int q_offset, k_offset, v_offset, p_offset, barriers_offset;  // bytes; O is staged on Q
   int producer_registers, consumer_registers;
 };
@@ -37,7 +37,7 @@ struct AttentionShape {
   // longest_first: head tiles whose K and V stay in L2 together, tiles of one section, and the width of the last one
   Divisor section, section_tiles, last_section;
   int left, right;      // window
-  int rows_ascend;      // told: rows of a section from the first on
+  int rows_ascend;      // 1: rows of a section are taken from the first on, unless longest_first
   const int* q_starts;  // packed: b + 1 first rows
   const int* x_starts;
 };

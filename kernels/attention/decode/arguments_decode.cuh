@@ -19,7 +19,7 @@ struct AttentionDecodeArguments {
   const int* pages;            // [b, table_row] page numbers; null: each sequence's keys lie one after another
   float* part_o;               // [b, h * g, q, parts, shape.dv], each divided by its own sum
   float* part_lse;             // [b, h * g, q, parts]
-  int* arrived;                // [tiles] parts that are there; zero before the first launch, and after each
+  int* arrived;                // [tiles] parts that are done; zero before the first launch, and after each
 };
 
 static_assert(sizeof(AttentionDecodeArguments) == 832);

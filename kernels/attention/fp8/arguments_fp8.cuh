@@ -11,8 +11,9 @@ namespace napkin {
 struct AttentionFp8Config {
   AttentionConfig forward;
   int turned_offset;  // offset of V^T, bytes
-  bool merges;        // O is summed from chunks outside of the tensor cores, which keep about 14 bits of a running sum
-  bool block_scales;  // K and V change their scales with every 128 keys, of which a chunk is a part; `merges` then
+  bool
+      merges;  // true if O is summed from chunks outside of the tensor cores, which keep about 14 bits of a running sum
+  bool block_scales;  // true if K and V have a scale for every 128 keys, of which a chunk is a part; needs `merges`
 };
 
 /// View of scales: f32 numbers by batch, head (of Q: query head) and block of 128 rows.

@@ -34,7 +34,7 @@ struct Fp8Consumer : Fp8Products<F> {
     const u32 row = Block::thread_row(threadIdx.x % warp_threads);
     Factors out;
 #pragma unroll
-    for (int r = 0; r < 2; ++r) {  // rows and heads that there are not: of the last there are
+    for (int r = 0; r < 2; ++r) {  // rows and heads beyond the end have the scale of the last
       const TileRow own = Block::row_of(tile, row + 8 * r);
       const int query = min(own.query, tile.queries - 1), head = min(own.head, arguments.shape.g - 1);
       out.row[r] =

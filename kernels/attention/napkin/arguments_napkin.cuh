@@ -11,7 +11,7 @@ namespace napkin {
 struct NapkinConfig {
   AttentionConfig forward;
   int u_x, d_block, d_step;
-  bool single;         // O accumulates in fp32
+  bool single;         // true if O accumulates in fp32
   int partial_offset;  // offset of dO, bytes; A lies where P was
 };
 

@@ -9,16 +9,16 @@ namespace napkin {
 struct AttentionSm80Config {
   int q, x, warps, stages;
   bool q_registers, swizzle;
-  bool rescale_rarely;  // O and the sums only when a score outgrows the subtracted maximum by 2^8, else with each chunk
+  bool rescale_rarely;  // true to rescale only if a score outgrows the maximum by 2^8, else with each chunk
   int d, dv;
   bool bf16;
   MaskKind mask;
-  bool packed;                                 // sequences of different lengths, one after another
-  bool padded;                                 // d or dv is more than heads have: zeros lie beyond
-  bool cycles;                                 // each SM notes when its first block starts and its last one ends
-  bool dump;                                   // the debug variant: intermediates of every tile and chunk
+  bool packed;                                 // true for sequences of different lengths, one after another
+  bool padded;                                 // true if d or dv is more than heads have: zeros follow
+  bool cycles;                                 // true if each SM notes its first block's start and its last one's end
+  bool dump;                                   // true for the debug variant: intermediates of every tile and chunk
   int q_offset, k_offset, v_offset, o_offset;  // bytes, multiples of 128; copies of K and of V lie one after another
-  int blocks;                                  // blocks an SM is to hold at once: bounds the registers
+  int blocks;                                  // least blocks that an SM holds at once, which bounds the registers
 };
 
 /// Strides in elements, multiples of 8; the innermost axis is contiguous. Packed: `batch` is 0.

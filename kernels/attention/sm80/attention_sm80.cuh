@@ -62,7 +62,7 @@ struct AttentionSm80 : AttentionSm80Epilogue<C> {
       if (tile.last - 1 - a >= tile.first) Block::template load_k<false>(tile.last - 1 - a);
     }
     copy_commit();
-    if constexpr (C.q_registers) {  // V takes over its place
+    if constexpr (C.q_registers) {  // V takes the place of Q
       copy_wait<0>();
       __syncthreads();
       const u32 q_lane = Products::q_rows();

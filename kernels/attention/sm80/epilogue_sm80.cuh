@@ -41,7 +41,7 @@ struct AttentionSm80Epilogue : AttentionSm80Products<C> {
 
   /// Stores O through shared memory, each warp its own rows, so that device memory is written in whole sectors.
   __device__ __forceinline__ void store(const Outputs& o) const {
-    // Places of Q's rows of other warps, or of V, may still be read.
+    // Other warps may still read their rows of Q, or V, in these places.
     if constexpr (C.q_registers || C.d != C.dv) {
       __syncthreads();
     } else {

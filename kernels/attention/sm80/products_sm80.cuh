@@ -118,7 +118,7 @@ struct AttentionSm80Products : AttentionSm80Block<C> {
 
   __device__ __forceinline__ void apply_mask(Scores& s, int n) const {
     int own = n * C.x + static_cast<int>(lane_id() % 4) * 2, top = own_row(0, 0).query;
-    // Or what each row sees would wait in registers for the next masked chunk.
+    // Without this, each row's limits would stay in registers until the next masked chunk.
     asm volatile("" : "+r"(top));
 #pragma unroll
     for (int m = 0; m < steps; ++m) {

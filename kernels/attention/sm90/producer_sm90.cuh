@@ -98,7 +98,8 @@ struct AttentionProducer : AttentionBlock<C> {
       if (row >= first) {
         load_k(tile, row, ring);
         for (; row > first; row -= C.x) {
-          // Hides how often, which no pragma does: unrolled, the loop would spill the producer's few registers.
+          // Hides the number of iterations, which no pragma does: unrolled, the loop would spill the producer's few
+          // registers.
           asm volatile("" : "+r"(row));
           Ring<C.stages> ahead = ring;
           ahead.advance();

@@ -81,7 +81,7 @@ CopyTime copy_time(const PlacedDiagram& placed, const Crossing& crossing, bool o
   const bool far = once && (crossing.store || comes_from_device(*placed.machine, *placed.streamed, *placed.problem));
   const double passed = once ? node_rate(placed, placed.blocks)
                              : std::max(shared_rate(placed, crossing), node_rate(placed, placed.blocks));
-  // What is added is read there, too.
+  // An addition reads the array there, too.
   const double near =
       adds(crossing.engine) ? std::min(placed.machine->constant_or("l2_add_bandwidth", INFINITY), passed) : passed;
   const double rate = far ? std::min(near, device_rate(placed)) : near, moved = passing_bytes(placed, crossing) / parts;

@@ -71,7 +71,7 @@ class NeedsWalk {
     // Every byte at the energy of one that an SM asked for alone.
     constant("energy_l2_together");
     if (has_.multicast) constant("energy_multicast");
-    constant("clock_tree");                                                   // nothing that only the clock drives
+    constant("clock_tree");                                                   // no power of the clock tree
     constant("clock_beside_tensor");                                          // the maximum clock
     say("power.", "limit", machine_.power.limit.has_value(), Without::less);  // no limit
     say("power.", "idle", machine_.power.idle.has_value(), Without::less);    // none

@@ -158,8 +158,9 @@ class Howard {
     return g_.instances[node] > 1 ? fmt::format("{}[{}]", name, vertex - first_[node]) : name;
   }
 
-  static constexpr double tolerance = 1e-7;            // clocks
-  static constexpr double relative_tolerance = 1e-12;  // ways that differ by rounding alone would turn for ever
+  static constexpr double tolerance = 1e-7;  // clocks
+  static constexpr double relative_tolerance =
+      1e-12;  // without it, ways that differ by rounding alone would replace each other for ever
 
   const EventGraph& g_;
   std::vector<int> first_;  // by node: its first vertex

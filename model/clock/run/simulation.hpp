@@ -52,7 +52,7 @@ class Simulation {
     int shift = 0;    // turns
     int base = 0;     // index of the first job of `to` in this run
     bool into_loop = true;
-    bool simple = false;  // true from iteration to iteration, forward
+    bool simple = false;  // true between loop vertices, without `ahead` or a negative delay
     int ahead = 0;
     bool in_order = false;
   };

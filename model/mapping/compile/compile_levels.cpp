@@ -48,7 +48,7 @@ void Placer::Compiled::compile_levels() {
   std::optional<LevelId> cluster;
   for (const LevelMapping& level : mapping_->levels) {
     const auto id = machine_->find_level(level.level);
-    if (!id) continue;  // a cluster on a machine without: check() has seen to it
+    if (!id) continue;  // a cluster level that the machine lacks: check() allows it
     if (level.nodes)
       cluster = id;
     else if (depth(*id) > depth(deepest))
@@ -66,7 +66,7 @@ void Placer::Compiled::compile_levels() {
     const auto parent = in_chain(machine_->levels[at(*cluster)].parent);
     chain.insert(chain.begin() + std::min<std::ptrdiff_t>(parent + 1, std::ssize(chain)), *cluster);
   }
-  // Where a block lives: at the execution units' level, or the nearest that the mapping sizes.
+  // The block's level: the execution units' own, or the nearest that the mapping sizes.
   LevelId block = machine_->compute;
   while (block > 0 && find_level(*mapping_, machine_->levels[at(block)].name) == nullptr)
     block = machine_->levels[at(block)].parent;

@@ -103,7 +103,7 @@ void Placer::Compiled::rebind(const Problem& problem) {
     if (number.axis >= 0) number.literal = held_size(*mapping_, streamed_->diagram, problem, number.axis).get();
     if (number.table != nullptr) number.base = base_of(*number.table);
   });
-  // Which axes are constant is the mapping's business, not the sizes'.
+  // Which axes are constant depends on the mapping, not on the sizes.
   each_extents([&](Extents& extents) {
     extents.constant = 1;
     for (const AxisId axis : extents.folded) extents.constant *= *constant_extent(axis);

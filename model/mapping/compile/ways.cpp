@@ -45,7 +45,7 @@ void Ways::cross(const Trip& trip, LevelId into, bool store, int pipe, int varia
   c.into = into;
   c.store = store;
   c.phase = trip.phase;
-  const bool cached = m_.levels[at(into)].kind == LevelKind::cache;  // which has it when it is read again
+  const bool cached = m_.levels[at(into)].kind == LevelKind::cache;  // a cache has the array when it is read again
   c.reread = trip.phase == Phase::loop && trip.each_time && !streams(trip.array) && !cached;
   c.type = trip.type;
   c.fills = !store;

@@ -85,7 +85,7 @@ void Placer::find_parts(const Problem& problem) {
   parts_.clear();
   const std::vector<EqualSequences> sequences = by_length(problem.packing.sequences);
   if (sequences.size() == 1 && sequences.front().which.size() == problem.packing.sequences.size())
-    return;  // the sizes say it all
+    return;  // the sizes alone decide
   for (const EqualSequences& one : sequences) {
     auto part = std::make_shared<const Problem>(problem_of(problem, one));
     auto compiled = compiled_->of(*part);
@@ -138,7 +138,7 @@ void Placer::Compiled::place(const Tile& tile, PlacedDiagram& into) const {
   const bool continued = started(into, variant);
   const KnobSet changed = continued ? different(into.tile, tile) : ~KnobSet{0};
   if (changed == 0) return;
-  into.tile.values.clear();  // should anything below throw
+  into.tile.values.clear();  // in case something below throws
   if (!continued) start(into, variant);
   const auto turned = [&](KnobSet knobs) { return changed == ~KnobSet{0} || (changed & knobs) != 0; };
   if (turned(depends_.levels)) {

@@ -28,7 +28,8 @@ void need_alternative(const Mapping& m, const Guarded<T>& alternatives, const Lo
                       const std::string& field) {
   std::vector<const Guard*> guards;
   for (const auto& [guard, value] : alternatives) {
-    if (guard.masks.empty() && guard.axes.empty()) guards.push_back(&guard);  // others do not hold for every problem
+    if (guard.masks.empty() && guard.axes.empty())
+      guards.push_back(&guard);  // a guard of masks or sizes does not hold for every problem
   }
   guards = weakest(guards);
   for_each_case(m, guards, where, [&](const auto& values) {
@@ -349,9 +350,9 @@ void check(const Mapping& mapping, const Machine& machine, DType dtype) {
   for (const Reference& r : mapping.references) {
     if (r.kind != Reference::Kind::level || machine.find_level(r.name)) continue;
     const auto is_optional = [&](const LevelMapping& level) { return level.nodes && level.level == r.name; };
-    const bool meets = mapping.combine && mapping.combine->at == r.name;  // what cannot be done without
+    const bool meets = mapping.combine && mapping.combine->at == r.name;  // the mapping needs this level
     if (!meets && std::any_of(mapping.levels.begin(), mapping.levels.end(), is_optional)) continue;
-    if (!mapping.runs_on.empty() && !runs_on(mapping, machine))  // the file is right
+    if (!mapping.runs_on.empty() && !runs_on(mapping, machine))  // the file is right, for another machine
       throw Error("--kernel",
                   fmt::format("{} is made for {}, {} is {} and has no level '{}'", mapping.name,
                               fmt::join(mapping.runs_on, ", "), machine.name, machine.architecture, r.name),

@@ -258,7 +258,7 @@ void Reader::sizes(const yaml::Node& node) {
 }
 
 void Reader::packs(const yaml::Node& node) {
-  if (node.is_scalar() && node.text() == "none") return;  // of one that extends a mapping that packs
+  if (node.is_scalar() && node.text() == "none") return;  // for a mapping that extends one that packs
   for (const auto& [axis, entry] : node.entries()) {
     entry.allow({"into", "up_to"});
     Packs out;

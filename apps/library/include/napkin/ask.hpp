@@ -57,7 +57,7 @@ struct Ask {
 /// Reads a number above 0 such as "1.41".
 [[nodiscard]] double parse_positive(std::string_view text, const std::string& where, const std::string& what);
 
-/// Parses "q=8192,x=8192": names are single, sizes whole numbers from 1.
+/// Parses "q=8192,x=8192": each name once, sizes whole numbers from 1.
 [[nodiscard]] NamedSizes parse_shape(std::string_view text, const std::string& where = "--shape");
 
 /// Parses the sequences of a packed batch in order, "512,4096,1,0,64*1x8192": a number N is N queries and N keys, QxX
