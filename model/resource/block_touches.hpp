@@ -72,7 +72,7 @@ class BlockTouches {
     Sizes sizes;
     std::vector<Count> groups;           // numbers of groups by AxisId
     std::int64_t columns = 1, part = 1;  // columns of the streamed axis: all, and one group's
-    bool blank = false;                  // PackedPart::blank
+    bool blank = false;                  // true for PackedPart::blank
   };
   /// A group of the axes that an array has.
   struct Group {

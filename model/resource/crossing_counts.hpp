@@ -200,7 +200,7 @@ class CrossingCounts {
   const Array* array_ = nullptr;  // array with shifted dimensions, else nullptr
   std::uint64_t has_ = 0;
   bool streams_ = false, walks_ = false, masked_ = false;
-  bool seeing_ = false;  // once a block, of those alone that see anything
+  bool seeing_ = false;  // true if it moves once for each block that sees anything
 };
 
 /// Returns the groups that a crossing counts for. At a cluster, only multicast data cross once a cluster; parts of a

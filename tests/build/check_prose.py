@@ -5,13 +5,13 @@ usage: check_prose.py ROOT
        check_prose.py --selftest
 
 - A header begins with a comment, and the comment with a sentence: no "What ..." or "How ...".
-- The comment of a function (/// before it, ///< behind it) begins with a verb in the third person: "Returns the ...".
+- The comment of a function (/// before it, ///< after it) begins with a verb in the third person: "Returns the ...".
 - The comment of a type or of a field begins with the noun that it is, and with no preposition, pronoun or question
   word: "bytes of a block", "true if ...", not "of a block", "whether ...". A bool's says when it is true, or false.
 - Both take at most three lines, and use no metaphor for a mechanism ("waits in line").
 - A comment that stands directly before a function's definition, or before a declaration of a namespace, is such a
   comment and begins with ///, not with //.
-- A note (//) behind a field or a statement of a header begins with the noun, too.
+- A note (//) after a field or a statement of a header begins with the noun, too, and a bool's says when it is true.
 - A note (#) of a mapping or a profile begins with no preposition or question word.
 - The glossary has some fifteen house terms, each with a meaning and an example.
 - A noun stands where "the same", "alike" or "of these" would stand for one: "the clocks of a multicast box", not "the
@@ -43,7 +43,9 @@ warpgroups warps zeros
 """.split())
 STATEMENT = re.compile(r"(?:[})#]|(?:case|do|else|for|if|namespace|return|switch|while)\b)")  # not a declaration
 BOOL = re.compile(r"(?:constexpr |mutable |static )*bool \w+(?: =|,|;)")  # a field, not a function
-METAPHOR = re.compile(r"\bin line\b|\bgo(?:es)? round\b|\bnotice[sd]?\b|\bact(?:s|ed)? out\b")
+TRUTH, WHEN_TRUE = re.compile(r"\b(?:true|false)\b", re.I), "a bool's comment says when it is true"
+METAPHOR = re.compile(r"\bin line\b|\bgo(?:es)? round\b|\bnotice[sd]?\b|\bact(?:s|ed)? out\b|\bturn(?:s|ed)? over\b"
+                      r"|\blives? (?:at|in|on)\b")
 QUOTED = re.compile(r'"[^"]*"|`[^`]*`')
 PRONOUN = re.compile(
     r"(?:^|[.;:(] )the same (?:of|where|with|without|by|into|from|for|as|in|to|on)\b"  # "; the same of who measures"
@@ -146,16 +148,22 @@ def wrong_comment(words, declaration):
             return "a function's comment says what it returns, then what it throws"
     elif word in FIRST:
         return "begin with the noun that it is"
-    elif BOOL.match(declaration) and not re.search(r"\b(?:true|false)\b", text, re.I):
-        return "a bool's comment says when it is true"
+    elif BOOL.match(declaration) and not TRUTH.search(text):
+        return WHEN_TRUE
     return ""
 
 
+def wrong_note(note, declaration):
+    if first_word(note) in FIRST:
+        return "begin with the noun that it is"
+    return WHEN_TRUE if BOOL.match(declaration) and not TRUTH.search(note) else ""
+
+
 def field_notes(text):
-    """(line number, note) of each note // behind a declaration or a statement."""
+    """(line number, note, declaration) of each note // after a declaration or a statement."""
     for number, line in enumerate(text.split("\n"), 1):
-        if match := re.match(r"\s*[^/\s].*;\s+//(?!/) ?(.*)", line):
-            yield number, match[1]
+        if match := re.match(r"\s*([^/\s].*;)\s+//(?!/) ?(.*)", line):
+            yield number, match[2], match[1]
 
 
 def notes(text):
@@ -191,8 +199,8 @@ def wrong_in(name, text):
     if suffix in HEADERS and (problem := wrong_head(text)):
         found.append(f"{name}:1: {problem}")
     if suffix in HEADERS and name.startswith(PRODUCT):
-        found += [f"{name}:{line}: '{note[:60]}': begin with the noun that it is"
-                  for line, note in field_notes(text) if first_word(note) in FIRST]
+        found += [f"{name}:{line}: '{note[:60]}': {problem}" for line, note, declaration in field_notes(text)
+                  if (problem := wrong_note(note, declaration))]
     if suffix in SOURCES and name.startswith(PRODUCT):
         found += [f"{name}:{line}: a comment before a declaration: ///" for line in plain_comments(text)]
         for line, words, declaration in doc_comments(text):
@@ -252,8 +260,10 @@ def selftest():
         assert wrong_in("model/a.cpp", bad + "\n"), bad
     assert wrong_in("a.yaml", "a: 1  # of a block\n") and not wrong_in("a.yaml", "# bytes of one\n# of these\n")
     head = "// A Count is a whole number: 7.\n\n"
-    assert wrong_in("model/a.hpp", head + "int a;  // by row\n")
-    assert not wrong_in("model/a.hpp", head + "int a;  // rows\n")
+    for bad in ("int a;  // by row", "bool a;  // legal tile", "int a;  ///< place where it lives in memory"):
+        assert wrong_in("model/a.hpp", head + bad + "\n"), bad
+    for good in ("int a;  // rows", "bool a;  // true for a legal tile", "f(a);  // legal tile"):
+        assert not wrong_in("model/a.hpp", head + good + "\n"), good
     assert not wrong_in("tests/a.cpp", "/// Of every block.\nusing A = int;\n")
     table = "| term | meaning | example |\n|---|---|---|\n"
     assert not wrong_glossary(table + "| a | b | c |\n" * 15 + "\n\n")

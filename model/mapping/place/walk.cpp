@@ -11,7 +11,7 @@ namespace {
 struct Plane {
   const Mask& mask;
   std::int64_t along, across;
-  bool by_columns;  // the columns stream
+  bool by_columns;  // true if the columns stream
 
   Plane(const PlacedDiagram& placed, AxisId stream)
       : mask(placed.problem->mask),
