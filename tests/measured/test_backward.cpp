@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -77,6 +78,24 @@ double rate_of(const std::string& file, const std::string& question, const std::
 }
 
 }  // namespace
+
+TEST_CASE("backward: gradients of groups of three heads are right at d of 64 to 256 under three masks") {
+  std::set<int> widths;
+  std::set<std::string> masks;
+  for (const Json& row : rows_of("backward/groups_of_three")) {
+    CAPTURE(row.dump());
+    for (const char* gradient : {"dq", "dk", "dv"}) {
+      const Json& error = row[gradient];
+      CHECK(number(error, "max_error") <=
+            allowed_error(number(error, "reference_error"), rounding_of(number(error, "largest"), DType::bf16)));
+    }
+    CHECK(row["unwritten"] == 0);
+    CHECK(row["shape"]["g"] == 3);
+    widths.insert(row["shape"]["d"].get<int>()), masks.insert(row["mask"].get<std::string>());
+  }
+  CHECK(widths == std::set<int>{64, 96, 128, 192, 256});
+  CHECK(masks.size() == 3);
+}
 
 TEST_CASE("backward: every recorded gradient is right") {
   std::vector<std::string> checked = files;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <string>
 
 #include "model/machine/load.hpp"
 #include "tests/measured/row.hpp"
@@ -91,6 +92,39 @@ TEST_CASE("few rows: a last wave of few blocks takes its own time, not its share
   CHECK(time.at(140) / time.at(132) > 1.3);  // 140 / 132 is 1.06
   CHECK(time.at(160) / time.at(132) > 1.35);
   CHECK(time.at(264) / time.at(132) < 2.05);
+}
+
+TEST_CASE("few rows: blocks side by side share part of what they read, blocks apart nothing") {
+  std::map<std::string, double> time;  // of 128 rows a chunk, three stages, rows 8 KiB apart, from device memory
+  for (const Json& row : measured::rows_of("few_rows/shared_lines.jsonl")) {
+    if (row["rows"] == 128 && row["stages"] == 3 && row["row_bytes"] == 8192 && row["unique"] == row["tiles"])
+      time[row["readers"].dump() + (row["apart"].get<bool>() ? " apart" : "")] = number(row, "time");
+  }
+  CHECK(time.at("2") / time.at("1") == doctest::Approx(1.06).epsilon(0.02));  // 1 if they met in every line
+  CHECK(time.at("4") / time.at("1") == doctest::Approx(1.37).epsilon(0.02));
+  CHECK(time.at("8") / time.at("1") == doctest::Approx(1.91).epsilon(0.02));
+  for (const int readers : {2, 4, 8})
+    CHECK(time.at(std::to_string(readers) + " apart") / time.at("1") == doctest::Approx(readers * 0.95).epsilon(0.03));
+}
+
+TEST_CASE("few rows: a second reader of cold weights changes nothing, and each of few stages waits for device memory") {
+  std::map<std::string, std::map<int, double>> time;  // of 64 columns by 64 rows a tile, by rows and length
+  for (const Json& row : measured::rows_of("few_rows/stages.jsonl")) {
+    if (row["l2"] == "cold" && row["tile"]["c"] == 64)
+      time[row["shape"]["a"].dump() + " x " + row["shape"]["b"].dump()][row["tile"]["stages"].get<int>()] =
+          number(row, "time");
+  }
+  for (const int stages : {2, 3, 4, 5, 6}) {
+    CAPTURE(stages);
+    CHECK(time.at("128 x 11008").at(stages) == doctest::Approx(time.at("64 x 11008").at(stages)).epsilon(0.03));
+  }
+  // An iteration of a chunk under way; with more of them it is their wait over their number, until the L2's rate binds.
+  const auto iteration = [&](int stages) {
+    return (time.at("128 x 11008").at(stages) - time.at("128 x 4096").at(stages)) / 108;
+  };
+  CHECK(iteration(2) == doctest::Approx(0.751e-6).epsilon(0.01));
+  for (const int stages : {3, 4, 5})
+    CHECK(iteration(stages) * (stages - 1) == doctest::Approx(iteration(2)).epsilon(0.22));
 }
 
 }  // namespace test_few_rows
