@@ -93,7 +93,7 @@ TEST_CASE("public cases: what other compilers refused is refused for the same re
   const std::string three = "query attention --gpu h100-sxm --kernel flash_attention_3 --shape h=16,q=4096,x=4096,d=";
   const auto fits = [&](const std::string& d, const std::string& p_in, const char* most, const char* next) {
     const std::string at = three + d + " --tile q=128,warpgroups=2,p_in=" + p_in + ",x=";
-    INFO(d, " ", p_in);
+    CAPTURE(at);
     CHECK(violations(at + most) == "");
     CHECK(violations(at + next).find("shared memory") != std::string::npos);
   };

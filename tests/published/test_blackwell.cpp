@@ -105,7 +105,8 @@ TEST_CASE("the answers on Blackwell are of its own kernels, with the tile that F
 }
 
 TEST_CASE("what the kernel does not take, the older instruction's still does") {
-  CHECK(selected("attention --gpu b200 --shape b=4,h=16,q=8192,x=8192,d=256")["kernel"] == "attention_sm80");
+  CHECK(selected("attention --gpu b200 --shape b=4,h=16,q=8192,x=8192,d=224")["kernel"] == "attention_sm80");
+  CHECK(selected("attention --gpu b200 --shape b=4,h=16,q=8192,x=8192,d=256")["kernel"] == "flash_attention_4_wide");
   CHECK(selected("attention --gpu h200-sxm --shape b=4,h=16,q=8192,x=8192,d=128")["kernel"] == "attention_sm90");
   CHECK(selected("attention --gpu rtx-5090 --shape b=4,h=16,q=8192,x=8192,d=128")["kernel"] == "attention_sm80");
 }

@@ -157,6 +157,16 @@ TEST_CASE("gradients by two SMs: Q and dO come in halves twice, K twice, and hal
   holds(wide.place({{"turns", "in_turn"}}), 24 + 16 + 24 + 2 * 48 + 32 + 32);
 }
 
+TEST_CASE("FlashAttention-4's heads of 256: Q and a ring of four pieces in shared memory, all of tensor memory") {
+  const Mapped m("attention", "flash_attention_4_wide", "b200", {{"h", 4}, {"q", 1024}, {"x", 1024}, {"d", 256}});
+  const PlacedDiagram placed = m.place({{"sms", "2"}});
+  CHECK(shared_bytes(placed) >= Bytes((64 + 4 * 16) * 1024));
+  CHECK(shared_bytes(placed) <= Bytes((64 + 4 * 16 + 2) * 1024));
+  const std::int64_t h = 4, s = 1024, d = 256;
+  CHECK(into(placed, "shared").load.value ==
+        Count(2 * h * s * d + 2 * 2 * h * (s / 256) * s * d));  // Q; K and V a pair
+}
+
 TEST_CASE("under a mask two SMs visit what either sees: chunks by hand, and of a last block without a partner") {
   const auto holds = [](std::int64_t s, std::int64_t chunks, std::int64_t longest) {
     Mask mask;
