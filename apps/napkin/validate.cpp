@@ -1,5 +1,5 @@
-// napkin validate: is it true? Runs the bundled kernels on the GPU here and sets prediction beside measurement, or
-// predicts recorded or published rows anew.
+// napkin validate: runs the bundled kernels on the GPU here and sets prediction beside measurement, or predicts
+// recorded or published rows anew.
 
 #include "apps/napkin/validate.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
-// MatmulConfig and MatmulArguments are what the matrix-product kernel is told, a tile of 128 x 256 and where A lies:
-// plain structs, one text for the host and the device.
+// MatmulConfig and MatmulArguments hold the parameters of the matrix-product kernel, a tile of 128 x 256 and where A
+// lies: plain structs, one text for the host and the device.
 
 #include "kernels/device/tensor_map.cuh"
 

@@ -1,6 +1,6 @@
 #pragma once
-// These structs are what the calibrating kernels are parametrised by, and what they take: an AgentsConfig has so many
-// warpgroups that multiply. The structs are plain: the host and the device read one text. Clocks are the SM's own
+// These structs hold the compile-time parameters and the arguments of the calibrating kernels: an AgentsConfig has so
+// many warpgroups that multiply. The structs are plain: the host and the device read one text. Clocks are the SM's own
 // counter.
 
 #include "kernels/device/tensor_map.cuh"

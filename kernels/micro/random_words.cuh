@@ -1,6 +1,6 @@
 #pragma once
-// fill_shared makes operands of random words: energy and clock depend on what is multiplied, and zeros are no one's
-// data.
+// fill_shared makes operands of random words: energy and clock depend on what is multiplied, and zeros take less than
+// real data.
 
 #include "kernels/device/bytes.cuh"
 

@@ -1,6 +1,6 @@
 #pragma once
-// FillArguments is what the kernels that make inputs are told: how many numbers, from which seed. The host and the
-// device read one text.
+// FillArguments holds the parameters of the kernels that make inputs: how many numbers, from which seed. The host and
+// the device read one text.
 
 namespace napkin {
 

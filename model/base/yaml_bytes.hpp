@@ -3,8 +3,8 @@
 // hundred times as quick to read as the text. This is the only user of yaml-cpp.
 //
 // A value is a byte (kind, whether it is quoted, whether it has a key), its key with the key's place, its own place,
-// and a scalar's text or a list's or map's number of children, number of nodes and size in bytes, with its children
-// behind.
+// and a scalar's text or a list's or map's number of children, number of nodes and size in bytes, followed by its
+// children.
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 // dependences() is the data-dependence graph of a loop nest: it says which statement instances must stay in order, over
-// which loops, and what follows from that for each loop. The bounds are exact: each is reached by a pair of iterations.
+// which loops, and which loops are therefore parallel. The bounds are exact: each is reached by a pair of iterations.
 // (eq. 18.1 to eq. 18.4)
 
 #include <boost/graph/adjacency_list.hpp>

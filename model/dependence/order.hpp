@@ -1,6 +1,6 @@
 #pragma once
 // orders() lists loop interchanges: which orders of the loops keep every dependence, and which dependence an illegal
-// one would turn around. (eq. 18.3)
+// one would reverse. (eq. 18.3)
 
 #include <optional>
 #include <string>

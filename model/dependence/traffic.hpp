@@ -7,7 +7,7 @@
 //   one of them or a loop around it has moved on.
 // - Memory arrays are loaded where they are read and stored where they are written; equal references of several
 //   statements are one. Initial values are loaded like given ones. No line size, no write-allocate.
-// - A temporary lives in the cache. Only where the order puts other values of it between its writing and its reading
+// - A temporary stays in the cache. Only where the order puts other values of it between its writing and its reading
 //   does it move: stored once, loaded at each read. A copy of an array that nobody writes is read there again instead.
 
 #include <string>

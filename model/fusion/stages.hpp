@@ -1,5 +1,5 @@
 #pragma once
-// stages_of() tells a derivation as a row of diagrams, each equal to the one before: softmax and product streamed by
+// stages_of() shows a derivation as a row of diagrams, each equal to the one before: softmax and product streamed by
 // themselves, the product before them composed, heads and queries weaved on, groups cut. (model/README.md, "Streams")
 
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
-// check() executes a smaller problem in place of one too large to execute: the tile keeps its sizes, the number of
-// groups shrinks. Of 64 groups of 128 rows three remain.
+// check() executes a smaller problem in place of one too large to execute: the tile keeps its sizes, and the number of
+// groups shrinks: of 64 groups of 128 rows three remain.
 
 #include "model/interpret/run.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
-// next_larger says what stands in the way of a larger size, with all other knobs free: what it brings with it, and
-// what does not fit. Internal to explain/.
+// next_larger says what a larger size costs, with all other knobs free: the knobs that change with it, and what does
+// not fit. Internal to explain/.
 
 #include <cstdint>
 #include <optional>

@@ -1,4 +1,5 @@
-// Ring attention on GPUs: K and V go round, and each step's part is added to the running result.
+// Ring attention on GPUs: K and V pass from GPU to GPU around the ring, and each step's part is added to the running
+// result.
 
 #include "apps/library/call/island_attention.hpp"
 #include "kernels/plans/add_part.hpp"

@@ -1,5 +1,5 @@
 #pragma once
-// json_of() is the columns of a diagram as JSON: what a picture shows, for whoever draws it otherwise.
+// json_of() is the columns of a diagram as JSON: what a picture shows, for programs that draw it themselves.
 
 #include "apps/report/diagram/columns.hpp"
 #include "apps/report/json/json.hpp"

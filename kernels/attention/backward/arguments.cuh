@@ -1,7 +1,7 @@
 #pragma once
-// AttentionBackwardConfig and AttentionBackwardArguments are what the kernels of attention's backward pass are told:
-// 128 keys a block, chunks of 64 queries; where dO lies. They are plain structs: the host fills them from this very
-// text.
+// AttentionBackwardConfig and AttentionBackwardArguments hold the parameters of the kernels of attention's backward
+// pass: 128 keys a block, chunks of 64 queries; where dO lies. They are plain structs: the host fills them from this
+// very text.
 
 #include "kernels/attention/common/arguments.cuh"
 

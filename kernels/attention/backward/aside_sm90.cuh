@@ -1,7 +1,7 @@
 #pragma once
-// BackwardAside is what three warps of attention_backward_sm90's producer warpgroup do beside the products: they make
-// the sums of a section that is yet to come zero, and round those of a section whose blocks have added all. Launches
-// before and after would move the same bytes with the tensor cores idle.
+// BackwardAside is what three warps of attention_backward_sm90's producer warpgroup do beside the products: they zero
+// the sums of a later section, and round those of a section whose blocks have added all. Launches before and after
+// would move the same bytes with the tensor cores idle.
 
 #include "kernels/attention/backward/rows_sm90.cuh"
 #include "kernels/device/turn.cuh"

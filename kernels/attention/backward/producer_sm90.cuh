@@ -1,6 +1,6 @@
 #pragma once
-// BackwardProducer feeds a block of attention_backward_sm90: one thread loads the block's K and V once, then tile by
-// tile Q and dO with their rows' log-sum-exp and delta.
+// BackwardProducer loads the data of a block of attention_backward_sm90: one thread loads the block's K and V once,
+// then tile by tile Q and dO with their rows' log-sum-exp and delta.
 
 #include "kernels/attention/backward/block_sm90.cuh"
 #include "kernels/device/bulk.cuh"

@@ -1,5 +1,5 @@
 #pragma once
-// add_part adds a part of attention's result, of some keys, to the running result of the keys before, each weighed by
+// add_part adds a part of attention's result, of some keys, to the running result of the keys before, each weighted by
 // its log-sum-exp (eq. 19.2). A warp has a row of a head; a lane four columns at a time.
 
 #include "kernels/attention/common/add_part_arguments.cuh"

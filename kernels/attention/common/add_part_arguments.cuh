@@ -1,6 +1,6 @@
 #pragma once
-// AddPartArguments is what add_part and finish_parts are told: the part of a result that several GPUs' keys make one
-// after the other, and the running result. The host and the device read one text.
+// AddPartArguments holds the parameters of add_part and finish_parts: the part of a result that several GPUs' keys make
+// one after the other, and the running result. The host and the device read one text.
 
 namespace napkin {
 

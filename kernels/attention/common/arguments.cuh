@@ -1,5 +1,5 @@
 #pragma once
-// AttentionConfig and AttentionArguments are what the attention kernels are told: a tile of 128 x 176 in two
+// AttentionConfig and AttentionArguments hold the parameters of the attention kernels: a tile of 128 x 176 in two
 // warpgroups; 8192 keys, and where they lie. They are plain structs: the host fills them from this very text, so that
 // no field can be read as another one; launch/ writes each configuration by field name.
 

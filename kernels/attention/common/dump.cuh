@@ -1,6 +1,7 @@
 #pragma once
 // AttentionDump is what the attention kernels' debug variants write: the intermediates of every tile and chunk under
-// the names that the diagram gives them. A thread writes what it holds right after it is computed; nobody waits for it.
+// the names that the diagram gives them. A thread writes what it holds right after it is computed, and no thread waits
+// for that.
 
 #include "kernels/device/dump.cuh"
 

@@ -1,7 +1,7 @@
 #pragma once
-// AttentionDecodeArguments is what attention_decode_sm90 is told beside a forward kernel's arguments: how keys are
-// dealt out to blocks, in which pages they lie, and where blocks leave their parts. Example: 8192 keys in parts of 2048
-// are four blocks a tile.
+// AttentionDecodeArguments holds the parameters of attention_decode_sm90 beside a forward kernel's: how keys are dealt
+// out to blocks, in which pages they lie, and where blocks leave their parts. Example: 8192 keys in parts of 2048 are
+// four blocks a tile.
 
 #include "kernels/attention/common/arguments.cuh"
 

@@ -1,6 +1,7 @@
 #pragma once
 // DecodeCombiner ends attention_decode_sm90: a tile's only part goes to the result; of several each goes to device
-// memory, and the block that comes last weighs and adds them, in their order, whoever came when (eq. 19.2).
+// memory, and the last block to finish weights and adds them in the order of the parts, not of their
+// arrival (eq. 19.2).
 
 #include "kernels/attention/decode/part_decode.cuh"
 #include "kernels/attention/sm90/attention_sm90.cuh"

@@ -1,7 +1,7 @@
 #pragma once
-// DecodeProducer feeds a block of attention_decode_sm90: the lanes of a warp each bring their box of a chunk, by the
-// page it lies in. Example: 128 keys in pages of 16 are eight lanes, each of which has looked its page up while the
-// last chunk was on its way.
+// DecodeProducer loads the data of a block of attention_decode_sm90: the lanes of a warp each bring their box of a
+// chunk, by the page it lies in. Example: 128 keys in pages of 16 are eight lanes, each of which has looked its page up
+// while the last chunk was on its way.
 
 #include "kernels/attention/decode/part_decode.cuh"
 #include "kernels/attention/sm90/producer_sm90.cuh"

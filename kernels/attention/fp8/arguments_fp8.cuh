@@ -1,6 +1,6 @@
 #pragma once
-// AttentionFp8Arguments is what attention_fp8_sm90 is told beside a forward kernel's arguments: the scales of Q, K and
-// V. Example: scales of 128 rows have the strides (heads * blocks, blocks, 1), one of a whole tensor has (0, 0, 0).
+// AttentionFp8Arguments holds the parameters of attention_fp8_sm90 beside a forward kernel's: the scales of Q, K and V.
+// Example: scales of 128 rows have the strides (heads * blocks, blocks, 1), one of a whole tensor has (0, 0, 0).
 
 #include "kernels/attention/common/arguments.cuh"
 

@@ -1,6 +1,6 @@
 #pragma once
-// AttentionProducer feeds a block of attention_sm90: by the copy engine one thread loads each tile's Q, and another its
-// K and V, chunk by chunk.
+// AttentionProducer loads the data of a block of attention_sm90: by the copy engine one thread loads each tile's Q, and
+// another its K and V, chunk by chunk.
 
 #include "kernels/attention/sm90/block_sm90.cuh"
 

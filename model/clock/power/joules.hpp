@@ -1,6 +1,6 @@
 #pragma once
-// joules_of_byte and joules_of_flop are a machine's energies with no kernel in sight, the weights of sums over its
-// levels: 25 pJ for a byte out of an H200's L2. (model/README.md, "Several levels")
+// joules_of_byte and joules_of_flop are a machine's energies without a kernel, the weights of sums over its levels: 25
+// pJ for a byte out of an H200's L2. (model/README.md, "Several levels")
 
 #include "model/machine/machine.hpp"
 
