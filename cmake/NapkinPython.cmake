@@ -28,6 +28,10 @@ if(NOT NAPKIN_PYTHON STREQUAL "OFF" AND PROJECT_IS_TOP_LEVEL)
   if(nanobind_FOUND)
     set(napkin_have_python ON)
     set(CMAKE_POSITION_INDEPENDENT_CODE ON)  # what the module links is all that there is
+    if(SKBUILD)  # a wheel has no function that nothing calls
+      add_compile_options(-ffunction-sections -fdata-sections)
+      add_link_options(-Wl,--gc-sections)
+    endif()
   elseif(NAPKIN_PYTHON STREQUAL "ON")
     message(FATAL_ERROR "NAPKIN_PYTHON is ON, and Python's headers (python3-dev) or nanobind (pip install nanobind) are missing")
   endif()
