@@ -67,11 +67,11 @@ Reply run_select(const Arguments& arguments, const report::Style& style) {
   }
   if (asks_island(ask)) return island_reply(select_island(default_session(), ask, top), "select", arguments, style);
   const bool short_text = !arguments.has("--json") && !arguments.has("--explain");
-  // the short text shows no runner-up, and names another kernel only if it is faster
+  // the short text shows no runner-up, and names another kernel only if it is much faster
   SelectAnswer answer =
       *select(ask, short_text ? 1 : top, short_text ? AnswerParts{.standing = true} : AnswerParts::all());
-  if (ask.kernel.empty())
-    answer.kernels = kernels(ask, short_text && answer.predicted ? answer.predicted->time : INFINITY);
+  const double named = short_text && answer.predicted ? answer.predicted->time / report::worth_naming : INFINITY;
+  if (ask.kernel.empty()) answer.kernels = kernels(ask, (1 + 1e-9) * named);
   if (answer.predicted) answer.predicted->other_load = other_load(ask, answer.head);
   const int code = answer.found ? 0 : 1;
   if (arguments.has("--json")) return {report::line_of(report::json_of(answer)), no_kernel_note(answer), code};

@@ -19,6 +19,15 @@ std::int64_t value_of(const Value& value, const Tile& tile) {
 
 }  // namespace
 
+std::size_t KnownGraphs::Hash::operator()(const Key& key) const {
+  std::uint64_t hash = key.size();
+  for (const std::int64_t number : key) {
+    hash = (hash ^ static_cast<std::uint64_t>(number)) * 0x9E3779B97F4A7C15U;
+    hash ^= hash >> 32U;
+  }
+  return hash;
+}
+
 bool KnownGraphs::has(const PlacedDiagram& placed) {
   key_.clear();
   add_alternatives(placed);

@@ -5,8 +5,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "model/clock/graph/event_graph.hpp"
@@ -23,6 +23,9 @@ class KnownGraphs {
   /// Returns event_graph(placed), valid until the next call.
   [[nodiscard]] const EventGraph& of(const PlacedDiagram& placed);
   using Key = std::vector<std::int64_t>;
+  struct Hash {
+    std::size_t operator()(const Key& key) const;
+  };
   /// Returns the variant's place among those met, which live as long as this does.
   [[nodiscard]] std::int64_t number_of(const std::shared_ptr<const void>& variant);
   /// Returns all that the work on pipes in event_nodes(placed) depends on; valid until the next call.
@@ -45,8 +48,8 @@ class KnownGraphs {
   Key key_;
   std::size_t number_ = 0, made_ = 0;
   std::vector<std::shared_ptr<const void>> variants_;  // variants met, whose places here are their numbers in keys
-  std::map<Key, Numbered> graphs_;
-  std::map<Key, bool> has_;
+  std::unordered_map<Key, Numbered, Hash> graphs_;
+  std::unordered_map<Key, bool, Hash> has_;
   std::vector<std::array<int, 2>> copies_;  // numbers of the copies that edges name at their ends; -1: no copy
 };
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <limits>
 #include <map>
-#include <set>
+#include <unordered_set>
 
 #include "model/clock/graph/copy_cost.hpp"
 #include "model/clock/known_graphs.hpp"
@@ -85,7 +85,7 @@ void Table::find_sizes(const Setup& like) {
   std::map<std::int64_t, std::uint32_t> known;
   PlacedDiagram placed;
   KnownGraphs graphs;
-  std::set<std::pair<std::uint32_t, KnownGraphs::Key>> works;
+  std::vector<std::unordered_set<KnownGraphs::Key, KnownGraphs::Hash>> works;  // by size
   for (std::uint32_t i = 0; i < candidates_.legal().size(); ++i) {
     const std::int64_t rank = candidates_.legal()[i];
     const Tile tile = space.tile(rank);
@@ -107,12 +107,13 @@ void Table::find_sizes(const Setup& like) {
       const PlacedDiagram judged = judging.place(tile);
       sizes_.push_back({rank, size, cells_of_iteration(judged), judged.block().extent, work.clocks, work.energy});
       if (sizes_.size() == 1) find_shared(like, judged);
+      works.emplace_back();
     }
     TileSizes& sizes = sizes_[found->second];
     sizes.tensor = std::min(sizes.tensor, work.clocks);
     sizes.energy = std::min(sizes.energy, work.energy);
     sizes.legal.push_back(i);
-    if (by_graph_ && works.emplace(found->second, graphs.key_of_work(placed)).second) sizes.works.push_back(i);
+    if (by_graph_ && works[found->second].insert(graphs.key_of_work(placed)).second) sizes.works.push_back(i);
   }
 }
 

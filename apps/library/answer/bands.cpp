@@ -164,14 +164,20 @@ Weights weights(const PredictionKind& kind, const Without& without) {
   return out;
 }
 
-/// Returns the value of the sorted points that `share` of the weight does not exceed.
-double quantile(const std::vector<Point>& points, const Weights& weights, double share) {
+/// Returns the values of the sorted points that each of the ascending shares of the weight does not exceed.
+template <std::size_t count>
+std::array<double, count> quantiles(const std::vector<Point>& points, const Weights& weights,
+                                    const std::array<double, count>& shares) {
+  std::array<double, count> out{};
+  out.fill(points.back().error);
   double below = 0;
+  std::size_t next = 0;
   for (const Point& point : points) {
     below += weights.of_row[point.group];
-    if (below >= share * weights.sum) return point.error;
+    while (next < count && below >= shares.at(next) * weights.sum) out.at(next++) = point.error;
+    if (next == count) break;
   }
-  return points.back().error;
+  return out;
 }
 
 /// The middle of a band and its two sides, as logarithms (eq. 21.1), before they are held to what such bands hold.
@@ -181,11 +187,12 @@ struct Sides {
 
 Sides sides(const PredictionKind& kind, const Weights& weights) {
   const bool as_tried = !kind.own_mapping && !kind.own_machine && kind.counted;
-  const double median = quantile(points(), weights, 0.5), wider = as_tried ? 1 : untried;
-  const auto side = [&](double share) {
-    return wider * std::max(thousandth, std::abs(quantile(points(), weights, share) - median));
+  const double wider = as_tried ? 1 : untried;
+  const auto [low, median, high] = quantiles<3>(points(), weights, {tenth, 0.5, 1 - tenth});
+  const auto side = [wider, middle = median](double end) {
+    return wider * std::max(thousandth, std::abs(end - middle));
   };
-  return {median, side(tenth), side(1 - tenth)};
+  return {median, side(low), side(high)};
 }
 
 /// Returns how far each row lies out of the middle of its own band, in sides of it, ascending. Bands are made without
@@ -316,7 +323,7 @@ const std::vector<KnownErrors>& known_errors() {
 Band band_of(const PredictionKind& kind, std::string_view without) {
   const band::Weights weighed = band::weights(kind, {without, {}});
   const band::Sides made = band::sides(kind, weighed);
-  const double wider = band::quantile(band::scores_once(without), weighed, 1 - 2 * band::tenth);
+  const double wider = band::quantiles<1>(band::scores_once(without), weighed, {1 - 2 * band::tenth}).front();
   Band out;
   out.low = std::exp(made.median - wider * made.below);
   out.high = std::exp(made.median + wider * made.above);

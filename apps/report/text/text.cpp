@@ -214,12 +214,11 @@ std::string kernels_text(const SelectAnswer& answer) {
 /// Mentions a faster kernel if it is worth it: "flash_decoding, which is not bundled, takes 20.26 us and is 3.5 times
 /// as fast".
 std::string faster_kernel_text(const SelectAnswer& answer) {
-  constexpr double worth_saying = 1.2;
   if (answer.kernels.empty() || !answer.predicted) return "";
   const KernelAnswer& first = answer.kernels.front();
   if (!first.predicted || !first.by_graph || first.kernel == answer.head.kernel) return "";
   const double times = answer.predicted->time / first.predicted->time;
-  if (times < worth_saying) return "";
+  if (times < worth_naming) return "";
   const std::string faster =
       times < 2 ? fmt::format("{:.0f} % faster", 100 * (times - 1)) : fmt::format("{:.1f} times as fast", times);
   return fmt::format("{}, which is {}bundled, takes {} and is {}", first.kernel, first.bundled ? "" : "not ",

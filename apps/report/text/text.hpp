@@ -14,6 +14,9 @@ namespace napkin::report {
 [[nodiscard]] std::string text_of(const SelectAnswer& answer, const Style& style);
 [[nodiscard]] std::string explained(const QueryAnswer& answer, const Style& style);
 [[nodiscard]] std::string explained(const SelectAnswer& answer, const Style& style);
+/// The speed of another kernel over the answer's from which on the text of a selection names it.
+inline constexpr double worth_naming = 1.2;
+
 /// Writes the levels of an abstract machine from the top down, one answer for each memory.
 [[nodiscard]] std::string text_of(const std::vector<QueryAnswer>& levels, const Style& style);
 [[nodiscard]] std::string text_of(const FamilyAnswer& answer, const Style& style);

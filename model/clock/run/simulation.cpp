@@ -189,11 +189,14 @@ void Simulation::finish(Job job) {
 
 /// Serves the queues' heads, then advances the time until a job ends, or an arrival lets a job begin.
 void Simulation::step() {
+  double ends = std::min(s_.ends[tensors], s_.ends[handed]);
   for (std::size_t which = 0; which < s_.queues.size(); ++which) {
-    if (s_.ends[end_of(which)] == never && !s_.queues[which].empty()) serve(which);
+    const double& end = s_.ends[end_of(which)];
+    if (end == never && !s_.queues[which].empty()) serve(which);
+    ends = std::min(ends, end);
   }
   if (s_.changed) share();
-  const double ends = std::min(s_.next_end, *std::min_element(s_.ends.begin(), s_.ends.end()));
+  ends = std::min(ends, s_.next_end);
   while (!receive(ends)) {
   }
   const double until = s_.now + tiny;
@@ -283,7 +286,7 @@ Timeline Simulation::whole(int iterations, int blocks, bool keep_spans) {
   cut_ = {};
   timeline_ = {};
   begin(iterations, blocks, blocks);
-  while (s_.done < jobs_of(blocks)) step();
+  for (const std::int64_t jobs = jobs_of(blocks); s_.done < jobs;) step();
   timeline_.clocks = s_.now;
   return std::move(timeline_);
 }
