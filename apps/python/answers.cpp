@@ -108,7 +108,7 @@ void bind_standing(nb::module_& m) {
       .def_ro("by_graph", &StandingAnswer::by_graph, "The event graph's; else a bound.")
       .def_prop_ro(
           "basis", [](const StandingAnswer& s) { return s.weakest ? std::optional(s.weakest->basis) : std::nullopt; },
-          "The weakest among the numbers that matter: measured, fitted, published, derived or assumed.")
+          "The basis of the weakest number that matters: measured, fitted, published, derived or assumed.")
       .def_prop_ro(
           "numbers", [](const StandingAnswer& s) { return tuple_of(s.weakest.value_or(BasisAnswer()).numbers); },
           "The numbers of that basis.")
@@ -117,13 +117,13 @@ void bind_standing(nb::module_& m) {
           "Numbers without which there is no event graph.")
       .def_prop_ro(
           "left_out", [](const StandingAnswer& s) { return tuple_of(s.left_out); },
-          "Numbers that the machine lacks, whose effect the time is without.")
-      .def_ro("why", &StandingAnswer::why, "Of a bound: what else than numbers it lacks.")
-      .def_ro("band", &StandingAnswer::band, "None: none is known.")
-      .def_ro("unsure", &StandingAnswer::unsure, "Without a band: why none is known.")
+          "Numbers that the machine lacks and whose effect the time leaves out.")
+      .def_ro("why", &StandingAnswer::why, "What a bound lacks besides numbers.")
+      .def_ro("band", &StandingAnswer::band, "The range of the errors of such predictions; None if none is known.")
+      .def_ro("unsure", &StandingAnswer::unsure, "The reason why no band is known.")
       .def_prop_ro(
           "lines", [](const StandingAnswer& s) { return tuple_of(report::lines_of(s)); },
-          "What the command prints under \"how sure\".");
+          "The lines that the command prints under \"how sure\".");
 }
 
 void bind_prediction(nb::module_& m) {
@@ -135,7 +135,7 @@ void bind_prediction(nb::module_& m) {
           "all_nodes", [](const PredictedAnswer& p) { return p.nodes.all; }, "Compute nodes that there are.")
       .def_prop_ro(
           "standing", [](const PredictedAnswer& p) { return shown(p.standing); },
-          "How sure it is; None: of a runner-up, and without detail.")
+          "How sure the time is; None for a runner-up, and without detail.")
       .def("to_dict", [](const PredictedAnswer& p) { return to_python(report::json_of(p)); });
   bind_part<AlternativeAnswer>(m, "AlternativeAnswer");
   bind_part<LaunchAnswer>(m, "LaunchAnswer");
@@ -182,8 +182,8 @@ void bind_optimum(nb::module_& m) {
 template <class Answer>
 void bind_shown(nb::class_<Answer>& c) {
   c.def(
-       "to_dict", [](const Answer& a) { return to_python(report::json_of(a)); }, "What the command prints with --json.",
-       nb::sig("def to_dict(self) -> dict[str, typing.Any]"))
+       "to_dict", [](const Answer& a) { return to_python(report::json_of(a)); },
+       "Returns what the command prints with --json.", nb::sig("def to_dict(self) -> dict[str, typing.Any]"))
       .def("__copy__", [](nb::object self) { return self; })
       .def("__deepcopy__", [](nb::object self, const nb::dict&) { return self; })
       .def(
@@ -192,7 +192,7 @@ void bind_shown(nb::class_<Answer>& c) {
             const nb::object record = nb::module_::import_("napkin._records").attr("Record");
             return nb::make_tuple(record, nb::make_tuple(to_python(report::json_of(a))));
           },
-          "In another process it is a record of to_dict(): the numbers, and none of this process's ways to ask on.")
+          "Makes a pickled answer a Record of to_dict(): its numbers, without methods that ask further.")
       .def("__str__", [](const Answer& a) { return report::text_of(a, {}); })
       .def(
           "__eq__",
@@ -216,33 +216,34 @@ void bind_whole(nb::class_<Answer>& c) {
   bind_shown(c);
   c.def_prop_ro("algorithm", [](const Answer& a) { return a.head.algorithm; })
       .def_prop_ro(
-          "gpu", [](const Answer& a) { return a.head.gpu; }, "None: the abstract two-level machine.")
+          "gpu", [](const Answer& a) { return a.head.gpu; }, "The GPU; None for the abstract two-level machine.")
       .def_prop_ro(
-          "kernel", [](const Answer& a) { return a.head.kernel; }, "None: the ideal mapping.")
+          "kernel", [](const Answer& a) { return a.head.kernel; }, "The kernel; None for the ideal mapping.")
       .def_prop_ro("dtype", [](const Answer& a) { return a.head.dtype; })
       .def_prop_ro(
           "mask", [](const Answer& a) { return to_python(report::json_of(a.head.mask)); },
           nb::for_getter(nb::sig("def mask(self) -> str | dict[str, list[int]]")))
       .def_prop_ro(
-          "shape", [](const Answer& a) { return dict_of(a.head.shape); }, "Every axis.")
+          "shape", [](const Answer& a) { return dict_of(a.head.shape); }, "Sizes of all axes.")
       .def_prop_ro(
-          "tile", [](const Answer& a) { return dict_of(a.head.tile); }, "Every knob; empty: nothing fits.")
+          "tile", [](const Answer& a) { return dict_of(a.head.tile); }, "Values of all knobs; empty if nothing fits.")
       .def_prop_ro("predicted", [](const Answer& a) { return shown(a.predicted); })
       .def_prop_ro(
-          "levels", [](const Answer& a) { return tuple_of(a.levels); }, "Top to bottom, device memory left out.")
+          "levels", [](const Answer& a) { return tuple_of(a.levels); },
+          "Levels from top to bottom, without device memory.")
       .def_prop_ro("combine", [](const Answer& a) { return shown(a.combine); })
       .def_prop_ro("own_parts", [](const Answer& a) { return shown(a.own_parts); })
       .def_prop_ro(
           "notes", [](const Answer& a) { return tuple_of(a.notes); },
-          "What is unusual: a knob's value that the kernel may lack, a level that seems to take longer than the call.")
+          "Unusual facts: a knob's value that the kernel may lack, a level that seems to take longer than the call.")
       .def_prop_ro(
           "launches", [](const Answer& a) { return tuple_of(a.launches); },
-          "Where one launch does not hold the algorithm: those that it is cut into. `levels` is their sum.");
+          "The launches of an algorithm that does not fit one; else empty. `levels` is their sum.");
 }
 
 void bind_query(nb::module_& m) {
   nb::class_<QueryAnswer> c(m, "QueryAnswer",
-                            "What a tile moves and holds at each level, how long it takes, what limits it.");
+                            "What a tile moves and holds at each level, how long it takes, and what limits it.");
   bind_whole(c);
   c.def_ro("legal", &QueryAnswer::legal)
       .def_prop_ro("violations", [](const QueryAnswer& a) { return tuple_of(a.violations); })
@@ -263,16 +264,17 @@ void bind_select(nb::module_& m) {
   c.def_ro("found", &SelectAnswer::found, "False: nothing fits, or no bundled kernel runs there.")
       .def_ro("occupancy", &SelectAnswer::occupancy)
       .def_prop_ro(
-          "alternatives", [](const SelectAnswer& a) { return tuple_of(a.alternatives); }, "Best first.")
+          "alternatives", [](const SelectAnswer& a) { return tuple_of(a.alternatives); }, "The runners-up, best first.")
       .def_ro("candidates", &SelectAnswer::candidates)
       .def_prop_ro(
           "legal", [](const SelectAnswer& a) { return a.legal; },
-          "How many of the candidates are legal; None: without detail.")
+          "The number of legal candidates; None without detail.")
       .def_prop_ro(
-          "rejected", [](const SelectAnswer& a) { return dict_of(a.rejected); }, "Candidates by constraint.")
+          "rejected", [](const SelectAnswer& a) { return dict_of(a.rejected); },
+          "The number of candidates that each constraint rejects.")
       .def_prop_ro(
           "because", [](const SelectAnswer& a) { return a.because; },
-          "What binds, and what the runner-up loses on; empty: without detail.");
+          "What limits the time, and where the runner-up loses; empty without detail.");
 }
 
 }  // namespace

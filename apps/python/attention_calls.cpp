@@ -126,7 +126,7 @@ class AttentionCalls {
 
   struct Kept {
     AttentionShapes shapes;
-    std::optional<nb::tuple> o, log_sum_exp;  // what makes one: sizes, strides and element type
+    std::optional<nb::tuple> o, log_sum_exp;  // arguments that allocate each: sizes, strides and element type
   };
 
   static std::int64_t address_of(const nb::dlpack::dltensor& t) {
@@ -269,8 +269,8 @@ void bind_launches(nb::class_<AttentionCalls>& calls) {
             return self.launch(tensors, {left, right, scale, turned});
           },
           nb::arg("tensors"), nb::arg("left"), nb::arg("right"), nb::arg("scale").none(), nb::arg("turned"),
-          "Launches on the tensors' device, which is PyTorch's current one, and its current stream. False, and nothing "
-          "is launched, where no such call is kept. turned: the tensors are [b, rows, heads, d].")
+          "Launches on the tensors' device, which is PyTorch's current one, and its current stream. Returns False, and "
+          "launches nothing, if no such call is kept. turned: the tensors are [b, rows, heads, d].")
       .def(
           "launch_new",
           [](const AttentionCalls& self, const nb::tuple& inputs, bool want_lse, std::int64_t left, std::int64_t right,
@@ -279,8 +279,8 @@ void bind_launches(nb::class_<AttentionCalls>& calls) {
           },
           nb::arg("inputs"), nb::arg("want_lse"), nb::arg("left"), nb::arg("right"), nb::arg("scale").none(),
           nb::arg("turned"),
-          "launch() of q, k and v into tensors of its own: the output, and the log-sum-exp or None. None, and nothing "
-          "is launched, where no such call is kept.")
+          "Launches as launch() does, into new tensors, and returns the output, and the log-sum-exp or None. Returns "
+          "None, and launches nothing, if no such call is kept.")
       .def(
           "attend",
           [](const AttentionCalls& self, const nb::tuple& tensors, nb::handle causal, nb::handle window,
@@ -292,9 +292,8 @@ void bind_launches(nb::class_<AttentionCalls>& calls) {
           },
           nb::arg("tensors"), nb::arg("causal").none(), nb::arg("window").none(), nb::arg("scale").none(),
           nb::arg("return_lse").none(), nb::arg("turned"),
-          "A user's call, whole: q, k, v and the output or None. What the call returns; None, and nothing is launched, "
-          "where no such call is kept, an argument is of no usual type, a gradient is wanted, or operators are to be "
-          "seen.");
+          "Answers a user's whole call, with q, k, v and the output or None. Returns None, and launches nothing, if no "
+          "such call is kept, an argument has an unusual type, a gradient is wanted, or operators have to be seen.");
 }
 
 }  // namespace
@@ -302,7 +301,7 @@ void bind_launches(nb::class_<AttentionCalls>& calls) {
 void bind_attention_calls(nb::module_& module) {
   nb::class_<AttentionCalls> calls(
       module, "AttentionCalls",
-      "Checked calls by what their tensors are: q, k, v, the output, and the log-sum-exp or None.");
+      "Checked calls, found by their tensors: q, k, v, the output, and the log-sum-exp or None.");
   bind_launches(calls);
   calls
       .def(
@@ -315,10 +314,10 @@ void bind_attention_calls(nb::module_& module) {
           },
           nb::arg("functions").none(), nb::arg("classes"), nb::arg("allocate"), nb::arg("grad_enabled"),
           nb::arg("device"), nb::arg("watchers"),
-          "What torch.Tensor.__dlpack_c_exchange_api__ is, or None; the classes of tensors that are read; a function "
-          "of sizes, strides and element type that makes a tensor on the current device; functions of no arguments: "
-          "whether gradients are kept, the current device, and those that give something true where each operator is "
-          "to be seen.")
+          "Takes torch.Tensor.__dlpack_c_exchange_api__ or None; the classes of tensors that are read; a function of "
+          "sizes, strides and element type that makes a tensor on the current device; functions without arguments: "
+          "whether gradients are recorded, the current device, and those that return something true if each operator "
+          "has to be seen.")
       .def(
           "keep",
           [](AttentionCalls& self, const AttentionShapes& shapes, const nb::tuple& tensors, std::int64_t left,
@@ -327,7 +326,7 @@ void bind_attention_calls(nb::module_& module) {
           },
           nb::arg("shapes"), nb::arg("tensors"), nb::arg("left"), nb::arg("right"), nb::arg("scale").none(),
           nb::arg("turned"), nb::arg("made") = false,
-          "made: the output and the log-sum-exp are new; launch_new() makes others like them from now on.");
+          "Keeps a checked call. made: its output and log-sum-exp are new; launch_new() makes others like them.");
 }
 
 }  // namespace napkin::python

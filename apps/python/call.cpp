@@ -67,44 +67,44 @@ class AttentionBackwardShapes {
 
 void bind_backward(nb::module_& module) {
   nb::class_<AttentionBackwardShapes>(module, "AttentionBackwardShapes",
-                                      "A call of the backward pass but for the memory.")
+                                      "A call of the backward pass without its arrays.")
       .def(nb::init<const AttentionShapes&, const Strides&, bool>(), nb::arg("forward"), nb::arg("strides"),
            nb::arg("deterministic"),
-           "The forward call; strides of batch, head and row of dO, dQ, dK and dV, in elements; whether all runs have "
-           "equal bits.")
+           "Takes the forward call; strides of batch, head and row of dO, dQ, dK and dV, in elements; whether all runs "
+           "have equal bits.")
       .def("workspace", &AttentionBackwardShapes::workspace, nb::arg("addresses"), nb::arg("starts"), nb::arg("device"),
-           "Bytes of workspace, which depend on the tile: selects and compiles it where it is new.")
+           "Returns the bytes of workspace, which depend on the tile: selects and compiles it if it is new.")
       .def("launch", &AttentionBackwardShapes::launch, nb::arg("addresses"), nb::arg("starts"), nb::arg("bytes"),
            nb::arg("device"), nb::arg("stream"),
-           "Addresses of q, k, v, o, dO, dQ, dK, dV, the log-sum-exp and the workspace of so many bytes; of the first "
-           "rows of packed queries and keys, or (0, 0).");
+           "Launches with the addresses of q, k, v, o, dO, dQ, dK, dV, the log-sum-exp and the workspace of that many "
+           "bytes, and those of the first rows of packed queries and keys, or (0, 0).");
   module.def(
       "backward_refusal",
       [](const std::string& gpu, std::string_view dtype, std::int64_t d, std::int64_t dv) {
         return attention_backward_refusal(gpu, parse_dtype(dtype, "dtype"), d, dv);
       },
       nb::arg("gpu"), nb::arg("dtype"), nb::arg("d"), nb::arg("dv"),
-      "Why no bundled kernel computes gradients of such heads on that GPU; \"\" where one does.");
+      "Returns why no bundled kernel computes gradients of such heads on that GPU, or \"\" if one does.");
   module.def("profile_of_device", profile_of_device, nb::arg("device"),
-             "The profile of a GPU of this machine: h200-sxm.");
+             "Returns the profile of a GPU of this machine: h200-sxm.");
 }
 
 }  // namespace
 
 void bind_calls(nb::module_& module) {
   nb::class_<AttentionShapes>(module, "AttentionShapes", "A call of attention but for the memory.")
-      .def(
-          nb::init<const Sizes&, std::string_view, const Strides&, std::pair<bool, Window>, std::optional<double>,
-                   std::pair<std::int64_t, std::int64_t>>(),
-          nb::arg("sizes"), nb::arg("dtype"), nb::arg("strides"), nb::arg("mask"), nb::arg("scale").none(),
-          nb::arg("packed_rows"),
-          "(b, h, g, q, x, d, dv); bf16 or f16; strides of batch, head and row of q, k, v and the output, in elements; "
-          "(causal, window or None); the scale or None; all rows of packed queries and keys, or (0, 0).")
+      .def(nb::init<const Sizes&, std::string_view, const Strides&, std::pair<bool, Window>, std::optional<double>,
+                    std::pair<std::int64_t, std::int64_t>>(),
+           nb::arg("sizes"), nb::arg("dtype"), nb::arg("strides"), nb::arg("mask"), nb::arg("scale").none(),
+           nb::arg("packed_rows"),
+           "Takes (b, h, g, q, x, d, dv); bf16 or f16; strides of batch, head and row of q, k, v and the output, in "
+           "elements; (causal, window or None); the scale or None; all rows of packed queries and keys, or (0, 0).")
       .def("launch", &AttentionShapes::launch, nb::arg("tensors"), nb::arg("log_sum_exp"), nb::arg("q_starts"),
            nb::arg("x_starts"), nb::arg("device"), nb::arg("stream"))
-      .def("launch_cached", &AttentionShapes::launch_cached, nb::arg("tensors"), nb::arg("log_sum_exp"),
-           nb::arg("key_counts"), nb::arg("pages"), nb::arg("device"), nb::arg("stream"),
-           "Keys of each sequence are counted on the device; pages: (table or 0, its row, keys of a page, pages).");
+      .def(
+          "launch_cached", &AttentionShapes::launch_cached, nb::arg("tensors"), nb::arg("log_sum_exp"),
+          nb::arg("key_counts"), nb::arg("pages"), nb::arg("device"), nb::arg("stream"),
+          "Launches a call whose keys are counted on the device. pages: (table or 0, its row, keys of a page, pages).");
   bind_backward(module);
   bind_attention_calls(module);
   module.def(

@@ -174,16 +174,16 @@ void bind_session(nb::module_& m) {
       .def_ro("legal", &RankedConfig::legal)
       .def_ro(
           "outside", &RankedConfig::outside,
-          "A knob has a value that the mapping was not made for: what the compiler makes of it is not known, and the "
-          "time is a guess.")
-      .def_ro("time", &RankedConfig::time, "Seconds; None where it is not legal.")
-      .def_ro("why", &RankedConfig::why, "Why it is not legal; else empty.");
+          "True if a knob has a value that the mapping was not made for: what the compiler makes of it is not known, "
+          "and the time is a guess.")
+      .def_ro("time", &RankedConfig::time, "Seconds; None if it is not legal.")
+      .def_ro("why", &RankedConfig::why, "The reason why it is not legal; else empty.");
   show_part(m.attr("RankedConfig"));
   nb::class_<Session>(m, "Session",
                       "Answers questions and keeps what they have in common: profiles, mappings, tables, the latest "
                       "answers. Safe from several threads.")
       .def(nb::init<>())
-      .def("query", query, "What a tile moves and holds at each level, how long it takes, and what limits it.",
+      .def("query", query, "Returns what a tile moves and holds at each level, how long it takes, and what limits it.",
            nb::sig("def query(self, algorithm: Algorithm, *, gpu: Machine | None = None, memory: int | None = None, "
                    "shape: Shape | None = None, dtype: typing.Any = 'bf16', causal: bool = False, window: Window | "
                    "None = None, prefix: int | None = None, lengths: Lengths | None = None, kernel: Kernel | None = "
@@ -191,7 +191,7 @@ void bind_session(nb::module_& m) {
                    "None, load: str | float = 'sustained', detail: bool = True, check: bool = False, compile: bool = "
                    "False, progress: "
                    "collections.abc.Callable[[int, int], object] | None = None, **axes: int) -> QueryAnswer"))
-      .def("select", select, "The legal tile of least predicted time, why, and the runners-up.",
+      .def("select", select, "Returns the legal tile of least predicted time, why, and the runners-up.",
            nb::sig("def select(self, algorithm: Algorithm, *, gpu: Machine, shape: Shape | None = None, dtype: "
                    "typing.Any = 'bf16', causal: bool = False, window: Window | None = None, prefix: int | None = "
                    "None, lengths: Lengths | None "
@@ -200,7 +200,7 @@ void bind_session(nb::module_& m) {
                    "SelectAnswer"))
       .def(
           "select_many", select_many, nb::arg("algorithm").none(), nb::arg("shapes").none(), nb::arg("named"),
-          "select() for each of many shapes in one call, without runners-up; sizes that all share are keywords.",
+          "Selects for each of many shapes in one call, without runners-up; sizes that all share are keywords.",
           nb::sig("def select_many(self, algorithm: Algorithm, shapes: collections.abc.Iterable[Shape], *, gpu: "
                   "Machine, dtype: typing.Any = 'bf16', causal: bool = False, window: Window | None = None, prefix: "
                   "int | None = None, kernel: "
@@ -208,11 +208,9 @@ void bind_session(nb::module_& m) {
                   "list[SelectAnswer]"))
       .def(
           "rank_configs", rank_configs, nb::arg("algorithm").none(), nb::arg("configs").none(), nb::arg("named"),
-          "The configurations of a kernel, best first; behind them those outside of what the mapping was made for, and "
-          "those that cannot run last. Knobs have the mapping's names, "
-          "or "
-          "Triton's (BLOCK_M, num_warps); names that are neither are not looked at. Of a list of kernels each "
-          "configuration is judged by the one that it suits best.",
+          "Ranks the configurations of a kernel, best first; after them come those that the mapping was not made for, "
+          "and last those that cannot run. Knobs have the mapping's names or Triton's (BLOCK_M, num_warps); other "
+          "names are ignored. With a list of kernels each configuration is judged by the one that it suits best.",
           nb::sig("def rank_configs(self, algorithm: Algorithm, configs: collections.abc.Iterable[Tile], *, gpu: "
                   "Machine, kernel: Kernel | collections.abc.Sequence[Kernel], shape: Shape | None = None, dtype: "
                   "typing.Any = "
@@ -239,7 +237,7 @@ NB_MODULE(_core, m) {
   bind_calls(m);
   m.attr("session") = nb::cast(&napkin::default_session(), nb::rv_policy::reference);
   m.def("run", run, nb::arg("words"), nb::sig("def run(words: list[str]) -> tuple[int, bytes, bytes]"),
-        "The exit code, the output and the note of a command.");
+        "Runs a command and returns its exit code, output and note.");
   m.def("program", program, nb::arg("words"), nb::sig("def program(words: list[bytes]) -> int"),
         "Runs a command as the program does. Returns its exit code.");
 }

@@ -72,7 +72,7 @@ RankedConfig judged(const Session& session, Ask ask, const Question& whole, cons
 
 std::vector<RankedConfig> rank(const Session& session, const std::vector<Ask>& kernels,
                                const std::vector<TileText>& configs) {
-  std::vector<Question> whole;  // what is wrong with a question itself is an error
+  std::vector<Question> whole;  // a fault of the question itself is an error
   for (const Ask& ask : kernels) whole.push_back(session.question(ask));
   std::vector<RankedConfig> ranked(configs.size());
   on_all_cores(configs.size(), [&](std::size_t i) {

@@ -79,7 +79,7 @@ bool HostState::watched() const {
 
 bool HostState::wants_gradient(std::span<const nb::handle> tensors) const {
   const auto wants = [&](nb::handle one) {
-    return is_true(nb::getattr(one, requires_grad_, nb::handle(Py_True)));  // what is no tensor: let the caller look
+    return is_true(nb::getattr(one, requires_grad_, nb::handle(Py_True)));  // not a tensor: the caller has to look
   };
   return is_true(called(grad_enabled_)) && std::any_of(tensors.begin(), tensors.end(), wants);
 }

@@ -14,7 +14,7 @@ import zlib
 
 
 def questions():
-    """Algorithm, and its keywords: attention of an LLM's prompts by head width and mask, decoding, products of its layers."""
+    """Yields an algorithm and its keywords: attention of an LLM's prompts by head width and mask, decoding, products of its layers."""
     for d in (128, 64):
         for causal in (True, False):
             for s in (8192, 2048, 16384, 1024, 512):
@@ -34,7 +34,7 @@ def questions():
 
 
 def packed(folder):
-    """Bytes of each kernel as a wheel packs it."""
+    """Returns the bytes of each kernel as a wheel packs it."""
     return {file: len(zlib.compress(file.read_bytes(), 6)) for file in folder.iterdir()}
 
 

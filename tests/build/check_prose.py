@@ -12,11 +12,13 @@ usage: check_prose.py ROOT
 - A comment that stands directly before a function's definition, or before a declaration of a namespace, is such a
   comment and begins with ///, not with //.
 - A note (//) after a field or a statement of a header begins with the noun, too, and a bool's says when it is true.
+- A docstring of the Python package follows the rule of functions and types.
 - A note (#) of a mapping or a profile begins with no preposition or question word.
 - The glossary has some fifteen house terms, each with a meaning and an example.
 - A noun stands where "the same", "alike" or "of these" would stand for one: "the clocks of a multicast box", not "the
   same by multicast".
 """
+import ast
 import pathlib
 import re
 import sys
@@ -159,6 +161,14 @@ def wrong_note(note, declaration):
     return WHEN_TRUE if BOOL.match(declaration) and not TRUTH.search(note) else ""
 
 
+def docstrings(text):
+    """(line number, lines up to the first empty one, declaration) of each docstring of a function or a class of Python."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and (doc := ast.get_docstring(node)):
+            kind = "f()" if isinstance(node, ast.FunctionDef) else "class"
+            yield node.lineno, doc.split("\n\n")[0].split("\n"), kind
+
+
 def field_notes(text):
     """(line number, note, declaration) of each note // after a declaration or a statement."""
     for number, line in enumerate(text.split("\n"), 1):
@@ -191,6 +201,9 @@ def prose_of(suffix, text):
 
 def wrong_in(name, text):
     suffix = pathlib.Path(name).suffix
+    if suffix == ".py":
+        return [f"{name}:{line}: '{' '.join(words)[:60]}': {problem}" for line, words, declaration in docstrings(text)
+                if (problem := wrong_comment(words, declaration))]
     if suffix in DATA:
         return [f"{name}:{line}: '{note[:60]}': begin with the noun that it is"
                 for line, note in notes(text) if first_word(note) in NOTES]
@@ -221,6 +234,7 @@ def check(root):
     for name in files_of(root):
         path = pathlib.Path(root) / name
         product = path.suffix in DATA and name.startswith((*PRODUCT, "hardware_profiles/"))
+        product |= path.suffix == ".py" and name.startswith(PRODUCT)
         if (path.suffix in SOURCES | PAGES or product) and path.is_file() and not name.startswith(NOTEBOOKS):
             found += wrong_in(name, path.read_text(errors="replace"))
     return found
@@ -258,6 +272,8 @@ def selftest():
                 "/// Times a row.\n/// a\n/// b\n/// c\nint a;", "/// A tile that waits in line.\nstruct A {",
                 "/// Of every block.\nusing A = int;"):
         assert wrong_in("model/a.cpp", bad + "\n"), bad
+    assert wrong_in("a.py", 'def f():\n    """The mask."""\n') and wrong_in("a.py", 'class A:\n    """What a call is."""\n')
+    assert not wrong_in("a.py", 'def f():\n    """Returns the mask."""\n\n\nclass A:\n    """A call."""\n')
     assert wrong_in("a.yaml", "a: 1  # of a block\n") and not wrong_in("a.yaml", "# bytes of one\n# of these\n")
     head = "// A Count is a whole number: 7.\n\n"
     for bad in ("int a;  // by row", "bool a;  // legal tile", "int a;  ///< place where it lives in memory"):

@@ -41,7 +41,7 @@ def _part(value: Any, name: str) -> str:
 
 
 def _list_of(word: Callable[[Any, str], str], right: str) -> Callable[[Any, str], str]:
-    """What makes an option of a list, word by word; a text stays as it is."""
+    """Returns the function that makes an option of a list, word by word, and leaves a text as it is."""
 
     def words(value: Any, name: str) -> str:
         from ._errors import InputError
@@ -89,7 +89,7 @@ _OPTIONS: dict[str, tuple[str, Any]] = {
 
 
 def _words(command: str, algorithm: Any, options: dict[str, Any]) -> list[str]:
-    """The command line of a question. A keyword that is no option is an axis."""
+    """Returns the command line of a question. A keyword that is no option is an axis."""
     from ._errors import InputError
 
     words = [command, _part(algorithm, "algorithm")]
@@ -110,7 +110,7 @@ def _words(command: str, algorithm: Any, options: dict[str, Any]) -> list[str]:
 
 
 def compare(algorithm: Algorithm, **question: Any) -> Comparison:
-    """One algorithm on several `gpus` and in several `dtypes`, beside each other. Takes what select() takes.
+    """Compares an algorithm on several `gpus` and in several `dtypes`. Takes what select() takes.
 
     >>> napkin.compare("attention", gpus=["a100-sxm-80", "h200-sxm"], h=16, q=8192, x=8192, d=128).machines
     """
@@ -119,25 +119,25 @@ def compare(algorithm: Algorithm, **question: Any) -> Comparison:
 
 
 def derive(algorithm: Algorithm, **question: Any) -> Derivation:
-    """How the fused, streamed algorithm follows from the text of the unfused one. With gpu and sizes: for its tile."""
+    """Derives the fused, streamed algorithm from the text of the unfused one. With gpu and sizes: for its tile."""
     words = _words("derive", algorithm, question)
     return Derivation(_json(words), words)
 
 
 def deps(algorithm: Algorithm) -> Record:
-    """Dependences of the loop nest: edges, strongly connected components, parallel loops, legal orders."""
+    """Returns the dependences of the loop nest: edges, strongly connected components, parallel loops, legal orders."""
     words = ["deps", _part(algorithm, "algorithm")]
     return Record(_json(words), words)
 
 
 def sensitivity(algorithm: Algorithm, **question: Any) -> Sensitivity:
-    """What a percent more of each of the machine's numbers would change, and what binds next."""
+    """Returns what one percent more of each of the machine's numbers changes, and what limits next."""
     words = _words("sensitivity", algorithm, question)
     return Sensitivity(_json(words), words)
 
 
 def island(algorithm: Algorithm, **question: Any) -> Island:
-    """How several GPUs divide an algorithm best. Takes what select() takes, and `split`, such as "ring_attention".
+    """Returns how several GPUs divide an algorithm best. Takes what select() takes, and `split`, such as "ring_attention".
 
     >>> napkin.island("attention", gpu="hgx-h100-8", h=8, g=4, q=65536, x=65536, d=128, causal=True).ways[0].split
     """
@@ -146,7 +146,7 @@ def island(algorithm: Algorithm, **question: Any) -> Island:
 
 
 def need(algorithm: Algorithm, **question: Any) -> Record:
-    """What a machine must have for a target: `time` ("600us"), `tflops` or `joules`. `of` and `line` name its numbers.
+    """Returns what a machine must have for a target: `time` ("600us"), `tflops` or `joules`. `of` and `line` name its numbers.
 
     >>> napkin.need("attention", gpu="h100-sxm", h=16, q=8192, x=8192, d=128, time="700us").needs[0].needed
     """
@@ -155,9 +155,9 @@ def need(algorithm: Algorithm, **question: Any) -> Record:
 
 
 def step(model: str, **question: Any) -> Record:
-    """What one pass through a model costs, all its launches at one clock: a bundled step's name or a file's path.
+    """Returns what one pass through a model costs, all its launches at one clock. `model`: a bundled step's name or a file's path.
 
-    `power` (watts) and `issue` ("stream" or "graph") say under what; a keyword that is no option is a step's symbol.
+    `power` (watts) and `issue` ("stream" or "graph") are its conditions; a keyword that is no option is a step's symbol.
 
     >>> napkin.step("llama3-8b", gpu="h100-sxm", b=64, q=1, x=4096).predicted.tokens_per_second
     """
@@ -166,21 +166,21 @@ def step(model: str, **question: Any) -> Record:
 
 
 def timeline(algorithm: Algorithm, *, iterations: int = 6, **question: Any) -> Timeline:
-    """Who runs when in one block over its first iterations, in clocks, and what an iteration waits for."""
+    """Simulates the first iterations of a block: who runs when, in clocks, and what an iteration waits for."""
     words = _words("timeline", algorithm, {**question, "iterations": iterations})
     return Timeline(_json(words), words)
 
 
 def emit(algorithm: Algorithm, form: str = "json", **question: Any) -> str:
-    """The selected configuration as another program reads it: json, cpp, triton, fa3 or fa4; nccl of several GPUs.
+    """Returns the selected configuration as another program reads it: json, cpp, triton, fa3 or fa4; for several GPUs nccl.
 
-    "" where nothing fits.
+    Returns "" if nothing fits.
     """
     return _output([*_words("select", algorithm, question), "--emit", form])
 
 
 def validate_replay(*files: str | os.PathLike[str]) -> Replay:
-    """Recorded rows (JSONL of `napkin validate`), predicted anew: errors by kernel and split, regret by sweep."""
+    """Predicts recorded rows (JSONL of `napkin validate`) anew: errors by kernel and split, regret by sweep."""
     from ._errors import InputError
 
     if not files:
@@ -193,7 +193,7 @@ def validate_replay(*files: str | os.PathLike[str]) -> Replay:
 
 def report(algorithm: Algorithm | None = None, *, out: str | os.PathLike[str] | None = None,
            replay: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None, **question: Any) -> Report:
-    """One self-contained HTML page: question, answer, levels, roofline, timeline, landscape of tiles, sensitivities.
+    """Makes a self-contained HTML page: question, answer, levels, roofline, timeline, landscape of tiles, sensitivities.
 
     Takes what select() takes. With `replay` in place of a question: predicted against measured for files of recorded
     rows. `out` also writes the page there.
@@ -226,20 +226,20 @@ def _list(kind: str) -> tuple[Record, ...]:
 
 
 def gpus() -> tuple[Record, ...]:
-    """The profiles that are known by name: name, about, architecture, cores, memory (bytes), bandwidth, peak (FLOP/s), basis, band."""
+    """Returns the built-in profiles: name, about, architecture, cores, memory (bytes), bandwidth, peak (FLOP/s), basis, band."""
     return _list("gpus")
 
 
 def kernels() -> tuple[Record, ...]:
-    """The mappings that are known by name: name, about, algorithm, runs_on, dtypes, source, knobs."""
+    """Returns the built-in mappings: name, about, algorithm, runs_on, dtypes, source, knobs."""
     return _list("kernels")
 
 
 def algorithms() -> tuple[Record, ...]:
-    """The diagrams that are known by name: name, about, axes."""
+    """Returns the built-in diagrams: name, about, axes."""
     return _list("algorithms")
 
 
 def steps() -> tuple[Record, ...]:
-    """The steps of models that are known by name: name, about, symbols."""
+    """Returns the built-in steps of models: name, about, symbols."""
     return _list("steps")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def _plain(text: str) -> str:
-    """An option of the command line is an argument here."""
+    """Returns a message with the names of options as arguments: `--gpu` becomes `gpu`."""
     import re
 
     return re.sub(r"(?<![\w-])--(?=[a-z])", "", text)
@@ -18,8 +18,8 @@ class InputError(ValueError):
     Traceback (most recent call last):
     napkin.InputError: shape: q is 0: a whole number from 1
 
-    Of a file (a diagram, a profile, a mapping) `file`, `line` and `column` are set, both numbers from 1, and `field` is
-    the path of the key; of an argument `field` is its name.
+    For a file (a diagram, a profile, a mapping) `file`, `line` and `column` are set, both numbers from 1, and `field` is
+    the path of the key; for an argument `field` is its name.
     """
 
     where: str
@@ -66,7 +66,7 @@ def _made(args, members):  # type: ignore[no-untyped-def]
 
 
 class CudaError(RuntimeError):
-    """CUDA is missing here, refuses or fails: no GPU, no NVRTC, an unknown GPU. Nothing is wrong with the input."""
+    """A failure of CUDA: no GPU, no NVRTC, an unknown GPU, a refused launch. Nothing is wrong with the input."""
 
     def __init__(self, message: str = "") -> None:
         super().__init__(_plain(message))

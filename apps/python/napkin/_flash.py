@@ -19,10 +19,10 @@ def flash_attn_func(q: Tensor, k: Tensor, v: Tensor, dropout_p: float = 0.0, sof
                     causal: bool = False, window_size: tuple[int, int] = (-1, -1), softcap: float = 0.0,
                     alibi_slopes: Any = None, deterministic: bool = False, return_attn_probs: bool = False, *,
                     return_lse: bool = False) -> Any:
-    """attention() with the signature of flash_attn: q, k, v and the result are [b, rows, heads, d].
+    """Computes attention() with the signature of flash_attn: q, k, v and the result are [b, rows, heads, d].
 
-    deterministic: of the gradients; the forward always is. return_attn_probs: (out, log-sum-exp, None), as flash_attn gives
-    them without dropout; return_lse: the first two.
+    deterministic: equal bits of the gradients in every run; the output always has them. return_attn_probs: returns (out,
+    log-sum-exp, None), as flash_attn does without dropout; return_lse: the first two.
     """
     if dropout_p != 0 or softcap != 0 or alibi_slopes is not None:
         _refuse(q, dropout_p=dropout_p, softcap=softcap, alibi_slopes=alibi_slopes)
@@ -51,7 +51,7 @@ def flash_attn_varlen_func(q: Tensor, k: Tensor, v: Tensor, cu_seqlens_q: Tensor
                            causal: bool = False, window_size: tuple[int, int] = (-1, -1), softcap: float = 0.0,
                            alibi_slopes: Any = None, deterministic: bool = False, return_attn_probs: bool = False,
                            block_table: Any = None, *, return_lse: bool = False) -> Any:
-    """varlen() with the signature of flash_attn. return_attn_probs: (out, log-sum-exp, None)."""
+    """Computes varlen() with the signature of flash_attn. return_attn_probs: returns (out, log-sum-exp, None)."""
     _check_tensors(q=q)
     _refuse(q, dropout_p=dropout_p, softcap=softcap, alibi_slopes=alibi_slopes, block_table=block_table)
     found = _torch.varlen(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, causal=causal, window=window_size,
@@ -63,7 +63,7 @@ def flash_attn_varlen_func(q: Tensor, k: Tensor, v: Tensor, cu_seqlens_q: Tensor
 
 
 def _lengths(cache_seqlens: Any, b: int, most: int, device: Any) -> Tensor:
-    """Keys that the cache has of each sequence, i32 [b]."""
+    """Returns the number of keys that the cache has of each sequence, i32 [b]."""
     if cache_seqlens is None or isinstance(cache_seqlens, int):
         return _pytorch.full((b,), most if cache_seqlens is None else cache_seqlens, dtype=_pytorch.int32, device=device)
     if not isinstance(cache_seqlens, Tensor) or cache_seqlens.shape != (b,) or cache_seqlens.is_floating_point():
@@ -72,7 +72,7 @@ def _lengths(cache_seqlens: Any, b: int, most: int, device: Any) -> Tensor:
 
 
 class _Cache:
-    """Where rows of a cache lie: row p of sequence i is row `at(i, p)` of the cache's rows, all sequences or pages in one."""
+    """The places of a cache's rows: row p of sequence i is row `at(i, p)` of all sequences' or pages' rows in one array."""
 
     def __init__(self, cache: Tensor, batch_idx: Optional[Tensor], left: Optional[Tensor], table: Optional[Tensor], b: int) -> None:
         self.size = cache.shape[1]  # rows of a sequence, or of a page
@@ -83,7 +83,7 @@ class _Cache:
         self.left = None if left is None else left.to(device=device).long()[:, None]
 
     def at(self, row: Tensor, skip: bool = True) -> Tensor:
-        """row: [b, rows], counted from the first that is not left out."""
+        """Returns the places of rows [b, rows], which are counted from the first that is not padding."""
         if self.left is not None and skip:
             row = row + self.left
         row = row.clamp(0, self.rows - 1)
@@ -98,14 +98,14 @@ def _check_new(cache: Tensor, new: Tensor) -> None:
 
 
 def _append(cache: Tensor, new: Tensor, place: Tensor) -> None:
-    """New rows [b, rows, heads, d] to their places in the cache's rows."""
+    """Copies new rows [b, rows, heads, d] to their places in the cache's rows."""
     _check_new(cache, new)
     cache.view(-1, *cache.shape[2:])[place.flatten()] = new.flatten(0, 1)
 
 
 def _gathered(caches: tuple[Tensor, Tensor], where: _Cache, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Rows of both caches that there are, one sequence behind the other, and each one's first. Nothing waits for the GPU: behind
-    the last row lie some that nobody reads."""
+    """Returns the rows of k and of v, one sequence after another, and the first row of each. The host does not wait for the GPU:
+    it does not know the lengths, so unused rows follow the last one."""
     b = lengths.shape[0]
     starts = _pytorch.zeros(b + 1, dtype=_pytorch.int32, device=lengths.device)
     starts[1:] = lengths.cumsum(0)
@@ -124,7 +124,8 @@ _CALLS_KEPT = 4096
 
 
 def _counted_shapes(q: Tensor, k: Tensor, v: Tensor, o: Tensor, keys: int, mask: tuple[int, int], scale: Optional[float]) -> Any:
-    """q and o are [b, rows, heads, d]; k and v [b or pages, rows, key heads, d]."""
+    """Returns the call whose keys are counted on the GPU, or None if no kernel takes it. q and o are [b, rows, heads, d]; k and v [b
+    or pages, rows, key heads, d]."""
     if not all(_layout._is_taken(t) for t in (q, k, v)) or q.dtype not in _DTYPES or not q.dtype == k.dtype == v.dtype:
         return None
     (b, rows, heads, d), kv = q.shape, k.shape[2]
@@ -137,8 +138,8 @@ def _counted_shapes(q: Tensor, k: Tensor, v: Tensor, o: Tensor, keys: int, mask:
 
 def _counted(q: Tensor, k: Tensor, v: Tensor, counts: Tensor, table: Optional[Tensor], mask: tuple[int, int], scale: Optional[float],
              want_lse: bool) -> Any:
-    """Keys are read where they lie, and counted on the GPU: one launch, and the same at each step of a generation. None where no
-    kernel takes the call so."""
+    """Computes attention to keys that are read where they lie and counted on the GPU: one launch, equal at each step of a
+    generation. Returns None if no kernel takes the call so."""
     if not _torch._is_plain(q, k, v) or (table is not None and (table.dtype != _pytorch.int32 or table.stride(1) != 1)):
         return None
     o = q.new_empty((*q.shape[:3], v.shape[3]))
@@ -173,10 +174,10 @@ def flash_attn_with_kvcache(q: Tensor, k_cache: Tensor, v_cache: Tensor, k: Opti
                             causal: bool = False, window_size: tuple[int, int] = (-1, -1), softcap: float = 0.0,
                             rotary_interleaved: bool = True, alibi_slopes: Any = None, num_splits: int = 0,
                             return_softmax_lse: bool = False) -> Any:
-    """Attention of [b, rows, heads, d] to keys and values that are kept from step to step, with the signature of flash_attn.
+    """Computes attention of [b, rows, heads, d] to keys and values that are kept from step to step, as flash_attn's function does.
 
     k_cache, v_cache: [b or more, keys, key heads, d], or with block_table pages of them: [pages, keys of a page, key heads, d].
-    k, v: new rows, which go behind the cache_seqlens that there are, and are seen. There are no gradients. Sequences of one length
+    k, v: new rows, which are stored after the cache_seqlens rows that there are, and are seen. There are no gradients. Sequences of one length
     that is an int are read where they lie, as are others and pages for attention_decode_sm90 (Hopper, few queries); what it does
     not take is brought together first.
     """

@@ -17,7 +17,7 @@ from ._tensors import _ALL, _DTYPES, _on_stream, _row_strides
 
 
 class Call:
-    """What all calls of one shape, layout and mask share: how they are launched, and how their gradients are."""
+    """A checked call, shared by all of its shape, layout and mask: how it and its gradients are launched."""
 
     __slots__ = ("forward", "gradients", "refused")
 
@@ -37,7 +37,7 @@ class _Prepared:
 
 @functools.cache
 def _gpu(device: torch.device) -> str:
-    """The profile of the tensors' GPU; "" where they are on none."""
+    """Returns the profile of the tensors' GPU, or "" if they are on none."""
     return str(_core.profile_of_device(device.index)) if device.type == "cuda" else ""
 
 
@@ -47,13 +47,13 @@ def _refusal_on(gpu: str, dtype: str, d: int, dv: int) -> str:
 
 
 def refusal(q: Tensor, v: Tensor) -> str:
-    """Why the bundled backward pass does not take such heads; "" where it does."""
+    """Returns why the bundled backward pass does not take such heads, or "" if it does."""
     return _refusal_on(_gpu(q.device), _DTYPES[q.dtype], int(q.shape[-1]), int(v.shape[-1]))
 
 
 @contextlib.contextmanager
 def _as_deterministic(wanted: bool) -> Iterator[None]:
-    """PyTorch's kernels add up in one order within. Throws InputError where what runs now is only being recorded."""
+    """Makes PyTorch's kernels add up in a fixed order inside the block. Raises InputError in a program that is being compiled."""
     if not wanted or torch.are_deterministic_algorithms_enabled():
         yield
         return
@@ -68,17 +68,17 @@ def _as_deterministic(wanted: bool) -> Iterator[None]:
 
 
 def no_dropout(t: Tensor) -> tuple[Tensor, Tensor]:
-    """The state of a dropout's random numbers, where there is none: nobody looks at the values."""
+    """Returns a state of random numbers, which PyTorch's backward takes and does not read without dropout."""
     return (torch.empty(2, dtype=torch.uint64, device=t.device), torch.empty((), dtype=torch.uint64, device=t.device))
 
 
 def of_pytorch(grad: Tensor, q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Tensor, left: int, right: int,
                scale: Optional[float], deterministic: bool = False, starts: tuple[Any, Any] = (None, None),
                longest: Optional[tuple[int, int]] = None) -> tuple[Tensor, Tensor, Tensor]:
-    """PyTorch's FlashAttention-2 backward of [b, heads, rows, d], or of [rows, heads, d] packed.
+    """Computes gradients by PyTorch's FlashAttention-2 backward of [b, heads, rows, d], or of [rows, heads, d] packed.
 
-    It wants the natural logarithm of the sum of exponentials, as we write it. Of a row that sees nothing it has
-    +infinity, so that exp(s - lse) is 0. Its heads have one width: the narrower ones get zeros.
+    It takes the natural logarithm of the sum of exponentials, as our forward writes it, but +infinity for a row that sees
+    nothing, so that exp(s - lse) is 0. Its heads have one width: the narrower ones get zeros.
     """
     d, dv = q.shape[-1], v.shape[-1]
     if d != dv:
@@ -107,12 +107,12 @@ def check_gradient(grad: Tensor, o: Tensor) -> None:
 
 
 def like(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Room for the gradients, laid out as q, k and v are."""
+    """Allocates the gradients, laid out as q, k and v are."""
     return torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
 
 
 def _prepare(call: Call, grad: Tensor, q: Tensor, k: Tensor, v: Tensor, deterministic: bool) -> Optional[_Prepared]:
-    """How gradients are launched from a dO that lies so; nothing where it has to be made contiguous first."""
+    """Returns how gradients are launched from a dO of these strides, or None if it has to be made contiguous first."""
     check_gradient(grad, grad.new_empty((*q.shape[:-1], v.shape[-1])))
     try:
         first = _row_strides(grad, "grad")
@@ -124,7 +124,7 @@ def _prepare(call: Call, grad: Tensor, q: Tensor, k: Tensor, v: Tensor, determin
 
 def launch(call: Call, grad: Tensor, q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Tensor, deterministic: bool,
            starts: tuple[int, int] = (0, 0)) -> tuple[Tensor, Tensor, Tensor]:
-    """dQ, dK and dV by the bundled backward pass."""
+    """Computes dQ, dK and dV by the bundled backward pass."""
     key = grad.stride(), deterministic
     try:
         found = call.gradients[key]

@@ -13,7 +13,7 @@ _made: dict[str, str] = {}
 
 
 def shown(value: Any) -> str:
-    """A value as messages show it."""
+    """Returns a value as messages show it."""
     try:
         text = ascii(value)
     except Exception:  # the user's own object may do as it likes
@@ -22,7 +22,7 @@ def shown(value: Any) -> str:
 
 
 def path_of(value: Any, where: str) -> str:
-    """The path of a path object, or of a file with the dict or the YAML text."""
+    """Returns the path of a path object, or of a file with the dict or the YAML text."""
     from ._errors import InputError
 
     if isinstance(value, os.PathLike):
@@ -51,7 +51,7 @@ def _plain(value: Any) -> Any:
 
 
 def _file(text: str, where: str, kind: str) -> str:
-    """The same content has the same path, so that nothing is read twice."""
+    """Writes a file and returns its path. Equal content has one path, so that it is read once."""
     import hashlib
     import re
 
@@ -88,7 +88,7 @@ def _own_folder() -> str:
 
 
 def made_from(path: str) -> str | None:
-    """What a file of ours was made from."""
+    """Returns what a file of this module was made from, or None."""
     return _made.get(path)
 
 
@@ -97,7 +97,7 @@ _TYPES = {"bfloat16": "bf16", "float16": "f16", "half": "f16", "float32": "f32",
 
 
 def dtype_name(value: Any) -> str:
-    """Of an element type of PyTorch, NumPy or ml_dtypes."""
+    """Returns the name of an element type of PyTorch, NumPy or ml_dtypes."""
     from ._errors import InputError
 
     name = getattr(value, "name", None) or getattr(value, "__name__", None)

@@ -28,7 +28,7 @@ def _bytes(number: float | None) -> str:
 
 
 def _memory(number: float | None) -> str:
-    """As the command shows it: what a level holds is counted in 2^10 bytes."""
+    """Returns what a level holds in units of 2^10 bytes, as the command shows it."""
     if not number:
         return ""
     for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
@@ -42,7 +42,7 @@ def _knobs(values: dict[str, Any]) -> str:
 
 
 def _predicted(predicted: Any) -> str:
-    """As the command words it: a bound is no prediction."""
+    """Returns the time and the speed as the command words them: a bound is no prediction."""
     least, most = ("at least ", "at most ") if predicted.at_least else ("", "")
     return f"{least}{_time(predicted.time)}, {most}{predicted.tflops:.4g} TFLOP/s, bound by {predicted.bound}"
 
@@ -56,7 +56,7 @@ def _mask(mask: Any) -> str:
 
 
 def part_repr_of(part: Any) -> str:
-    """A part of an answer: its own values, without what takes work to find out."""
+    """Returns the text of a part of an answer: its plain values, without those that are computed when asked for."""
     names = [name for name, member in vars(type(part)).items() if not name.startswith("_") and not callable(member)]
     values = ((name, getattr(part, name)) for name in names if name != "standing")
     plain = (str, int, float, dict, tuple, type(None))
@@ -100,7 +100,7 @@ def html_of(answer: Any) -> str:
 
 
 def svg_of(answer: Any) -> str:
-    """The busy fraction of each pipe as bars."""
+    """Draws the busy fraction of each pipe as bars."""
     pipes = answer.predicted.pipes if answer.predicted is not None else {}
     busy = sorted(((name, part) for name, part in pipes.items() if part >= 0.005), key=lambda one: -one[1])
     height = 20 * len(busy) + 6

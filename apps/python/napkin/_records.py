@@ -72,7 +72,7 @@ class Record:
         return (type(self), (self._data, self._words))
 
     def to_dict(self) -> dict[str, Any]:
-        """What the command prints with --json."""
+        """Returns what the command prints with --json."""
         import copy
 
         return copy.deepcopy(self._data)
@@ -92,25 +92,25 @@ class Record:
 
 
 class Comparison(Record):
-    """One algorithm on several GPUs and in several element types, with the laws that say why they differ."""
+    """An algorithm on several GPUs and in several element types, with the laws that say why they differ."""
 
     __slots__ = ()
 
 
 class Sensitivity(Record):
-    """What a percent more of each of the machine's numbers would change: d ln time / d ln number."""
+    """The effect of one percent more of each of the machine's numbers: d ln time / d ln number."""
 
     __slots__ = ()
 
 
 class Replay(Record):
-    """Recorded rows, predicted anew: errors by kernel and split, regret by sweep."""
+    """The predictions of recorded rows: errors by kernel and split, regret by sweep."""
 
     __slots__ = ()
 
 
 class Island(Record):
-    """What several GPUs make of an algorithm: the ways to divide it, the fastest first, their bytes and times."""
+    """The ways in which several GPUs divide an algorithm, the fastest first, with their bytes and times."""
 
     __slots__ = ()
 
@@ -126,23 +126,23 @@ class _Drawn(Record):
 
 
 class Derivation(_Drawn):
-    """How the fused, streamed algorithm follows from the text of the unfused one."""
+    """The derivation of the fused, streamed algorithm from the text of the unfused one."""
 
     __slots__ = ()
 
 
 class Timeline(_Drawn):
-    """Who runs when in one block, and what an iteration waits for."""
+    """The first iterations of a block: who runs when, and what an iteration waits for."""
 
     __slots__ = ()
 
     def perfetto(self) -> str:
-        """A trace for ui.perfetto.dev, a clock as a microsecond."""
+        """Returns a trace for ui.perfetto.dev, in which a clock is a microsecond."""
         return _drawn(self._words, "--perfetto")
 
 
 class Report:
-    """One self-contained HTML page: `html` is its text, save() writes it, and a notebook shows it."""
+    """A self-contained HTML page: `html` is its text, save() writes it, and a notebook shows it."""
 
     __slots__ = ("html",)
     html: str

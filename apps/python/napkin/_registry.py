@@ -53,7 +53,7 @@ def _sdpa_backward(grad: Tensor, query: Tensor, key: Tensor, value: Tensor, out:
 
 
 class _Handle:
-    """What keeps the override alive."""
+    """A library of PyTorch's whose operators replace its own until it is removed."""
 
     def __init__(self) -> None:
         self.library: Any = _pytorch.library.Library("aten", "IMPL", "CUDA")
@@ -68,9 +68,9 @@ class _Handle:
 
 
 def activate() -> None:
-    """F.scaled_dot_product_attention computes with napkin where PyTorch would take its flash attention.
+    """Makes F.scaled_dot_product_attention compute with napkin where PyTorch would take its flash attention.
 
-    So does its backward, where a bundled kernel has the gradients. Arguments that no kernel here has (dropout) raise
+    Its backward does so too, if a bundled kernel has the gradients. Arguments that no kernel here has (dropout) raise
     InputError. restore() ends it.
     """
     try:
@@ -83,7 +83,7 @@ def activate() -> None:
 
 
 def restore() -> None:
-    """PyTorch's own flash attention again. Does nothing where napkin is not active."""
+    """Gives F.scaled_dot_product_attention PyTorch's own flash attention back. Does nothing if napkin is not active."""
     try:
         from torch.nn.attention import current_flash_attention_impl, restore_flash_attention_impl
     except ImportError:

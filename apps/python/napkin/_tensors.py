@@ -19,7 +19,7 @@ _LONGEST = 2**31
 
 
 def _empty(size: tuple[int, ...], stride: tuple[int, ...], dtype: torch.dtype) -> Tensor:
-    """On PyTorch's current GPU."""
+    """Allocates on PyTorch's current GPU."""
     return torch.empty_strided(size, stride, dtype=dtype, device="cuda")
 
 
@@ -30,7 +30,7 @@ except ImportError:
 
 
 def _mask(causal: bool, window: Any) -> tuple[int, int]:
-    """(left, right), -1 without limit."""
+    """Returns the limits (left, right) of a mask, -1 where it has none."""
     if window is None or (type(window) is tuple and window == (_ALL, _ALL)):
         return _ALL, 0 if causal else _ALL
     try:
@@ -43,7 +43,7 @@ def _mask(causal: bool, window: Any) -> tuple[int, int]:
 
 
 def _scale(scale: Any) -> Optional[float]:
-    """scale, which is no float: None stands for d^-1/2."""
+    """Returns the scale as a float, or None, which stands for d^-1/2."""
     if scale is None:
         return None
     try:
@@ -63,15 +63,15 @@ _REFUSED = {
     "alibi_slopes": ("adds nothing to scores", "None, or another attention" + _predicted("alibi_attention")),
     "s_aux": ("has no sink beside the keys", "None, or another attention" + _predicted("sink_attention")),
     "rotary_cos": ("takes q and k as they are", "q and k rotated before the call"),
-    "block_table": ("reads keys that lie one behind the other", "flash_attn_with_kvcache, which has pages"),
+    "block_table": ("reads keys that lie one after another", "flash_attn_with_kvcache, which has pages"),
 }
 _REFUSED["dropout"] = _REFUSED["dropout_p"]
 _REFUSED["rotary_sin"] = _REFUSED["rotary_cos"]
 
 
 def _refuse(q: Tensor, otherwise: str = "None, or another attention", **given: Any) -> None:
-    """Raises InputError for the first argument that is given: neither None, nor 0, nor False. otherwise: what would be right where
-    the argument is none of those above."""
+    """Raises InputError for the first argument that is given: neither None, nor 0, nor False. otherwise: what would be right
+    for an argument that is not in _REFUSED."""
     for name, value in given.items():
         if value is None or (isinstance(value, (bool, int, float)) and value == 0):
             continue
@@ -87,7 +87,7 @@ def _check_tensors(**given: Any) -> None:
 
 
 def _check(q: Tensor, k: Tensor, v: Tensor, dims: int) -> None:
-    """What holds of every call; heads are the second axis."""
+    """Checks what every call must meet; heads are the second axis."""
     for name, t in (("q", q), ("k", k), ("v", v)):
         if t.dim() != dims:
             raise InputError(name, f"has {t.dim()} axes", f"{dims} axes")
@@ -108,7 +108,7 @@ def _check(q: Tensor, k: Tensor, v: Tensor, dims: int) -> None:
 
 
 def _strides(t: Tensor, name: str, axes: tuple[int, ...]) -> tuple[int, ...]:
-    """The strides of these axes; an axis of size 1 has none that matters."""
+    """Returns the strides of these axes. That of an axis of size 1 is not checked."""
     if t.stride(-1) != 1:
         raise InputError(name, f"has the stride {t.stride(-1)} along its last axis", "a dense last axis: .contiguous()")
     found = []
@@ -122,7 +122,7 @@ def _strides(t: Tensor, name: str, axes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _row_strides(t: Tensor, name: str) -> tuple[int, ...]:
-    """Of batch, head and row: [b, heads, rows, d], or [rows, heads, d] packed."""
+    """Returns the strides of batch, head and row of [b, heads, rows, d], or of [rows, heads, d] packed."""
     if t.dim() == 4:
         return _strides(t, name, (0, 1, 2))
     head, row = _strides(t, name, (1, 0))
@@ -139,7 +139,7 @@ def _window(left: int, right: int, q: int, x: int) -> tuple[bool, Optional[tuple
 
 @functools.cache
 def _load_compiler() -> None:
-    """PyTorch's own NVRTC, for machines without a CUDA toolkit: the library opens what is loaded by its name."""
+    """Loads PyTorch's own NVRTC, for machines without a CUDA toolkit: the library opens by name what is loaded."""
     import ctypes
     import pathlib
 
@@ -151,7 +151,7 @@ def _load_compiler() -> None:
 
 
 def _on_stream(device: int, launch: Callable[..., None], *arguments: Any) -> None:
-    """launch(*arguments, device, its current stream). PyTorch's current device stays what it is."""
+    """Calls launch(*arguments, device, its current stream). PyTorch's current device is the one from before afterwards."""
     stream = torch._C._cuda_getCurrentRawStream(device)
     if torch._C._cuda_getDevice() == device:
         launch(*arguments, device, stream)

@@ -14,7 +14,7 @@ from ._tensors import _refuse
 
 
 class _Packing:
-    """Which rows of a padded batch are tokens, and where each sequence begins among them."""
+    """The rows of a padded batch that are tokens, and the first of each sequence among them."""
 
     def __init__(self, mask: Tensor) -> None:
         self.index = mask.flatten().nonzero().flatten()
@@ -23,11 +23,11 @@ class _Packing:
         self.longest = int(lengths.max())
 
     def packed(self, t: Tensor) -> Tensor:
-        """[b, heads, rows, d] to [tokens, heads, d]."""
+        """Returns [b, heads, rows, d] as [tokens, heads, d]."""
         return t.transpose(1, 2).flatten(0, 1)[self.index]
 
     def unpacked(self, o: Tensor, b: int, rows: int) -> Tensor:
-        """[tokens, heads, d] to [b, rows, heads, d], zeros where there is no token."""
+        """Returns [tokens, heads, d] as [b, rows, heads, d], with zeros where there is no token."""
         return o.new_zeros((b * rows, *o.shape[1:])).index_copy(0, self.index, o).unflatten(0, (b, rows))
 
 
@@ -35,7 +35,7 @@ _packings: Any = WeakIdKeyDictionary()  # by mask, which all layers of a model s
 
 
 def _packings_of(mask: Tensor, rows: int) -> tuple[_Packing, _Packing]:
-    """Of queries, which are the last rows, and of keys."""
+    """Returns the packing of the queries, which are the last rows, and that of the keys."""
     known = _packings.setdefault(mask, {})
     for n in (rows, mask.shape[1]):
         if n not in known:
@@ -46,9 +46,9 @@ def _packings_of(mask: Tensor, rows: int) -> tuple[_Packing, _Packing]:
 def transformers_attention(module: Any, query: Tensor, key: Tensor, value: Tensor, attention_mask: Optional[Tensor] = None,
                            dropout: float = 0.0, scaling: Optional[float] = None, is_causal: Optional[bool] = None,
                            **other: Any) -> tuple[Tensor, None]:
-    """The attention interface of transformers: query [b, heads, rows, d]; the result is [b, rows, heads, d].
+    """Computes attention by the interface of transformers: query [b, heads, rows, d]; the result is [b, rows, heads, d].
 
-    attention_mask: None where plain causal attention (or none) is meant; [b, keys] of a padded batch, true where a key is a token:
+    attention_mask: None for causal attention or none; for a padded batch [b, keys], true where a key is a token:
     tokens are packed, and rows of padding get zeros. Any other, of packed sequences or of a window, is refused.
     """
     if attention_mask is not None and attention_mask.shape != (key.shape[0], key.shape[2]):
@@ -67,7 +67,7 @@ def transformers_attention(module: Any, query: Tensor, key: Tensor, value: Tenso
 
 
 def _mask(*args: Any, **given: Any) -> Optional[Tensor]:
-    """The mask that transformers makes once for all layers: of padding alone [b, keys]; else what its sdpa gets."""
+    """Returns the mask that transformers makes once for all layers: [b, keys] for padding alone, else the one that its sdpa gets."""
     from transformers.masking_utils import bidirectional_mask_function, causal_mask_function, sdpa_mask
 
     names = ("q_length", "kv_length", "q_offset", "kv_offset")
@@ -85,8 +85,8 @@ def _mask(*args: Any, **given: Any) -> Optional[Tensor]:
 
 
 def _is_padding_alone(mask: Tensor, padding: Tensor, rows: int) -> bool:
-    """Whether a mask [b, 1, rows, keys] hides from every token what comes behind it and padding, and nothing else: that of a window
-    that no text here is as long as, say."""
+    """Returns True if a mask [b, 1, rows, keys] hides the later tokens and padding from every token, and nothing else: that of a
+    window longer than every text, say."""
     keys = padding.shape[1]
     if mask.shape != (padding.shape[0], 1, rows, keys) or mask.dtype != _pytorch.bool:
         return False

@@ -18,7 +18,7 @@ __all__ = ["seeds"]
 
 def seeds(algorithm: Any = "attention", top_k: int = 4, *, block_sizes: Sequence[str], kernel: Any = "triton",
           **question: Any) -> list[Any]:
-    """The best tiles of a Triton mapping as helion.Config. block_sizes: the axis of each of the kernel's tiled loops, in
+    """Returns the best tiles of a Triton mapping as helion.Config. block_sizes: the axis of each of the kernel's tiled loops, in
     order; an axis without a knob has blocks of 1."""
     import helion
 

@@ -30,12 +30,12 @@ def _flex(answer: Any, top_k: int) -> list[dict[str, int]]:
 
 
 def kernel_options(gpu: Any, *, kernel: Any = "triton", **question: Any) -> dict[str, int]:
-    """For flex_attention(..., kernel_options=...): the tile of this shape."""
+    """Returns the tile of this shape for flex_attention(..., kernel_options=...)."""
     return _flex(_session.select("attention", gpu=gpu, kernel=kernel, top=1, detail=False, **question), 1)[0]
 
 
 def _best_products(choices: list[Any], sizes: tuple[int, int, int], dtype: Any, gpu: Any, kernel: Any, top_k: int) -> list[Any]:
-    """Of the choices that are tiles of a Triton template the best `top_k`; all others stay."""
+    """Returns the best `top_k` of the choices that are tiles of a Triton template, and all others."""
     tiles = {}
     for at, choice in enumerate(choices):
         knobs = choice.params.to_kwargs()
@@ -77,8 +77,8 @@ _active: list[Any] = []
 
 
 def activate(gpu: Any = "here", *, rows: int = 8192, top_k: int = 4, attention: Any = "triton", matmul: Any = "triton_matmul") -> None:
-    """torch.compile, in this thread: max-autotune times the `top_k` best tiles of a product by prediction, not all; the
-    forward of FlexAttention takes the tile for that many `rows` (its own choice sees the head dimension alone).
+    """Makes torch.compile, in this thread, time only the `top_k` tiles of a product that are best by prediction (max-autotune), and
+    take for FlexAttention's forward the tile for that many `rows` (its own choice sees the head dimension alone).
 
     attention, matmul: the mappings of Inductor's templates. Only bf16 and f16 on a GPU; all else stays PyTorch's.
     """
@@ -91,6 +91,6 @@ def activate(gpu: Any = "here", *, rows: int = 8192, top_k: int = 4, attention: 
 
 
 def restore() -> None:
-    """PyTorch's own choices again."""
+    """Gives torch.compile PyTorch's own choices back."""
     while _active:
         _active.pop().__exit__(None, None, None)

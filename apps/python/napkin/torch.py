@@ -11,7 +11,8 @@ log-sum-exp -infinity. Fewer key heads than query heads (grouped queries) are gi
 call of a shape selects a tile and compiles it (seconds); plan and machine code stay on disk. Calls run on the current
 stream, and can be captured into CUDA graphs after one call outside. Gradients are computed on Hopper by attention_backward_sm90
 and attention_backward_wide_sm90, elsewhere by PyTorch's flash backward from our output and log-sum-exp. Heads of any width
-up to 256 are taken (on Hopper up to 576, of values 512, without gradients), as if zeros lay behind them. What no kernel computes raises napkin.InputError with the reason.
+up to 256 are taken (on Hopper up to 576, of values 512, without gradients), as if zeros followed them. What no kernel computes
+raises napkin.InputError with the reason.
 """
 
 from __future__ import annotations
@@ -31,16 +32,16 @@ __all__ = ["activate", "attention", "flash_attn_func", "flash_attn_varlen_func",
            "restore", "transformers_attention", "varlen"]
 
 _PLAIN = (Tensor, torch.nn.Parameter)
-#: What gives something true where each operator is to be seen: a mode (of fake tensors, say), a tracer.
+#: Functions that return something true if each operator has to be seen: by a mode (of fake tensors, say) or a tracer.
 _WATCHERS = (torch._C._len_torch_dispatch_stack, torch._C._is_tracing)
 
 
 def _known_calls(functions: Any, allocate: Any) -> Any:
-    """None of them yet."""
+    """Makes an empty store of calls."""
     return _core.AttentionCalls(functions, _PLAIN, allocate, torch.is_grad_enabled, getattr(torch._C, "_cuda_getDevice", int), _WATCHERS)
 
 
-#: Forward calls that came before, found by C++. PyTorch before 2.10 shows C no tensors: there _calls has them all.
+#: Earlier forward calls, which C++ finds. PyTorch before 2.10 does not show tensors to C: there _calls has them all.
 _launches = _known_calls(getattr(Tensor, "__dlpack_c_exchange_api__", None), _empty_strided)
 _calls: dict[Any, _gradients.Call] = {}  # by what a call is but for its memory
 _CALLS_KEPT = 4096
@@ -52,7 +53,7 @@ def _launch(call: _gradients.Call, q: Tensor, k: Tensor, v: Tensor, o: Tensor, l
 
 
 def _shapes(q: Tensor, k: Tensor, v: Tensor, o: Tensor, left: int, right: int, scale: Optional[float], flash: bool) -> _gradients.Call:
-    """Checked once for all calls of these shapes, strides, types and devices. flash: [b, rows, heads, d]."""
+    """Returns the call, which is checked once for all of these shapes, strides, types and devices. flash: [b, rows, heads, d]."""
     key = (q.shape, q.stride(), k.shape, k.stride(), v.shape, v.stride(), o.stride(), q.dtype, k.dtype, v.dtype, q.get_device(),
            k.get_device(), v.get_device(), left, right, scale, flash)
     try:
@@ -78,7 +79,7 @@ def _shapes(q: Tensor, k: Tensor, v: Tensor, o: Tensor, left: int, right: int, s
 
 def _into(q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Optional[Tensor], left: int, right: int, scale: Optional[float],
           flash: bool = False, made: bool = False) -> None:
-    """flash: q, k, v and o are [b, rows, heads, d]. made: o and lse are new."""
+    """Computes into o and lse. flash: q, k, v and o are [b, rows, heads, d]. made: o and lse are new."""
     index = q.get_device()
     if torch._C._cuda_getDevice() != index:
         with torch.cuda.device(index):
@@ -98,7 +99,7 @@ def _into(q: Tensor, k: Tensor, v: Tensor, o: Tensor, lse: Optional[Tensor], lef
 
 
 def _empty_like_rows(q: Tensor, dv: int) -> Tensor:
-    """[b, heads, rows, dv] laid out as q is: rows of all heads side by side, or head by head."""
+    """Allocates [b, heads, rows, dv], laid out as q is: rows of all heads side by side, or head by head."""
     if q.shape[-1] == dv:
         return torch.empty_like(q)
     b, heads, rows, _ = q.shape
@@ -115,7 +116,7 @@ def _outputs(q: Tensor, k: Tensor, v: Tensor, want_lse: bool) -> tuple[Tensor, T
 
 def _forward(q: Tensor, k: Tensor, v: Tensor, left: int, right: int, scale: Optional[float], want_lse: bool,
              flash: bool = False) -> Any:
-    """The output and the log-sum-exp, or None. flash: q, k, v and the output are [b, rows, heads, d]."""
+    """Computes the output, and the log-sum-exp or None. flash: q, k, v and the output are [b, rows, heads, d]."""
     found = _launches.launch_new((q, k, v), want_lse, left, right, scale, flash)
     if found is not None:
         return found
@@ -128,7 +129,7 @@ def _forward(q: Tensor, k: Tensor, v: Tensor, left: int, right: int, scale: Opti
 
 def _first(q: Tensor, k: Tensor, v: Tensor, left: int, right: int, scale: Optional[float], want_lse: bool,
            flash: bool) -> tuple[Tensor, Optional[Tensor]]:
-    """_forward() of tensors that it does not know yet."""
+    """Computes what _forward() does, for the first call of its shapes."""
     if q.dim() != 4 or v.dim() != 4:
         _check(q, k, v, 4)
     if flash:
@@ -144,7 +145,7 @@ def _first(q: Tensor, k: Tensor, v: Tensor, left: int, right: int, scale: Option
 
 def _forward_operator(q: Tensor, k: Tensor, v: Tensor, left: int, right: int, scale: Optional[float], want_lse: bool,
                       deterministic: bool = False) -> tuple[Tensor, Tensor]:
-    """_forward() with as many results as the operator has. deterministic is the gradients' matter: the forward always is."""
+    """Computes _forward() with as many results as the operator has. deterministic is of the gradients; the forward always is."""
     o, lse = _forward(q, k, v, left, right, scale, want_lse)
     return o, q.new_empty((0,), dtype=torch.float32) if lse is None else lse
 
@@ -316,7 +317,7 @@ torch.library.register_autograd("napkin::attention_packed", _backward_packed, se
 
 
 class _Attention(torch.autograd.Function):
-    """What the registered operator does, for plain tensors of an eager program, in a third of the time of a call."""
+    """The registered operator for plain tensors of an eager program, called in a third of the time."""
 
     @staticmethod
     def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, left: int, right: int, scale: Optional[float],
@@ -339,7 +340,7 @@ class _Attention(torch.autograd.Function):
 
 
 def _is_plain(q: Tensor, k: Tensor, v: Tensor) -> bool:
-    """Tensors on a GPU that nobody watches: no compiler, no mode, no transform, no tangent, no subclass."""
+    """Returns True for tensors on a GPU without compiler, mode, transform, tangent or subclass."""
     return (q.is_cuda and type(q) in _PLAIN and type(k) in _PLAIN and type(v) in _PLAIN and not torch.compiler.is_compiling()
             and torch._C._functorch.peek_interpreter_stack() is None and forward_ad._current_level < 0
             and not any(watches() for watches in _WATCHERS))
@@ -351,13 +352,14 @@ def _equal_bits(deterministic: Optional[bool]) -> bool:
 
 def attention(q: Tensor, k: Tensor, v: Tensor, *, causal: bool = False, window: Any = None, scale: Optional[float] = None,
               return_lse: bool = False, out: Optional[Tensor] = None, deterministic: Optional[bool] = None) -> Any:
-    """softmax(scale q k^T) v.
+    """Computes softmax(scale q k^T) v.
 
-    q: [b, heads, rows, d]; k: [b, key heads, keys, d]; v: [b, key heads, keys, dv]. bf16 or f16; strides as they are, or, where
-    they are no multiples of 8 or the last axis is not dense, as those of a copy. window = (left, right): row i sees keys from i + keys - rows - left to
-    i + keys - rows + right, -1 without limit. scale: d^-1/2. With return_lse also the natural log-sum-exp of the scaled
-    scores, [b, heads, rows] in float32. out: where the result goes; then there is no gradient. deterministic: whether dQ has
-    equal bits in every run, which takes longer; None: as torch.use_deterministic_algorithms says. The rest always has.
+    q: [b, heads, rows, d]; k: [b, key heads, keys, d]; v: [b, key heads, keys, dv]. bf16 or f16; strides as they are, or those
+    of a copy if they are no multiples of 8 or the last axis is not dense. window = (left, right): row i sees keys from
+    i + keys - rows - left to i + keys - rows + right, -1 without limit. scale: d^-1/2 by default. With return_lse also the
+    natural log-sum-exp of the scaled scores, [b, heads, rows] in float32. out: the tensor that takes the result; then there is
+    no gradient. deterministic: dQ has equal bits in every run, which takes longer; None: as
+    torch.use_deterministic_algorithms says. All other results always have.
     """
     if not is_dynamo_compiling() and forward_ad._current_level < 0:
         found = _launches.attend((q, k, v, out), causal, window, scale, return_lse, False)
@@ -391,7 +393,7 @@ def attention(q: Tensor, k: Tensor, v: Tensor, *, causal: bool = False, window: 
 def varlen(q: Tensor, k: Tensor, v: Tensor, q_starts: Tensor, x_starts: Tensor, q_max: int, x_max: int, *,
            causal: bool = False, window: Any = None, scale: Optional[float] = None, return_lse: bool = False,
            deterministic: Optional[bool] = None) -> Any:
-    """attention() of packed sequences of different lengths.
+    """Computes attention() of packed sequences of different lengths.
 
     q: [all rows, heads, d]; k, v: [all keys, key heads, d or dv]. q_starts, x_starts: the first row of each sequence
     and, last, how many rows there are: [sequences + 1], int32 on the GPU. q_max, x_max: the longest. The log-sum-exp is

@@ -36,7 +36,7 @@ def _question(shape: Shape, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _knobs(config: Any) -> dict[str, Any]:
-    """What the configuration sets, by Triton's names."""
+    """Returns what the configuration sets, by Triton's names."""
     knobs = dict(config.kwargs)
     for name in ("num_warps", "num_stages", "num_ctas"):
         value = getattr(config, name, None)
@@ -47,13 +47,13 @@ def _knobs(config: Any) -> dict[str, Any]:
 
 def prune(kernel_mapping: Any = "triton", top_k: int = 8, *, shape: Shape, gpu: Any = "here", algorithm: Any = "attention",
           **question: Any) -> Callable[..., list[Any]]:
-    """For triton.autotune(prune_configs_by={"early_config_prune": prune(...)}): the `top_k` best by predicted time.
+    """Returns the pruner of triton.autotune(prune_configs_by={"early_config_prune": ...}) that keeps the `top_k` best by predicted time.
 
-    shape: which argument of the kernel is the size of an axis, {"q": "N_CTX", "d": "HEAD_DIM"} (or the size itself), or
+    shape: the argument of the kernel that is the size of each axis, {"q": "N_CTX", "d": "HEAD_DIM"} (or the size itself), or
     a function from all arguments to keywords of napkin.select (sizes, causal, window, dtype). gpu: a profile; "here": the
     GPU in this machine. A list of mappings serves a source that the compiler turns into different loops, such as
-    ["triton_matmul", "triton_matmul_few_rows"] on Hopper. All configurations are judged in one call. Those that cannot run (shared memory, registers) are
-    left out; where nothing that is listed can, all are kept and Triton decides.
+    ["triton_matmul", "triton_matmul_few_rows"] on Hopper. All configurations are judged in one call. Those that cannot run
+    (shared memory, registers) are left out; if none can run, all are kept and Triton decides.
     """
     if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
         raise InputError("top_k", f"is {top_k!r}", "a whole number from 1")
@@ -69,7 +69,7 @@ def prune(kernel_mapping: Any = "triton", top_k: int = 8, *, shape: Shape, gpu: 
 
 
 def configs(algorithm: Any = "attention", top_k: int = 8, *, kernel: Any = "triton", **question: Any) -> list[Any]:
-    """The best configurations of a shape as triton.Config, best first. Takes what napkin.select takes."""
+    """Returns the best configurations of a shape as triton.Config, best first. Takes what napkin.select takes."""
     import triton
 
     from ._commands import emit
@@ -80,11 +80,11 @@ def configs(algorithm: Any = "attention", top_k: int = 8, *, kernel: Any = "trit
 
 def draft_mapping(compiled: Any, algorithm: Any = "attention", *, name: str | None = None, tile: Mapping[str, int] | None = None,
                   out: Any = None) -> str:
-    """A mapping to start from for a kernel that Triton compiled: what its machine code says is counted, what it cannot
-    say stands behind a "# TODO" (docs/own-kernel.md). Needs Triton's own nvdisasm and no GPU.
+    """Drafts a mapping of a kernel that Triton compiled: what its machine code says is counted, what it cannot
+    say is marked "# TODO" (docs/own-kernel.md). Needs Triton's own nvdisasm and no GPU.
 
     compiled: what kernel.warmup(..., grid=...), kernel[grid](...) or triton.compile(...) returns. tile: sizes that the
-    code leaves open. Returns the text, and writes it to `out` where that is given.
+    code leaves open. Returns the text, and writes it to `out` if that is given.
     """
     import os
     import tempfile
@@ -109,7 +109,7 @@ def draft_mapping(compiled: Any, algorithm: Any = "attention", *, name: str | No
 
 
 def _disassembled(cubin: str, warps: int, registers: int | None) -> str:
-    """By the tools that Triton brings: resources, then instructions."""
+    """Returns what the tools that Triton brings print: resources, then instructions."""
     import os
     import re
     import subprocess
