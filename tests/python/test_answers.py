@@ -80,7 +80,7 @@ def test_select_many(shape):
     shapes = [{"q": 64 * n, "x": 64 * n} for n in (64, 65, 66, 128)] * 4
     many = napkin.select_many("attention", shapes, gpu=GPU, h=16, d=128, top=2)
     assert [a.shape["q"] for a in many] == [s["q"] for s in shapes]
-    assert many[3] == napkin.select("attention", gpu=GPU, **shape, top=2)
+    assert many[3] == napkin.select("attention", gpu=GPU, **shape, top=2, detail=False)
     assert napkin.select_many("attention", [], gpu=GPU, h=16, d=128) == []
     with pytest.raises(napkin.InputError, match="q is 0"):
         napkin.select_many("attention", [{"q": 0, "x": 1}], gpu=GPU, h=16, d=128)
@@ -219,3 +219,17 @@ def test_import_is_light():
 def test_version():
     said = subprocess.run([sys.executable, "-m", "napkin", "--version"], capture_output=True, text=True, check=True).stdout
     assert said == f"napkin {napkin.__version__}\n"
+
+
+def test_detail_is_asked_for_and_a_given_tile_says_what_it_loses(shape):
+    bare = napkin.select("attention", gpu=GPU, **shape, detail=False)
+    whole = napkin.select("attention", gpu=GPU, **shape)
+    assert bare.tile == whole.tile and bare.predicted.time == whole.predicted.time
+    assert bare.because == "" and bare.legal is None and bare.predicted.standing is None and bare.levels[0].delivered is None
+    assert whole.because and whole.legal > 0 and whole.predicted.standing.basis and whole.levels[0].delivered > 0
+    assert napkin.query("attention", gpu=GPU, **shape, kernel=whole.kernel, tile=whole.tile).best.loss == 0
+    given = napkin.query("attention", gpu=GPU, **shape, kernel=whole.kernel, tile={"x": 64})
+    assert given.best.tile == whole.tile and given.best.loss == given.predicted.time / whole.predicted.time - 1 > 0
+    assert napkin.query("attention", gpu=GPU, **shape, tile={"x": 64}, detail=False).best is None
+    with pytest.raises(napkin.InputError, match="detail"):
+        napkin.select("attention", gpu=GPU, **shape, detail=1)

@@ -10,7 +10,7 @@ import napkin
 def test_threads_agree():
     session = napkin.Session()
     sizes = [1024 + 64 * n for n in range(16)]
-    expected = [a.to_dict() for a in napkin.select_many("attention", [{"q": s, "x": s} for s in sizes], gpu="h200-sxm", h=8, d=64, top=5)]
+    expected = [a.to_dict() for a in napkin.select_many("attention", [{"q": s, "x": s} for s in sizes], gpu="h200-sxm", h=8, d=64, top=5, detail=True)]
     wrong = []
 
     def ask():
