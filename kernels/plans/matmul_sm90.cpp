@@ -133,7 +133,7 @@ void check(const MatmulConfig& c, const PlacementReader& read) {
   require(read.size("b") % whole == 0, where,
           "b is " + std::to_string(read.size("b")) +
               ": rows of A are copied 16 bytes at a time, and what lies "
-              "behind b would be multiplied too",
+              "beyond b would be multiplied too",
           "a multiple of " + std::to_string(whole) + ", the rest zeros");
 }
 

@@ -98,7 +98,7 @@ Document::Document(std::string_view bytes, std::string file, std::shared_ptr<con
     const std::size_t size = DocumentReader::head(first).nodes + 1;
     nodes_.reset(new Node[size]);
     DocumentReader(*file_, nodes_.get(), size).read(all, 0, 0, 0);
-    if (!all.at_end()) throw Error(*file_, "has bytes behind its values");
+    if (!all.at_end()) throw Error(*file_, "has bytes after its values");
   } catch (const Error& error) {
     throw Error(*file_, "its bytes are damaged: " + error.problem(), "build the program anew");
   }

@@ -111,7 +111,7 @@ class Checker {
         over = begun;
       } else if (over) {
         const std::string& name = nest_.loops[static_cast<std::size_t>(loop)].name;
-        fail(s.location, s.name, "stands in loop '" + name + "' behind " + outside + ", which does not",
+        fail(s.location, s.name, "stands in loop '" + name + "' after " + outside + ", which does not",
              "the statements of a loop together, or a loop of its own for the later ones");
       } else {
         begun = true;

@@ -181,7 +181,7 @@ class Explainer {
                 (part.rescaled_by ? ", after " + out + " *= delta of " + softmax_name(*part.rescaled_by) : ""));
         if (part.normalised_in_tail) {
           add("fusion theorem 2 (tail)", id, s_.stream,
-              out + " is linear in " + softmax_name(*part.rescaled_by) + ": its division by z moves behind the loop");
+              out + " is linear in " + softmax_name(*part.rescaled_by) + ": its division by z moves after the loop");
         }
     }
   }

@@ -230,7 +230,7 @@ bool improve(Diagram& d, const Sizes& sizes) {
     const double before = written_cost(d, tree, chain);
     if (!(tree.cost() < before)) continue;
     const std::string name = d.arrays[static_cast<std::size_t>(d.operations[i].outputs[0])].name;
-    d.rewritings.push_back("associativity: the products behind " + name + " in another order need " +
+    d.rewritings.push_back("associativity: in another order the products that make " + name + " need " +
                            std::to_string(std::llround(1000 * tree.cost() / before)) + " in 1000 of the multiply-adds");
     Writer(d, tree, chain).run();
     return true;

@@ -128,7 +128,7 @@ bool make_stream(Diagram& d, AxisId axis) {
           std::string(name_of(op.kind)) + " (" + d.arrays[static_cast<std::size_t>(op.outputs[0])].name + ")";
       moved = Mover(d).move(id);
       if (!moved) continue;
-      d.rewritings.push_back("linearity: " + what + " moves behind what takes it, so that " +
+      d.rewritings.push_back("linearity: " + what + " moves past the operation that takes it, so that " +
                              d.axes[static_cast<std::size_t>(axis)].name + " can stream");
       break;
     }

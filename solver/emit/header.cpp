@@ -101,7 +101,7 @@ void add_shared(Struct& out, const PlacedDiagram& placed, const Plan& plan) {
   out.number("limit", plan.shared_limit.value, "");
   out.number("barriers", plan.barriers, "of 8 bytes");
   for (const Slot& slot : plan.shared) {
-    out.line(fmt::format("static_assert({} + {} <= total, \"a variable ends behind the block's shared memory\");",
+    out.line(fmt::format("static_assert({} + {} <= total, \"a variable ends beyond the block's shared memory\");",
                          slot.offset.value.get(), slot.size.value.get()));
   }
   out.line("static_assert(total <= limit, \"more shared memory than a block may have\");");

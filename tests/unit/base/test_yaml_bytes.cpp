@@ -162,7 +162,7 @@ TEST_CASE("damaged bytes are an error") {
   for (std::size_t length = 0; length < bytes.size(); ++length)
     CHECK_THROWS_AS((void)yaml::Document(bytes.substr(0, length), "f.yaml"), Error);
   CHECK_THROWS_WITH_AS((void)yaml::Document(bytes + '\0', "f.yaml"),
-                       "f.yaml: its bytes are damaged: has bytes behind its values: build the program anew", Error);
+                       "f.yaml: its bytes are damaged: has bytes after its values: build the program anew", Error);
   std::mt19937 random(1);
   int refused = 0;
   for (int i = 0; i < 20000; ++i) {

@@ -76,7 +76,7 @@ TEST_CASE("what is wrong with a nest is said at its place") {
   CHECK(says(with("S(i,j) A[i,j] = B[i] * t"), "n.yaml:5:5", "'t' is read before any statement writes it"));
   CHECK(says(with("S(i,j) A[i,j] = B[i] * i"), "n.yaml:5:5", "'i' is a loop, not a value"));
   CHECK(says(with("S(i) A[i,0] = B[i]"), "n.yaml:2:18", "no statement stands in this loop"));
-  CHECK(says(with("S(i,j) A[i,j] = B[i]\n  - T(i) t = 1\n  - U(i,j) u = 2"), "n.yaml:7:5", "behind T"));
+  CHECK(says(with("S(i,j) A[i,j] = B[i]\n  - T(i) t = 1\n  - U(i,j) u = 2"), "n.yaml:7:5", "after T"));
   CHECK(says("nest: n\nloops: {i: 0}\nstatements: [\"S(i) t = 1\"]\n", "n.yaml:2:12", "an empty loop"));
   CHECK(says("nest: n\nloops: {i: 3}\nstatemnts: []\n", "n.yaml:3", "statemnts"));
   CHECK(says(with("S(i,j) A[i,j] = B[i]\nclaims: {same_as: atention}"), "n.yaml:6:19: claims.same_as",

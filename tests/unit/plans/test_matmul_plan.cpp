@@ -208,7 +208,7 @@ TEST_CASE("what the product's kernel does not take is refused by name") {
   CHECK_THROWS_WITH_AS((void)matmul_plan(laid.place(tile), call, h200),
                        "B: has a stride of 1001 elements: a multiple of 8 elements, below 2^39", Error);
   CHECK_THROWS_WITH_AS((void)plan_of(shape_of(64, 1001, 64), tile),
-                       "matmul_sm90: b is 1001: rows of A are copied 16 bytes at a time, and what lies behind b would "
+                       "matmul_sm90: b is 1001: rows of A are copied 16 bytes at a time, and what lies beyond b would "
                        "be multiplied too: a multiple of "
                        "8, the rest zeros",
                        Error);
