@@ -62,7 +62,7 @@ struct WorkAnswer {
 struct AnswerParts {
   bool standing = false;  ///< `standing` of the prediction, without `weakest`
   bool weakest = false;   ///< `standing` with `weakest`, which takes a prediction for each number of the machine
-  bool reasons = false;   ///< `because`, `reasons`, `legal` and `rejected` of a selection
+  bool reasons = false;   ///< reason of a selection: `because`, `reasons`, `legal` and `rejected`
   bool rereads = false;   ///< `delivered` and the hit rates of caches, from a simulation of the launch
   bool formulas = false;  ///< `formula`, `optimum`, `laws` and `unfused` of a query
   bool best = false;      ///< `best` of a query whose tile is given, which takes a selection
