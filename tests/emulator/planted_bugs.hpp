@@ -121,7 +121,7 @@ inline const std::vector<PlantedBug>& planted_bugs() {
        true},
       {"block_leaves_early",
        "kernels/matmul/matmul_sm90.cuh",
-       "  // No block leaves while another may still write to its memory.\n  if constexpr (C.cluster > 1) "
+       "  // No block ends while another may still write to its memory.\n  if constexpr (C.cluster > 1) "
        "cluster_sync();\n",
        "",
        matmul,
@@ -136,8 +136,8 @@ inline const std::vector<PlantedBug>& planted_bugs() {
        ""},
       {"registers_read_early",
        "kernels/matmul/matmul_sm90.cuh",
-       "// beside the last products\n      wgmma_wait<0>();\n",
-       "// beside the last products\n      wgmma_wait<1>();\n",
+       "// found while the last products run\n      wgmma_wait<0>();\n",
+       "// found while the last products run\n      wgmma_wait<1>();\n",
        matmul,
        {{"split", "1"}},
        "under way"},

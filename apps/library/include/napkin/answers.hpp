@@ -60,12 +60,12 @@ struct WorkAnswer {
 
 /// The parts of an answer that take longer to find than the rest. A part that is not asked for is empty.
 struct AnswerParts {
-  bool standing = false;  ///< `standing` of the prediction, without `weakest`
-  bool weakest = false;   ///< `standing` with `weakest`, which takes a prediction for each number of the machine
-  bool reasons = false;   ///< reason of a selection: `because`, `reasons`, `legal` and `rejected`
-  bool rereads = false;   ///< `delivered` and the hit rates of caches, from a simulation of the launch
-  bool formulas = false;  ///< `formula`, `optimum`, `laws` and `unfused` of a query
-  bool best = false;      ///< `best` of a query whose tile is given, which takes a selection
+  bool standing = false;  ///< true for `standing` of the prediction, without `weakest`
+  bool weakest = false;   ///< true for `standing` with `weakest`: a prediction for each number of the machine
+  bool reasons = false;   ///< true for the reason of a selection: `because`, `reasons`, `legal` and `rejected`
+  bool rereads = false;   ///< true for `delivered` and the hit rates of caches, from a simulation of the launch
+  bool formulas = false;  ///< true for `formula`, `optimum`, `laws` and `unfused` of a query
+  bool best = false;      ///< true for `best` of a query whose tile is given, which takes a selection
   bool operator==(const AnswerParts&) const = default;
   /// Returns all parts, which --json prints.
   [[nodiscard]] static constexpr AnswerParts all() { return {true, true, true, true, true, true}; }
