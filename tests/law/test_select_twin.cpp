@@ -130,6 +130,14 @@ struct Kernel {
   Periods periods;
 };
 
+/// Returns true if sequences of the diagram may have lengths of their own: they share no array.
+bool takes_lengths(const Diagram& diagram) {
+  const auto batch = diagram.find_axis("b");
+  const auto apart = [&](ArrayId id) { return batch && diagram.arrays[static_cast<std::size_t>(id)].has(*batch); };
+  return std::all_of(diagram.inputs.begin(), diagram.inputs.end(), apart) &&
+         std::all_of(diagram.outputs.begin(), diagram.outputs.end(), apart);
+}
+
 Setup any_question(Draw& draw, const Case& c) {
   Setup setup = c.setup();
   const auto set = [&](const char* axis, std::int64_t size) {
@@ -147,7 +155,7 @@ Setup any_question(Draw& draw, const Case& c) {
   set("g", draw.of({1, 1, 8}));
   set("q", queries);
   set("x", keys);
-  if (draw.of({0, 0, 0, 1}) == 1) {
+  if (draw.of({0, 0, 0, 1}) == 1 && takes_lengths(c.streamed.diagram)) {
     setup.problem.packing = packing_axes(c.streamed.diagram, "test");
     auto& sequences = setup.problem.packing.sequences;
     for (std::int64_t n = draw.of({1, 3, 8}); n > 0; --n) {

@@ -147,8 +147,8 @@ TEST_CASE("gradients by two SMs: Q and dO come in halves twice, K twice, and hal
   const LevelTransfer one = into(by_one, "shared"), two = into(by_two, "shared");
   CHECK(two.load.value - one.load.value == Count(h * s * d * 2));
   CHECK(one.store.value - two.store.value == Count(h * (s / 128) * s * d * 4 / 2));
-  // SharedStorage of flash_bwd_sm100.py, in KiB: halves of Q, dO, dQ's way out and dS' way to the other SM; K twice, V,
-  // dS.
+  // SharedStorage in KiB (Dao-AILab/flash-attention, flash_attn/cute/flash_bwd_sm100.py): halves of Q, dO, dQ's way out
+  // and dS' way to the other SM; K twice, V, dS.
   const auto holds = [](const PlacedDiagram& placed, std::int64_t arrays) {
     CHECK(shared_bytes(placed) >= Bytes(arrays * 1024));
     CHECK(shared_bytes(placed) <= Bytes(227 * 1024));
