@@ -363,7 +363,7 @@ struct Matmul {
 template <MatmulConfig C>
 __device__ __forceinline__ void matmul_block(const MatmulArguments& arguments) {
   extern __shared__ __align__(1024) unsigned char memory[];
-  // By shuffle, so that the compiler knows it to be uniform: descriptors are then in uniform registers.
+  // A shuffle tells the compiler that the number is uniform: descriptors are then in uniform registers.
   const u32 shared = shared_address(memory), warpgroup = __shfl_sync(0xffffffffu, threadIdx.x / 128, 0);
   Matmul<C> kernel{shared, arguments, warpgroup - 1};
   if (C.cycles && threadIdx.x == 0) note_start(arguments.cycles);

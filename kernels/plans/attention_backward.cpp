@@ -131,7 +131,7 @@ AttentionBackwardShape shape_of(const PlacedDiagram& placed, const AttentionBack
   const Count section = together * x_tiles, sections = Count(s.b) * h / together;
   s.section = divisor(section.get());
   s.sections = to_int(sections, "sections");
-  // One section more than run at once, so that the blocks that a section waits for began a block's time earlier.
+  // Sections are one more than run at once, so that the blocks that a section waits for began a block's time earlier.
   s.ahead = to_int(std::min(sections, Count(1) + ceil_div(at_once, section)), "sections");
   // Under a causal mask the second half of a section's blocks is short, and would end later than its products.
   const bool causal = placed.problem->mask.kind == Mask::Kind::causal;

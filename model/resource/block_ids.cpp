@@ -43,7 +43,7 @@ std::vector<EqualBlocks> block_runs(const PlacedDiagram& placed) {
   };
   add(0, std::min(begin, blocks));
   for (std::int64_t k = begin; k < end;) {
-    // What blocks see moves one way: all blocks between two that visit the same chunks visit them too.
+    // The chunks that blocks see move one way: all blocks between two that visit the same chunks visit them too.
     const Span here = chunks(k);
     const auto visits_these = [&](std::int64_t block) {
       const Span there = chunks(block);

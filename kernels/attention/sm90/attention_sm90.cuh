@@ -207,7 +207,7 @@ template <AttentionConfig C>
 __global__ void __launch_bounds__((C.warpgroups + 1) * 128, 1)
     attention_sm90(const __grid_constant__ AttentionArguments arguments) {
   extern __shared__ __align__(1024) unsigned char memory[];
-  // By shuffle, so that the compiler knows it to be uniform: descriptors are then in uniform registers.
+  // A shuffle tells the compiler that the number is uniform: descriptors are then in uniform registers.
   const u32 shared = shared_address(memory), warpgroup = __shfl_sync(0xffffffffu, threadIdx.x / warpgroup_threads, 0);
   const AttentionBlock<C> block{shared, arguments, warpgroup - 1};
   if (C.cycles && threadIdx.x == 0) note_start(arguments.cycles);
