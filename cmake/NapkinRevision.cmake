@@ -31,12 +31,12 @@ if(CMAKE_SCRIPT_MODE_FILE)  # run by the build: SOURCE, OUT, REVISION
   file(CONFIGURE OUTPUT ${OUT} @ONLY CONTENT
 "#include \"apps/library/question/revision.hpp\"
 
-namespace napkin {
+namespace napkin::internal {
 
 std::string_view source_revision() { return \"@REVISION@\"; }
 std::string_view source_digest() { return \"@DIGEST@\"; }
 
-}  // namespace napkin
+}  // namespace napkin::internal
 ")
   return()
 endif()

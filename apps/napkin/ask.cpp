@@ -3,7 +3,7 @@
 #include "model/base/dtype.hpp"
 #include "model/base/error.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 namespace {
 
 Mask mask_of(const Arguments& arguments) {
@@ -151,4 +151,4 @@ std::vector<Option> options(std::initializer_list<std::vector<Option>> groups) {
   return all;
 }
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

@@ -7,7 +7,7 @@
 #include "apps/napkin/command.hpp"
 #include "napkin/napkin.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 
 /// Describes the operand ALGORITHM.
 [[nodiscard]] Option algorithm_operand();
@@ -38,4 +38,4 @@ namespace napkin::cli {
 /// Joins groups of options, in order.
 [[nodiscard]] std::vector<Option> options(std::initializer_list<std::vector<Option>> groups);
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

@@ -19,7 +19,7 @@
 #include "model/machine/write.hpp"
 #include "napkin/ask.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 namespace {
 
 std::vector<const Experiment*> experiments_of(const Arguments& arguments) {
@@ -206,4 +206,4 @@ Command calibrate_command() {
       run_calibrate};
 }
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

@@ -10,7 +10,7 @@
 #include "apps/report/record/reading.hpp"
 #include "kernels/micro/experiment.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 
 struct CalibrateOptions {
   std::string gpu;  ///< base profile; empty: the profile of the GPU here
@@ -37,4 +37,4 @@ struct CalibrationRun {
 /// is no GPU to calibrate.
 [[nodiscard]] CalibrationRun run_experiments(const CalibrateOptions& options);
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

@@ -13,7 +13,7 @@
 #include "kernels/runtime/driver_version.hpp"
 #include "model/island/island.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 namespace {
 
 double value_of(const Readings& readings, const Reading& like, std::string_view quantity) {
@@ -50,4 +50,4 @@ Reply calibrate_island(const CalibrateOptions& options, const report::Style& sty
   return options.json ? Reply{rows, table_of(readings, style), 0} : Reply{table_of(readings, style), "", 0};
 }
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

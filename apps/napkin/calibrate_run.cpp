@@ -13,7 +13,7 @@
 #include "kernels/jit/failure.hpp"
 #include "kernels/runtime/driver_version.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 namespace {
 
 /// Opens the GPU to calibrate. Throws CudaFailure that says what is missing.
@@ -103,4 +103,4 @@ CalibrationRun run_experiments(const CalibrateOptions& options) {
   return out;
 }
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

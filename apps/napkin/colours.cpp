@@ -4,7 +4,7 @@
 
 #include "model/mapping/place/parts.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 namespace {
 
 class Colourer {
@@ -135,4 +135,4 @@ std::string coloured_program(const PlacedDiagram& placed) {
   return print_pseudocode(*placed.streamed, program_of(*placed.streamed, parts_of(placed)), colours_of(placed));
 }
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

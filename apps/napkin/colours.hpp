@@ -6,7 +6,7 @@
 #include "model/fusion/pseudocode.hpp"
 #include "model/mapping/placed.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 
 /// Returns the colours of a placed diagram, to which they keep a pointer.
 [[nodiscard]] Colours colours_of(const PlacedDiagram& placed);
@@ -14,4 +14,4 @@ namespace napkin::cli {
 /// Prints the program of a group as the placed kernel runs it, with its smaller loops and colours.
 [[nodiscard]] std::string coloured_program(const PlacedDiagram& placed);
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

@@ -6,7 +6,7 @@
 
 #include "model/base/error.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 
 std::optional<std::string> Arguments::find(std::string_view option) const {
   const auto at = values.find(option);
@@ -55,4 +55,4 @@ std::string help(const Command& command) {
   return text;
 }
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

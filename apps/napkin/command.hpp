@@ -10,7 +10,7 @@
 
 #include "apps/report/table.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 
 struct Option {
   std::string name;   ///< "--gpu"
@@ -58,4 +58,4 @@ struct Command {
 [[nodiscard]] std::string help();
 [[nodiscard]] std::string help(const Command& command);
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

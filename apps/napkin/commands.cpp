@@ -1,6 +1,6 @@
 #include "apps/napkin/commands.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 
 std::vector<Command> commands() {
   return {query_command(),         select_command(),   derive_command(), deps_command(),
@@ -9,4 +9,4 @@ std::vector<Command> commands() {
           draft_mapping_command(), list_command(),     show_command(),   completion_command()};
 }
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

@@ -3,7 +3,7 @@
 
 #include "apps/napkin/command.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 
 [[nodiscard]] Command query_command();
 [[nodiscard]] Command select_command();
@@ -22,4 +22,4 @@ namespace napkin::cli {
 [[nodiscard]] Command show_command();
 [[nodiscard]] Command completion_command();
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

@@ -17,7 +17,7 @@
 #include "model/diagram/packing.hpp"
 #include "napkin/napkin.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 namespace {
 
 using report::Json;
@@ -235,7 +235,7 @@ std::string further_parts(const CompareAnswer& answer, const Style& style) {
 
 std::string text_of(const CompareAnswer& answer, const Ask& ask, const Prices& prices, bool all, const Style& style) {
   std::string text = style.strong(answer.machines.front().selected.head.algorithm) + "  " + report::text_of(ask.shape);
-  if (!ask.lengths.empty()) text += "  lengths " + napkin::text_of(ask.lengths);
+  if (!ask.lengths.empty()) text += "  lengths " + internal::text_of(ask.lengths);
   text += "\n\n";
   text += times_table(answer, style);
   text += costs_text(answer, prices, style);
@@ -340,4 +340,4 @@ Command compare_command() {
           run_compare};
 }
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

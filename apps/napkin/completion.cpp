@@ -14,7 +14,7 @@
 #include "model/machine/load.hpp"
 #include "model/mapping/read/load.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 namespace {
 
 /// The words that complete an option's value or an operand, by the placeholder in its description.
@@ -129,4 +129,4 @@ Command completion_command() {
           run_completion};
 }
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

@@ -17,7 +17,7 @@
 #include "model/fusion/derive.hpp"
 #include "napkin/ask.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 namespace {
 
 using report::Dependences;
@@ -174,4 +174,4 @@ Command deps_command() {
           run_deps};
 }
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

@@ -29,7 +29,7 @@
 #include "solver/space/coalescing.hpp"
 #include "solver/space/granularity.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 namespace {
 
 using report::Json;
@@ -123,7 +123,7 @@ std::string product_text(const std::vector<Value>& factors, const Mapping& mappi
 
 /// Derives the program with the roles that the kernel gives the axes, for the tile that would run.
 Derivation derive_for_machine(const Arguments& arguments) {
-  const Question question = default_session().question(ask_of(arguments));
+  const Question question = question_of(default_session(), ask_of(arguments));
   return at_shape([&] {
     const SelectedTile selected = select_tile(question);
     const Placer placer = placer_of(*selected.setup);
@@ -145,7 +145,7 @@ Derivation derive_for_machine(const Arguments& arguments) {
     out.divisors = granularities(*setup.streamed, *setup.mapping, *question.machine, question.problem);
     if (setup.ideal) {
       out.divisors =
-          joined(std::move(out.divisors), coalescing(setup.streamed->diagram, *question.machine, question.problem));
+          merged(std::move(out.divisors), coalescing(setup.streamed->diagram, *question.machine, question.problem));
     }
     for (const Relation& relation : setup.mapping->relations) {
       const bool equal = relation.kind == Relation::Kind::equal;
@@ -387,4 +387,4 @@ Command derive_command() {
           run_derive};
 }
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

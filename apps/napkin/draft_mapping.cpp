@@ -8,7 +8,7 @@
 #include "apps/report/file.hpp"
 #include "napkin/ask.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 namespace {
 
 Reply run_draft_mapping(const Arguments& arguments, const report::Style&) {
@@ -43,4 +43,4 @@ Command draft_mapping_command() {
       run_draft_mapping};
 }
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

@@ -7,7 +7,7 @@
 #include "model/interpret/storage.hpp"
 #include "napkin/ask.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 
 std::vector<std::string> observed_at(const Arguments& arguments, const Streamed& streamed,
                                      const std::vector<NamedPart>& parts, const std::vector<std::string>& inputs) {
@@ -43,4 +43,4 @@ Tensors dump_inputs(const Streamed& streamed, const Problem& problem) {
   return inputs;
 }
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

@@ -9,7 +9,7 @@
 #include "model/fusion/streamed.hpp"
 #include "model/interpret/run.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 
 /// Returns the intermediates that --at names (computed arrays, auxiliaries, `parts`, `inputs`); empty, which means all,
 /// without --at. Throws Error that lists the names for an unknown one.
@@ -23,4 +23,4 @@ void make_dump_folder(const std::string& folder);
 /// Makes random inputs, rounded as a kernel receives them; equal for equal sizes and type.
 [[nodiscard]] Tensors dump_inputs(const Streamed& streamed, const Problem& problem);
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

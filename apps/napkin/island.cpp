@@ -3,7 +3,7 @@
 #include "apps/report/json/json.hpp"
 #include "apps/report/text/island.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 
 Reply island_reply(const IslandAnswer& answer, std::string_view command, const Arguments& arguments,
                    const report::Style& style) {
@@ -14,4 +14,4 @@ Reply island_reply(const IslandAnswer& answer, std::string_view command, const A
   return {report::text_of(answer, style), note, code};
 }
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

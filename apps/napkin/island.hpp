@@ -6,9 +6,9 @@
 #include "apps/napkin/command.hpp"
 #include "napkin/island.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 
 [[nodiscard]] Reply island_reply(const IslandAnswer& answer, std::string_view command, const Arguments& arguments,
                                  const report::Style& style);
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

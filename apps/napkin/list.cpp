@@ -21,7 +21,7 @@
 #include "model/mapping/read/load.hpp"
 #include "napkin/bands.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 namespace {
 
 using report::Json;
@@ -95,12 +95,12 @@ List gpus() {
                          {"bandwidth", bandwidth ? report::json_of(*bandwidth) : Json(nullptr)},
                          {"peak", peak ? report::json_of(*peak) : Json(nullptr)},
                          {"basis", basis_json(machine)},
-                         {"band", report::json_of(band_of(machine))}});
+                         {"band", report::json_of(band_on(machine.name, machine.architecture))}});
     list.table.add({name, machine.architecture, std::to_string(cores),
                     memory.known() ? fmt::format("{:.0f} GB", memory.best().value / 1e9) : "",
                     bandwidth ? report::rate_text(*bandwidth) : "",
                     peak ? fmt::format("{:.0f} TFLOP/s", *peak / 1e12) : "", basis_text(machine),
-                    report::cell_of(band_of(machine)), machine.about});
+                    report::cell_of(band_on(machine.name, machine.architecture)), machine.about});
   }
   return list;
 }
@@ -248,4 +248,4 @@ Command list_command() {
           run_list};
 }
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

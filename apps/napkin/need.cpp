@@ -9,7 +9,7 @@
 #include "apps/napkin/commands.hpp"
 #include "napkin/napkin.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 namespace {
 
 /// Reads "600us", "0.6ms" or "0.0006s".
@@ -71,4 +71,4 @@ Command need_command() {
       run_need};
 }
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

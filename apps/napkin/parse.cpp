@@ -6,7 +6,7 @@
 #include "model/base/error.hpp"
 #include "napkin/ask.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 namespace {
 
 std::vector<std::string> option_names(const Command& command) {
@@ -102,4 +102,4 @@ Arguments parse(const Command& command, const std::vector<std::string>& words) {
   return arguments;
 }
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

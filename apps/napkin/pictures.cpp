@@ -14,7 +14,7 @@
 #include "napkin/napkin.hpp"
 #include "solver/space/granularity.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 namespace {
 
 /// Writes a title: "attention on h200-sxm, attention_sm90, bf16: warpgroups=2 q=128".
@@ -38,7 +38,7 @@ report::ColumnDiagram columns_of(const Question& question, const Setup& setup, c
 }
 
 report::ColumnDiagram columns_of(const Ask& ask) {
-  const Question question = default_session().question(ask);
+  const Question question = question_of(default_session(), ask);
   return at_shape([&] {
     const SelectedTile selected = select_tile(question);
     const Placer placer = placer_of(*selected.setup);
@@ -68,4 +68,4 @@ std::string picture_asked(const Arguments& arguments) {
   return which;
 }
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

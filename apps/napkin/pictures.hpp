@@ -10,7 +10,7 @@
 #include "apps/report/diagram/drawing.hpp"
 #include "model/mapping/placed.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 
 /// Makes the columns of a placed question, with the divisors of its sizes.
 [[nodiscard]] report::ColumnDiagram columns_of(const Question& question, const Setup& setup,
@@ -25,4 +25,4 @@ namespace napkin::cli {
 /// Returns the value of --picture. Throws Error if it is not a known format.
 [[nodiscard]] std::string picture_asked(const Arguments& arguments);
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

@@ -17,7 +17,7 @@
 #include "model/base/printable.hpp"
 #include "napkin/ask.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 namespace {
 
 constexpr int bad_input = 2;
@@ -90,4 +90,4 @@ int program(const std::vector<std::string>& words) {
   }
 }
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

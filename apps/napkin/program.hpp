@@ -6,7 +6,7 @@
 
 #include "apps/napkin/command.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 
 /// Runs the command. Throws Error for bad input.
 [[nodiscard]] Reply reply_to(const std::vector<std::string>& words, const report::Style& style);
@@ -14,4 +14,4 @@ namespace napkin::cli {
 /// Finds the command, prints its reply, or a line about bad input. Returns the exit code.
 [[nodiscard]] int program(const std::vector<std::string>& words);
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

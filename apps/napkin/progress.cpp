@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 namespace {
 
 std::string duration_text(double seconds) {
@@ -100,4 +100,4 @@ void Progress::clear() {
   on_line_ = false;
 }
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

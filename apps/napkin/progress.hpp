@@ -12,7 +12,7 @@
 #include <string>
 #include <thread>
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 
 class Progress {
  public:
@@ -70,4 +70,4 @@ class Waiting {
 [[nodiscard]] std::string progress_text(const std::string& what, std::size_t done, std::size_t steps, double seconds,
                                         const std::string& now);
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

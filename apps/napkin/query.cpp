@@ -9,7 +9,7 @@
 #include "model/base/error.hpp"
 #include "napkin/napkin.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 namespace {
 
 /// Parses the memories of "58112,1024", from the largest down: each level holds what the one below it reads.
@@ -85,4 +85,4 @@ Command query_command() {
           run_query};
 }
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

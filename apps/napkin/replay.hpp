@@ -8,7 +8,7 @@
 #include "apps/library/judge/validation.hpp"
 #include "apps/report/record/record.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 
 /// Recorded rows of files and their new predictions. `scored` points into `rows`: it may be moved, never copied.
 struct ReplayedFiles {
@@ -19,4 +19,4 @@ struct ReplayedFiles {
 /// Predicts the rows of files anew. Throws Error at a row that cannot be predicted.
 [[nodiscard]] ReplayedFiles replay_files(const std::vector<std::string>& files);
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

@@ -18,7 +18,7 @@
 #include "apps/report/units.hpp"
 #include "model/base/error.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 namespace {
 
 /// Quotes a word for a shell.
@@ -111,4 +111,4 @@ Command report_command() {
           run_report};
 }
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

@@ -15,7 +15,7 @@
 #include "model/base/error.hpp"
 #include "napkin/napkin.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 namespace {
 
 constexpr std::int64_t most_shown = 100000;
@@ -99,4 +99,4 @@ Command select_command() {
           run_select};
 }
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

@@ -7,7 +7,7 @@
 #include "apps/report/file.hpp"
 #include "napkin/napkin.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 namespace {
 
 Reply run_sensitivity(const Arguments& arguments, const report::Style& style) {
@@ -39,4 +39,4 @@ Command sensitivity_command() {
           run_sensitivity};
 }
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

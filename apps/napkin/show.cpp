@@ -10,7 +10,7 @@
 #include "model/base/embedded.hpp"
 #include "model/machine/load.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 namespace {
 
 using report::Json;
@@ -79,4 +79,4 @@ Command show_command() {
           run_show};
 }
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

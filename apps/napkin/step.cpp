@@ -7,7 +7,7 @@
 #include "apps/napkin/progress.hpp"
 #include "napkin/napkin.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 namespace {
 
 Issue parse_issue(const std::string& word) {
@@ -56,4 +56,4 @@ Command step_command() {
       run_step};
 }
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

@@ -10,7 +10,7 @@
 #include "apps/report/file.hpp"
 #include "apps/report/text/timeline.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 namespace {
 
 constexpr std::int64_t most_iterations = 1000;
@@ -25,7 +25,7 @@ int iterations_of(const Arguments& arguments) {
 
 TimelineAnswer timeline_of(const Arguments& arguments) {
   static_cast<void>(arguments.need("--gpu", "a profile (napkin list gpus)"));
-  const Question question = default_session().question(ask_of(arguments));
+  const Question question = question_of(default_session(), ask_of(arguments));
   return at_shape([&] {
     const SelectedTile selected = select_tile(question);
     const auto overhead = arguments.find("--overhead");
@@ -66,4 +66,4 @@ Command timeline_command() {
           run_timeline};
 }
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

@@ -17,7 +17,7 @@
 #include "model/fusion/derive.hpp"
 #include "napkin/island.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 namespace {
 
 constexpr std::int64_t most_tiles = 1000000;
@@ -227,4 +227,4 @@ Command validate_command() {
       run_validate};
 }
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

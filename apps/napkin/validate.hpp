@@ -11,7 +11,7 @@
 #include "apps/napkin/command.hpp"
 #include "kernels/runtime/measure.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 
 /// A share of the questions: the I-th of N, from 1.
 struct Shard {
@@ -59,4 +59,4 @@ struct ValidateOptions {
 /// Predicts recorded rows anew.
 [[nodiscard]] Reply replay(const std::vector<std::string>& files, bool json, const report::Style& style);
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

@@ -10,7 +10,7 @@
 #include "kernels/jit/failure.hpp"
 #include "model/interpret/dump.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 namespace {
 
 /// Lists the kernels that have a debug variant.
@@ -54,4 +54,4 @@ Reply dump_here(const ValidateOptions& options) {
   return {std::to_string(files) + " files in " + options.dump + ": " + name + "\n", "", 0};
 }
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

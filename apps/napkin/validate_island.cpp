@@ -15,7 +15,7 @@
 #include "kernels/jit/failure.hpp"
 #include "kernels/jit/source.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 namespace {
 
 report::Json json_of(const IslandTimes& times) {
@@ -122,4 +122,4 @@ Reply validate_island(const ValidateOptions& options, const report::Style& style
   return options.json ? Reply{lines, text, wrong ? 1 : 0} : Reply{text, "", wrong ? 1 : 0};
 }
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

@@ -4,9 +4,9 @@
 
 #include "apps/napkin/validate.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 
 /// Measures the options' questions, all of an island. Rows go to options.out as they arrive.
 [[nodiscard]] Reply validate_island(const ValidateOptions& options, const report::Style& style);
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

@@ -10,7 +10,7 @@
 #include "model/diagram/packing.hpp"
 #include "napkin/napkin.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 namespace {
 
 constexpr std::string_view seed_mark = " seed=";
@@ -57,7 +57,7 @@ std::vector<std::string> measured_names() {
 std::unique_ptr<Measurable> measurable_for(Ask ask, std::string& nothing) {
   if (ask.kernel.empty()) {
     ask.bundled = true;
-    Question question = default_session().question(ask);
+    Question question = question_of(default_session(), ask);
     std::erase_if(question.setups,
                   [](const Setup& setup) { return setup.ideal || find_measured(setup.mapping->name) == nullptr; });
     if (question.setups.empty()) {
@@ -174,7 +174,7 @@ std::vector<PlannedQuestion> plan_questions(const ValidateOptions& options, cons
 std::string sweep_id(const Head& head, const std::string& date, std::uint64_t seed) {
   std::string shape;
   for (const auto& [axis, size] : head.shape) shape += (shape.empty() ? "" : ",") + axis + "=" + std::to_string(size);
-  if (!head.lengths.empty()) shape += " lengths=" + text_of(head.lengths);
+  if (!head.lengths.empty()) shape += " lengths=" + internal::text_of(head.lengths);
   return date + " " + head.gpu.value_or("") + " " + head.kernel.value_or("") + " " + head.dtype + " " +
          text_of(head.mask) + " " + shape + std::string(seed_mark) + std::to_string(seed);
 }
@@ -189,4 +189,4 @@ std::optional<std::uint64_t> seed_of(const std::string& sweep) {
   return seed;
 }
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

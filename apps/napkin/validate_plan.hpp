@@ -10,7 +10,7 @@
 #include "apps/report/record/record.hpp"
 #include "kernels/reference/bundled.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 
 /// A tile to measure.
 struct PlannedTile {
@@ -43,4 +43,4 @@ struct PlannedQuestion {
 /// Returns the seed of a sweep's id; nothing for an id of another form.
 [[nodiscard]] std::optional<std::uint64_t> seed_of(const std::string& sweep);
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

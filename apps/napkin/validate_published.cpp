@@ -5,7 +5,7 @@
 #include "apps/report/record/published.hpp"
 #include "model/base/yaml.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 
 Reply published(const std::vector<std::string>& files, bool json, const report::Style& style) {
   std::vector<PublishedRow> rows;
@@ -24,4 +24,4 @@ Reply published(const std::vector<std::string>& files, bool json, const report::
   return {report::line_of(object), "", code};
 }
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

@@ -10,7 +10,7 @@
 #include "apps/report/record/record_text.hpp"
 #include "model/base/error.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 namespace {
 
 /// Scores a row, and reports an error in its content at the row's place.
@@ -57,4 +57,4 @@ Reply replay(const std::vector<std::string>& files, bool json, const report::Sty
   return {report::text_of(replayed.summary, style, &replayed.unfitted), "", 0};
 }
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

@@ -16,7 +16,7 @@
 #include "kernels/jit/failure.hpp"
 #include "kernels/runtime/driver_version.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 namespace {
 
 constexpr const char* no_compiler =
@@ -207,4 +207,4 @@ Reply compile_here(const ValidateOptions& options) {
   return {text, "", 0};
 }
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

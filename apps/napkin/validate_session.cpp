@@ -10,7 +10,7 @@
 #include "kernels/jit/source.hpp"
 #include "model/diagram/packing.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 namespace {
 
 constexpr int reference_every = 8;     // tiles of a sweep between two measurements of the reference
@@ -238,4 +238,4 @@ bool MeasurementRun::run(const PlannedQuestion& question) {
   return true;
 }
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

@@ -10,7 +10,7 @@
 #include "apps/napkin/validate_plan.hpp"
 #include "apps/napkin/watchdog.hpp"
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 
 struct RejectedTile {
   std::string what;  ///< shape and tile
@@ -76,4 +76,4 @@ class MeasurementRun {
   Findings findings_;
 };
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <fstream>
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 
 Watchdog::Watchdog(std::chrono::seconds patience, std::string record, std::string advice)
     : patience_(patience), record_(std::move(record)), advice_(std::move(advice)), thread_([this] { run(); }) {}
@@ -63,4 +63,4 @@ bool has_hung(const std::string& file, const std::string& key) {
   return false;
 }
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

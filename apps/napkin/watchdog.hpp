@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-namespace napkin::cli {
+namespace napkin::internal::cli {
 
 class Watchdog {
  public:
@@ -39,4 +39,4 @@ class Watchdog {
 [[nodiscard]] std::string hung_file(const std::string& out);
 [[nodiscard]] bool has_hung(const std::string& file, const std::string& key);
 
-}  // namespace napkin::cli
+}  // namespace napkin::internal::cli

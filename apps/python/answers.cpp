@@ -18,7 +18,7 @@
 #include "apps/report/text/text.hpp"
 #include "napkin/answers.hpp"
 
-namespace napkin::python {
+namespace napkin::internal::python {
 namespace {
 
 namespace nb = nanobind;
@@ -323,4 +323,4 @@ void bind_answers(nb::module_& module) {
   bind_select(module);
 }
 
-}  // namespace napkin::python
+}  // namespace napkin::internal::python

@@ -6,7 +6,7 @@
 
 #include "apps/report/json/json.hpp"
 
-namespace napkin::python {
+namespace napkin::internal::python {
 
 void bind_answers(nanobind::module_& module);
 
@@ -16,4 +16,4 @@ void show_part(nanobind::handle type);
 /// Converts JSON to dicts, lists, strings and numbers.
 [[nodiscard]] nanobind::object to_python(const report::Json& json);
 
-}  // namespace napkin::python
+}  // namespace napkin::internal::python

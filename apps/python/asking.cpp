@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
-namespace napkin::python {
+namespace napkin::internal::python {
 namespace {
 
 namespace nb = nanobind;
@@ -244,4 +244,4 @@ Asking asking_of(const nb::tuple& positional, const nb::kwargs& named, std::span
   return out;
 }
 
-}  // namespace napkin::python
+}  // namespace napkin::internal::python

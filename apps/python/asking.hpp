@@ -12,7 +12,7 @@
 
 #include "napkin/napkin.hpp"
 
-namespace napkin::python {
+namespace napkin::internal::python {
 
 struct Asking {
   Ask ask;
@@ -41,4 +41,4 @@ struct Asking {
 
 [[nodiscard]] std::string text_of(nanobind::handle value, const std::string& where, const std::string& right);
 
-}  // namespace napkin::python
+}  // namespace napkin::internal::python

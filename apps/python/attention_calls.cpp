@@ -13,7 +13,7 @@
 #include "apps/python/attention_shapes.hpp"
 #include "apps/python/tensors.hpp"
 
-namespace napkin::python {
+namespace napkin::internal::python {
 namespace {
 
 namespace nb = nanobind;
@@ -329,4 +329,4 @@ void bind_attention_calls(nb::module_& module) {
           "Keeps a checked call. made: its output and log-sum-exp are new; launch_new() makes others like them.");
 }
 
-}  // namespace napkin::python
+}  // namespace napkin::internal::python

@@ -4,9 +4,9 @@
 
 #include <nanobind/nanobind.h>
 
-namespace napkin::python {
+namespace napkin::internal::python {
 
 /// Binds the calls, after AttentionShapes.
 void bind_attention_calls(nanobind::module_& module);
 
-}  // namespace napkin::python
+}  // namespace napkin::internal::python

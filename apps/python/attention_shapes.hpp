@@ -11,7 +11,7 @@
 
 #include "napkin/napkin.hpp"
 
-namespace napkin::python {
+namespace napkin::internal::python {
 
 using Sizes = std::array<std::int64_t, 7>;  // b, h, g, q, x, d, dv
 
@@ -99,4 +99,4 @@ class AttentionShapes {
   AttentionArgs args_;
 };
 
-}  // namespace napkin::python
+}  // namespace napkin::internal::python

@@ -17,7 +17,7 @@
 #include "apps/python/attention_shapes.hpp"
 #include "napkin/napkin.hpp"
 
-namespace napkin::python {
+namespace napkin::internal::python {
 namespace {
 
 namespace nb = nanobind;
@@ -125,4 +125,4 @@ void bind_calls(nb::module_& module) {
       "Launches c = a b: (address, elements from row to row) of a, b and c; (a, b, c); bf16 or f16; (device, stream).");
 }
 
-}  // namespace napkin::python
+}  // namespace napkin::internal::python

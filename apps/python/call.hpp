@@ -4,8 +4,8 @@
 
 #include <nanobind/nanobind.h>
 
-namespace napkin::python {
+namespace napkin::internal::python {
 
 void bind_calls(nanobind::module_& module);
 
-}  // namespace napkin::python
+}  // namespace napkin::internal::python

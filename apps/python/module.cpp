@@ -24,7 +24,7 @@
 #include "apps/python/rank.hpp"
 #include "napkin/napkin.hpp"
 
-namespace napkin::python {
+namespace napkin::internal::python {
 namespace {
 
 namespace nb = nanobind;
@@ -221,16 +221,16 @@ void bind_session(nb::module_& m) {
 }
 
 }  // namespace
-}  // namespace napkin::python
+}  // namespace napkin::internal::python
 
 NB_MODULE(_core, m) {
   namespace nb = nanobind;
-  using namespace napkin::python;
+  using namespace napkin::internal::python;
   m.doc() = "The C++ library of napkin.";
   nb::set_leak_warnings(
       false);  // PyTorch's registry of operators keeps what napkin.torch has, to the end of the process
   m.attr("__version__") = NAPKIN_VERSION;
-  m.attr("revision") = std::string(napkin::source_revision());
+  m.attr("revision") = std::string(napkin::internal::source_revision());
   nb::register_exception_translator(translate);
   bind_answers(m);
   bind_session(m);

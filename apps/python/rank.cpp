@@ -11,7 +11,7 @@
 #include "solver/emit/emit.hpp"
 #include "solver/select/workspace.hpp"
 
-namespace napkin::python {
+namespace napkin::internal::python {
 namespace {
 
 /// Returns the knobs that a configuration names, and the knobs that the question fixes.
@@ -57,7 +57,7 @@ std::tuple<bool, bool, double> suits(const RankedConfig& one) {
 RankedConfig judged(const Session& session, Ask ask, const Question& whole, const TileText& config) {
   try {
     ask.tile = knobs_of(whole, config);
-    const Question question = session.question(ask);
+    const Question question = question_of(session, ask);
     return at_shape([&] { return judged(question); });
   } catch (const Error& error) {
     RankedConfig out;
@@ -73,7 +73,7 @@ RankedConfig judged(const Session& session, Ask ask, const Question& whole, cons
 std::vector<RankedConfig> rank(const Session& session, const std::vector<Ask>& kernels,
                                const std::vector<TileText>& configs) {
   std::vector<Question> whole;  // a fault of the question itself is an error
-  for (const Ask& ask : kernels) whole.push_back(session.question(ask));
+  for (const Ask& ask : kernels) whole.push_back(question_of(session, ask));
   std::vector<RankedConfig> ranked(configs.size());
   on_all_cores(configs.size(), [&](std::size_t i) {
     for (std::size_t k = 0; k < kernels.size(); ++k) {
@@ -87,4 +87,4 @@ std::vector<RankedConfig> rank(const Session& session, const std::vector<Ask>& k
   return ranked;
 }
 
-}  // namespace napkin::python
+}  // namespace napkin::internal::python

@@ -8,7 +8,7 @@
 
 #include "napkin/napkin.hpp"
 
-namespace napkin::python {
+namespace napkin::internal::python {
 
 struct RankedConfig {
   std::size_t index = 0;  ///< index among the given configurations
@@ -24,4 +24,4 @@ struct RankedConfig {
 [[nodiscard]] std::vector<RankedConfig> rank(const Session& session, const std::vector<Ask>& kernels,
                                              const std::vector<TileText>& configs);
 
-}  // namespace napkin::python
+}  // namespace napkin::internal::python

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace napkin::python {
+namespace napkin::internal::python {
 
 namespace nb = nanobind;
 
@@ -86,4 +86,4 @@ bool HostState::wants_gradient(std::span<const nb::handle> tensors) const {
 
 int HostState::device() const { return nb::cast<int>(called(device_)); }
 
-}  // namespace napkin::python
+}  // namespace napkin::internal::python

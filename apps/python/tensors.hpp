@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-namespace napkin::python {
+namespace napkin::internal::python {
 
 class TensorReader {
  public:
@@ -47,4 +47,4 @@ class HostState {
   std::vector<nanobind::object> watchers_;
 };
 
-}  // namespace napkin::python
+}  // namespace napkin::internal::python

@@ -1,6 +1,6 @@
 #include "apps/report/escaped.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 std::string escaped(std::string_view text) {
   std::string result;
@@ -16,4 +16,4 @@ std::string escaped(std::string_view text) {
   return result;
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 [[nodiscard]] std::string escaped(std::string_view text);
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -11,7 +11,7 @@
 #include "model/base/error.hpp"
 #include "napkin/ask.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 bool write_all(int file, std::string_view text) {
   while (!text.empty()) {
@@ -75,4 +75,4 @@ void write_file(const std::string& path, std::string_view text, const std::strin
   }
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 /// Writes `text` beside `path` and renames it into place. Throws Error at `where`, and then leaves nothing behind.
 void write_file(const std::string& path, std::string_view text, const std::string& where);
@@ -16,4 +16,4 @@ void check_writable(const std::string& path, const std::string& where);
 /// Writes to an open file. Returns false if not everything was written; errno tells why.
 [[nodiscard]] bool write_all(int file, std::string_view text);
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 /// Counts the characters, not the bytes, of UTF-8.
@@ -80,4 +80,4 @@ std::string wrapped(std::string_view text, std::size_t width, std::string_view i
   return result;
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

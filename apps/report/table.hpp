@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 /// The decoration of text; none unless it goes to a terminal that wants it.
 struct Style {
@@ -32,4 +32,4 @@ class Table {
 /// Breaks `text` at blanks into lines of at most `width` characters, all but the first indented.
 [[nodiscard]] std::string wrapped(std::string_view text, std::size_t width, std::string_view indent);
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

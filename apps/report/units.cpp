@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 /// Writes four digits: 1.234, 12.34, 123.4, 1234.
@@ -79,4 +79,4 @@ std::string number_text(double number) {
   return fmt::format("{:.4g}", number);
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

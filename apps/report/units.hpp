@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 [[nodiscard]] std::string count_text(std::int64_t count);      ///< writes "8,657,043,456"
 [[nodiscard]] std::string transfer_text(std::int64_t bytes);   ///< writes "8.657 GB", in powers of 1000 as bandwidths
@@ -21,4 +21,4 @@ namespace napkin::report {
 [[nodiscard]] std::string number_text(double number);          ///< writes "1.5", "232,448": a whole number without a
                                                                ///< fraction
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -3,7 +3,7 @@
 #include "kernels/jit/failure.hpp"
 #include "kernels/jit/sha256.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 std::string content_of(const CompiledKernel& kernel) {
@@ -62,4 +62,4 @@ Compilation compile_cached(const Compiler& compiler, const KernelCache& cache, c
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

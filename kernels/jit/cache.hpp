@@ -9,7 +9,7 @@
 #include "kernels/jit/compile.hpp"
 #include "kernels/jit/disk_cache.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Hashes the kernel's text, its headers' names and texts, options, name expression and compiler: 64 hex digits. For
 /// kernels that a package brings along the compiler is "": they serve any compiler, or none.
@@ -43,4 +43,4 @@ struct Compilation {
 [[nodiscard]] Compilation compile_cached(const Compiler& compiler, const KernelCache& cache,
                                          const CompileRequest& request);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -10,7 +10,7 @@
 #include "kernels/jit/failure.hpp"
 #include "kernels/jit/sha256.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 namespace fs = std::filesystem;
@@ -205,4 +205,4 @@ std::vector<std::string> toolkit_directories(const std::string& toolkit) {
   return directories;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -9,7 +9,7 @@
 #include "kernels/jit/report.hpp"
 #include "kernels/jit/source.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// A variant of a kernel for an architecture.
 struct CompileRequest {
@@ -52,4 +52,4 @@ class Compiler {
 /// Lists directories in which a CUDA toolkit is usually installed, after `toolkit` (CUDA_HOME; may be empty).
 [[nodiscard]] std::vector<std::string> toolkit_directories(const std::string& toolkit);
 
-}  // namespace napkin
+}  // namespace napkin::internal

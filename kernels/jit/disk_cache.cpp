@@ -13,7 +13,7 @@
 #include "kernels/jit/sha256.hpp"
 #include "model/base/file.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 namespace fs = std::filesystem;
@@ -122,4 +122,4 @@ std::optional<std::string_view> next_field(std::string_view& rest) {
   return field;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace napkin {
+namespace napkin::internal {
 
 class DiskCache {
  public:
@@ -36,4 +36,4 @@ void add_field(std::string& content, std::string_view bytes);
 /// Takes the next field off the text; nothing if no whole field is left.
 [[nodiscard]] std::optional<std::string_view> next_field(std::string_view& rest);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -4,7 +4,7 @@
 
 #include "kernels/jit/failure.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 std::optional<DynamicLibrary> DynamicLibrary::open(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
@@ -28,4 +28,4 @@ void* DynamicLibrary::required(const char* symbol) const {
   return found;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace napkin {
+namespace napkin::internal {
 
 class DynamicLibrary {
  public:
@@ -35,4 +35,4 @@ class DynamicLibrary {
   std::string name_;
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -6,7 +6,7 @@
 
 #include "kernels/jit/failure.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// Returns the number directly before `phrase` in `line`.
@@ -59,4 +59,4 @@ std::string CompileReport::objection() const {
          " registers";
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -8,7 +8,7 @@
 
 #include "model/base/quantity.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 struct CompileReport {
   int registers = 0;                       ///< registers of a thread at launch
@@ -28,4 +28,4 @@ struct CompileReport {
 /// Reads the log of ptxas -v for one kernel. Throws CudaFailure if it states no registers.
 [[nodiscard]] CompileReport read_report(std::string_view log);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr std::array<std::uint32_t, 64> rounds{
@@ -95,4 +95,4 @@ std::string hex(const Sha256::Digest& digest) {
   return text;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

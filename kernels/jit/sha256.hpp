@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace napkin {
+namespace napkin::internal {
 
 class Sha256 {
  public:
@@ -31,4 +31,4 @@ class Sha256 {
 /// Writes a digest as 64 lower-case hexadecimal digits.
 [[nodiscard]] std::string hex(const Sha256::Digest& digest);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -7,7 +7,7 @@
 #include "kernels/jit/failure.hpp"
 #include "kernels/jit/sha256.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 const EmbeddedFile& find(std::string_view path, std::string_view from, std::span<const EmbeddedFile> files) {
@@ -162,4 +162,4 @@ std::string name_expression(std::string_view kernel, const Initialiser& value) {
   return "napkin::" + std::string(kernel) + "<" + value.text() + ">";
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

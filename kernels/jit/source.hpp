@@ -11,7 +11,7 @@
 
 #include "model/base/embedded.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// A kernel file with every header that it includes, directly or not, as views into the embedded files.
 struct KernelSource {
@@ -63,4 +63,4 @@ class Initialiser {
 /// Writes a name expression: "napkin::kernel<value>".
 [[nodiscard]] std::string name_expression(std::string_view kernel, const Initialiser& value);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -9,7 +9,7 @@
 #include "kernels/runtime/measure.hpp"
 #include "kernels/runtime/stopwatch.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr std::size_t result_bytes = std::size_t{16} << 20;
@@ -114,4 +114,4 @@ SteadyLoad PlanningBench::load(const LaunchPlan& plan, double) {
   return {1, 1, 1};
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

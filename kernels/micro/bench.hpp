@@ -11,7 +11,7 @@
 #include "kernels/runtime/nvml.hpp"
 #include "kernels/runtime/run.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// A kernel that runs repeatedly until clock and power are steady.
 struct SteadyLoad {
@@ -87,4 +87,4 @@ class PlanningBench : public Bench {
   std::map<std::string, LaunchPlan> plans_;
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

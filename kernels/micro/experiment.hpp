@@ -9,7 +9,7 @@
 #include "kernels/micro/bench.hpp"
 #include "model/machine/calibrate/reading.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 struct Experiment {
   std::string_view name, about;
@@ -52,4 +52,4 @@ inline constexpr std::string_view micro_architecture = "sm_90a", micro_gpu = "sm
 [[nodiscard]] Readings power_e4m3(Bench& bench);
 [[nodiscard]] Readings power_card(Bench& bench);
 
-}  // namespace napkin
+}  // namespace napkin::internal

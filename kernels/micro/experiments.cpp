@@ -1,6 +1,6 @@
 #include "kernels/micro/experiment.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 const std::vector<Experiment>& experiments() {
   static const std::vector<Experiment> all = {
@@ -41,4 +41,4 @@ const std::vector<Experiment>& experiments() {
   return all;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

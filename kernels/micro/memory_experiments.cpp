@@ -6,7 +6,7 @@
 #include "kernels/micro/experiment.hpp"
 #include "kernels/micro/plans.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 using namespace micro;
@@ -314,4 +314,4 @@ Readings cluster_network(Bench& bench) {
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

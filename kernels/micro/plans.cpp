@@ -6,7 +6,7 @@
 
 #include "kernels/jit/source.hpp"
 
-namespace napkin::micro {
+namespace napkin::internal::micro {
 namespace {
 
 struct WorkName {
@@ -203,4 +203,4 @@ double mean(const std::vector<std::uint64_t>& values) {
          static_cast<double>(values.size());
 }
 
-}  // namespace napkin::micro
+}  // namespace napkin::internal::micro

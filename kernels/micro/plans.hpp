@@ -10,7 +10,7 @@
 #include "kernels/runtime/launch_plan.hpp"
 #include "model/machine/calibrate/reading.hpp"
 
-namespace napkin::micro {
+namespace napkin::internal::micro {
 
 inline constexpr int repetitions = 5;
 
@@ -70,4 +70,4 @@ template <class T>
   return reinterpret_cast<T*>(address);
 }
 
-}  // namespace napkin::micro
+}  // namespace napkin::internal::micro

@@ -5,7 +5,7 @@
 #include "kernels/micro/experiment.hpp"
 #include "kernels/micro/plans.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 using namespace micro;
@@ -170,4 +170,4 @@ Readings copies_beside(Bench& bench) {
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

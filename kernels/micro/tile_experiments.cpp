@@ -5,7 +5,7 @@
 #include "kernels/micro/experiment.hpp"
 #include "kernels/micro/plans.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 using namespace micro;
@@ -114,4 +114,4 @@ Readings tiles(Bench& bench) {
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

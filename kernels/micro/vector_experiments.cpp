@@ -5,7 +5,7 @@
 #include "kernels/micro/experiment.hpp"
 #include "kernels/micro/plans.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 using namespace micro;
@@ -137,4 +137,4 @@ Readings e4m3_beside(Bench& bench) {
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -5,7 +5,7 @@
 #include "kernels/micro/experiment.hpp"
 #include "kernels/micro/plans.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 using namespace micro;
@@ -239,4 +239,4 @@ Readings power_card(Bench& bench) {
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

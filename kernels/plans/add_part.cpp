@@ -6,7 +6,7 @@
 #include "kernels/jit/source.hpp"
 #include "model/base/error.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr unsigned threads_of_a_block = 256, blocks_an_sm = 8;  // all threads that an SM holds: loads under way
@@ -38,4 +38,4 @@ LaunchPlan finish_plan(const AddPartArguments& arguments, DType type, const Devi
   return plan_of_parts("finish_parts", arguments, type, false, device);
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

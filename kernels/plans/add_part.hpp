@@ -6,11 +6,11 @@
 #include "kernels/runtime/device.hpp"
 #include "model/base/dtype.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Plans the addition of a part in bf16 or f16; d is a multiple of 4. `first`: the part becomes the running result.
 [[nodiscard]] LaunchPlan add_part_plan(const AddPartArguments& arguments, DType type, bool first,
                                        const DeviceProperties& device);
 [[nodiscard]] LaunchPlan finish_plan(const AddPartArguments& arguments, DType type, const DeviceProperties& device);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -8,7 +8,7 @@
 #include "kernels/runtime/launch_plan.hpp"
 #include "model/mapping/placed.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Rows of heads in device memory; the innermost axis is dense. Strides in elements.
 struct TensorView {
@@ -92,4 +92,4 @@ struct AttentionCall {
 /// Error for addresses that are not multiples of 16 bytes.
 void bind(LaunchPlan& plan, const AttentionCall& call);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -7,13 +7,13 @@
 #include "kernels/plans/attention_boxes.hpp"
 #include "kernels/plans/attention_shape.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr const char *kernel_name = "attention_backward_sm90", *wide_name = "attention_backward_wide_sm90";
 constexpr std::int64_t float_bytes = 4;
 
-Initialiser::Enumerator enumerator(SumOrder order) {
+Initialiser::Enumerator enumerator_of(SumOrder order) {
   switch (order) {
     case SumOrder::bulk: return {"SumOrder::bulk"};
     case SumOrder::atomic: return {"SumOrder::atomic"};
@@ -33,7 +33,7 @@ Initialiser written(const AttentionBackwardConfig& config) {
                p_offset, barriers_offset, producer_registers, consumer_registers, queries_registers] = config;
   Initialiser out("napkin::AttentionBackwardConfig");
   out.set("q", q).set("x", x).set("warpgroups", warpgroups).set("stages", stages).set("o_stages", o_stages);
-  out.set("s_stages", s_stages).set("overlap", overlap).set("dq", enumerator(dq));
+  out.set("s_stages", s_stages).set("overlap", overlap).set("dq", enumerator_of(dq));
   out.set("by_gradient", by_gradient).set("d", d).set("dv", dv);
   out.set("bf16", bf16).set("mask", enumerator(mask)).set("packed", packed);
   out.set("padded", padded).set("cycles", cycles);
@@ -287,4 +287,4 @@ void bind_backward(std::span<LaunchPlan> plans, const AttentionBackwardCall& cal
   }
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -8,7 +8,7 @@
 
 #include "kernels/plans/attention.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 struct AttentionBackwardCall {
   TensorView q, k, v, o, d_o;                ///< arrays of the forward pass, and the gradient of its output
@@ -43,4 +43,4 @@ struct AttentionBackwardPlans {
 /// are not multiples of 16 bytes. (Not named `bind`, which would find std::bind for a standard container.)
 void bind_backward(std::span<LaunchPlan> plans, const AttentionBackwardCall& call);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -1,6 +1,6 @@
 #include "kernels/plans/attention_boxes.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 TensorBox AttentionBoxes::queries(std::size_t offset, const std::string& name, const TensorView& view,
                                   const HeadColumns& columns, int heads, int rows) const {
@@ -27,4 +27,4 @@ TensorView pairs_of_bytes(const std::string& name, TensorView view, std::int64_t
   return view;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

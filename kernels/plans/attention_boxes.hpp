@@ -9,7 +9,7 @@
 #include "kernels/plans/attention_shape.hpp"
 #include "kernels/plans/placement_reader.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The columns of a head in memory, and in a block, where they are padded with zeros.
 struct HeadColumns {
@@ -48,4 +48,4 @@ struct AttentionBoxes {
 [[nodiscard]] TensorView pairs_of_bytes(const std::string& name, TensorView view, std::int64_t heads, std::int64_t rows,
                                         std::int64_t batches);
 
-}  // namespace napkin
+}  // namespace napkin::internal

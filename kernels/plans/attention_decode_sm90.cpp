@@ -6,7 +6,7 @@
 #include "kernels/plans/attention_shape.hpp"
 #include "model/resource/parts.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr std::string_view decode_kernel = "attention_decode_sm90";
@@ -145,7 +145,7 @@ FormHalves attention_decode_sm90_form(const PlacedDiagram& placed, const Attenti
   check_decode(config, read);
   LaunchPlan out;
   out.source = attention_decode_sm90_source;
-  out.expression = name_expression(decode_kernel, written(config));
+  out.expression = name_expression(decode_kernel, written_forward(config));
   out.architecture = "sm_90a";
   out.threads = static_cast<unsigned>(config.warpgroups + 1) * 128;
   out.shared = static_cast<unsigned>(read.shared_total());
@@ -168,4 +168,4 @@ void bind_decode_sm90(LaunchPlan& plan, const AttentionCall& call) {
   bind_boxes(plan, {{"Q", call.q.address}, {"K", call.k.address}, {"V", call.v.address}, {"O", call.o.address}});
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -4,7 +4,7 @@
 
 #include "kernels/plans/attention_shape.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 FormHalves form_halves(const PlacedDiagram& placed, const AttentionCall& call) {
@@ -89,4 +89,4 @@ LaunchPlan napkin_fp8_sm90_plan(const PlacedDiagram& placed, const AttentionCall
   return napkin_fp8_sm90_form(placed, call).plan(placed, call, device);
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -10,7 +10,7 @@
 
 #include "kernels/plans/attention.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// A kernel's plan in two halves: one that is constant, and one that follows from lengths and a call.
 struct FormHalves {
@@ -63,4 +63,4 @@ class AttentionForm {
   bool packed_, cycles_, dump_;
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

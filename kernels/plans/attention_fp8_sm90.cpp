@@ -6,7 +6,7 @@
 #include "kernels/plans/attention_form.hpp"
 #include "kernels/plans/attention_shape.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr std::string_view fp8_kernel = "attention_fp8_sm90";
@@ -37,7 +37,7 @@ AttentionFp8Config fp8_config_of(const PlacedDiagram& placed, const AttentionCal
 Initialiser written(const AttentionFp8Config& config) {
   const auto& [forward, turned_offset, merges, block_scales] = config;
   Initialiser out("napkin::AttentionFp8Config");
-  out.set("forward", written(forward));
+  out.set("forward", written_forward(forward));
   out.set("turned_offset", turned_offset).set("merges", merges).set("block_scales", block_scales);
   return out;
 }
@@ -134,4 +134,4 @@ void bind_fp8_sm90(LaunchPlan& plan, const AttentionCall& call) {
   bind_boxes(plan, {{"Q", call.q.address}, {"K", call.k.address}, {"V", call.v.address}, {"O", call.o.address}});
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

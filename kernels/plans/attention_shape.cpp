@@ -5,7 +5,7 @@
 
 #include "model/resource/order.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 Initialiser::Enumerator enumerator(TileOrder order) {
   switch (order) {
@@ -102,4 +102,4 @@ void check_call(const AttentionCall& call, std::string_view kernel) {
           "dumps neither packed sequences nor beside its cycles", "sequences of one length, a launch of its own");
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -10,7 +10,7 @@
 #include "kernels/plans/attention.hpp"
 #include "kernels/plans/placement_reader.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 [[nodiscard]] Initialiser::Enumerator enumerator(TileOrder order);
 [[nodiscard]] Initialiser::Enumerator enumerator(MaskKind mask);
@@ -18,7 +18,7 @@ namespace napkin {
 [[nodiscard]] MaskKind mask_kind_of(const Mask& mask);
 
 /// Writes a configuration of attention_sm90's templates by field name, as the compiler reads it.
-[[nodiscard]] Initialiser written(const AttentionConfig& config);
+[[nodiscard]] Initialiser written_forward(const AttentionConfig& config);
 
 /// The sizes of a question of attention, as the kernels take them.
 struct AttentionLengths {
@@ -102,4 +102,4 @@ void bind_sm80(LaunchPlan& plan, const AttentionCall& call);
 /// pages.
 void check_call(const AttentionCall& call, std::string_view kernel);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -4,7 +4,7 @@
 #include "kernels/plans/attention_form.hpp"
 #include "kernels/plans/attention_shape.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// Writes the configuration. Field names are checked by the kernel's compiler, their number by the bindings here.
@@ -122,4 +122,4 @@ void bind_sm80(LaunchPlan& plan, const AttentionCall& call) {
   });
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

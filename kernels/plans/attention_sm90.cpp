@@ -4,10 +4,10 @@
 #include "kernels/plans/attention_form.hpp"
 #include "kernels/plans/attention_shape.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Writes the configuration. Field names are checked by the kernel's compiler, their number by the bindings here.
-Initialiser written(const AttentionConfig& config) {
+Initialiser written_forward(const AttentionConfig& config) {
   const auto& [q, x, warpgroups, stages, q_stages, overlap, pingpong, p_shared, rescale_rarely, g, cluster, order,
                by_columns, d, dv, bf16, mask, packed, padded, cycles, dump, q_offset, k_offset, v_offset, p_offset,
                barriers_offset, producer_registers, consumer_registers] = config;
@@ -110,7 +110,7 @@ FormHalves attention_sm90_form(const PlacedDiagram& placed, const AttentionCall&
   check(config, read);
   LaunchPlan out;
   out.source = attention_sm90_source;
-  out.expression = name_expression(sm90_kernel, written(config));
+  out.expression = name_expression(sm90_kernel, written_forward(config));
   out.architecture = "sm_90a";
   out.threads = static_cast<unsigned>(config.warpgroups + 1) * 128;
   out.cluster = static_cast<unsigned>(config.cluster);
@@ -127,4 +127,4 @@ void bind_sm90(LaunchPlan& plan, const AttentionCall& call) {
   bind_boxes(plan, {{"Q", call.q.address}, {"K", call.k.address}, {"V", call.v.address}, {"O", call.o.address}});
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

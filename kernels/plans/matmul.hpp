@@ -7,7 +7,7 @@
 #include "kernels/runtime/launch_plan.hpp"
 #include "model/mapping/placed.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Rows in device memory; a row is dense.
 struct MatrixView {
@@ -34,4 +34,4 @@ struct MatmulCall {
 /// Binds a plan to the memory of another call with equal sizes and strides. Throws Error as above.
 void bind(LaunchPlan& plan, const MatmulCall& call);
 
-}  // namespace napkin
+}  // namespace napkin::internal

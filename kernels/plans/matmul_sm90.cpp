@@ -8,7 +8,7 @@
 #include "model/resource/order.hpp"
 #include "model/resource/parts.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr std::string_view fp8_product = "matmul_fp8_sm90";
@@ -16,7 +16,7 @@ constexpr std::string_view fp8_product = "matmul_fp8_sm90";
 /// Returns the elements of A and B in one 16-bit element of the kernel and the copy engine.
 int packed(const MatmulConfig& c) { return c.fp8 ? 2 : 1; }
 
-Initialiser::Enumerator enumerator(MatmulOrder order) {
+Initialiser::Enumerator enumerator_of(MatmulOrder order) {
   switch (order) {
     case MatmulOrder::grid: return {"MatmulOrder::grid"};
     case MatmulOrder::grouped: return {"MatmulOrder::grouped"};
@@ -36,7 +36,7 @@ Initialiser written(const MatmulConfig& config) {
                barriers_offset, producer_registers, consumer_registers, split, fp8, merges] = config;
   Initialiser out("napkin::MatmulConfig");
   out.set("a", a).set("c", c).set("b", b).set("warpgroups", warpgroups).set("stages", stages).set("cluster", cluster);
-  out.set("order", enumerator(order)).set("bf16", bf16).set("ragged", ragged).set("cycles", cycles);
+  out.set("order", enumerator_of(order)).set("bf16", bf16).set("ragged", ragged).set("cycles", cycles);
   out.set("a_offset", a_offset)
       .set("b_offset", b_offset)
       .set("c_offset", c_offset)
@@ -202,4 +202,4 @@ void bind(LaunchPlan& plan, const MatmulCall& call) {
   bind_boxes(plan, {{"A", call.a.address}, {"B", call.b.address}, {"C", call.c.address}});
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

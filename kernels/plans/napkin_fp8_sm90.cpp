@@ -3,7 +3,7 @@
 #include "kernels/plans/attention_form.hpp"
 #include "kernels/plans/attention_shape.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr std::string_view napkin_kernel = "napkin_fp8_sm90";
@@ -35,7 +35,7 @@ NapkinConfig napkin_config_of(const PlacedDiagram& placed, const AttentionCall& 
 Initialiser written(const NapkinConfig& config) {
   const auto& [forward, u_x, d_block, d_step, single, partial_offset] = config;
   Initialiser out("napkin::NapkinConfig");
-  out.set("forward", written(forward));
+  out.set("forward", written_forward(forward));
   out.set("u_x", u_x).set("d_block", d_block).set("d_step", d_step);
   out.set("single", single).set("partial_offset", partial_offset);
   return out;
@@ -99,4 +99,4 @@ void bind_napkin_fp8_sm90(LaunchPlan& plan, const AttentionCall& call) {
   bind_boxes(plan, {{"Q", call.q.address}, {"K", call.k.address}, {"V", call.v.address}});
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -5,7 +5,7 @@
 #include "model/mapping/asked.hpp"
 #include "model/mapping/tile.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 std::uint64_t whole(std::int64_t value) { return static_cast<std::uint64_t>(value); }
@@ -125,4 +125,4 @@ TensorBox box_of(std::size_t offset, const std::string& name, DType type, const 
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -13,7 +13,7 @@
 #include "model/mapping/placed.hpp"
 #include "model/resource/resources.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 constexpr int element_bytes = 2;  // bytes of an element of bf16 or f16, or of two of e4m3
 
@@ -85,4 +85,4 @@ template <class Arguments>
   return {first, first + sizeof arguments};
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -2,7 +2,7 @@
 #include "kernels/reference/attention_trial.hpp"
 #include "kernels/reference/bundled.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 BundledKernel backward(const char* mapping) {
@@ -27,4 +27,4 @@ BundledKernel attention_backward_sm90_bundled() { return backward("attention_bac
 
 BundledKernel attention_backward_wide_sm90_bundled() { return backward("attention_backward_wide_sm90"); }
 
-}  // namespace napkin
+}  // namespace napkin::internal

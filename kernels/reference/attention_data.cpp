@@ -9,7 +9,7 @@
 #include "kernels/jit/source.hpp"
 #include "kernels/runtime/fill_arguments.cuh"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 std::size_t size_of(std::int64_t elements, std::size_t bytes) { return static_cast<std::size_t>(elements) * bytes; }
@@ -226,4 +226,4 @@ double attention_flops(const AttentionLayout& layout) {
   return 2 * all * static_cast<double>(s.h * s.g) * static_cast<double>(s.d + s.dv);
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -12,7 +12,7 @@
 #include "kernels/runtime/measure.hpp"
 #include "model/interpret/tensor.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The values of the inputs: `normal`; `zeros`; `growing`, where each key's exponential, from the last key (at which
 /// bundled kernels start), is 2^growth times the one before; `shrinking`, the reverse; `spike`, with one dominant score
@@ -83,4 +83,4 @@ class AttentionData {
 /// Returns the FLOP by the usual convention, 2 (d + dv) a pair: causal counts half of q x, a window its visible pairs.
 [[nodiscard]] double attention_flops(const AttentionLayout& layout);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -1,6 +1,6 @@
 #include "kernels/reference/attention_trial.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 BundledKernel attention_decode_sm90_bundled() {
   const auto variant = [](const PlacedDiagram& placed, bool counting, const LaunchDevice& device) {
@@ -12,4 +12,4 @@ BundledKernel attention_decode_sm90_bundled() {
   return {"attention_decode_sm90", variant, trial, nullptr};
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

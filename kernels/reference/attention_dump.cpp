@@ -5,7 +5,7 @@
 
 #include "kernels/jit/failure.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr std::int64_t most_bytes = std::int64_t{1} << 32;  // on the device, and in files
@@ -152,4 +152,4 @@ void dump_attention(Runtime& runtime, const PlacedDiagram& placed, const Tensors
   }
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

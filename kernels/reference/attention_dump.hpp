@@ -10,7 +10,7 @@
 #include "kernels/reference/attention_trial.hpp"
 #include "model/interpret/run.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Lays out the dump of a placed tile's debug variant. Throws Overflow.
 [[nodiscard]] DumpLayout attention_dump_layout(const PlacedDiagram& placed);
@@ -38,4 +38,4 @@ template <AttentionPlanner Planner>
   return {std::move(mapping), variant, trial, dump_attention};
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -5,7 +5,7 @@
 
 #include "kernels/reference/normal_e4m3.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 std::vector<std::int32_t> first_rows_of(const std::vector<std::int32_t>& lengths) {
@@ -90,4 +90,4 @@ Comparison Fp8Arrays::compare_all(std::int64_t rows) const {
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -8,7 +8,7 @@
 
 #include "kernels/reference/attention_data.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 enum class Fp8Scales {
   none,   ///< all are 1
@@ -39,4 +39,4 @@ class Fp8Arrays {
   AttentionCall call_;
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -7,7 +7,7 @@
 #include "kernels/plans/placement_reader.hpp"
 #include "model/base/parallel.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// A row of the output and its reference.
@@ -176,4 +176,4 @@ std::unique_ptr<KernelTrial> attention_trial(Runtime& runtime, const PlacedDiagr
   return std::make_unique<AttentionTrial>(runtime, attention_layout(placed, options.seed), options, planner);
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

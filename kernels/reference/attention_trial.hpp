@@ -7,7 +7,7 @@
 #include "kernels/reference/attention_data.hpp"
 #include "kernels/reference/bundled.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 using AttentionPlanner = LaunchPlan (*)(const PlacedDiagram& placed, const AttentionCall& call,
                                         const LaunchDevice& device);
@@ -21,4 +21,4 @@ using AttentionPlanner = LaunchPlan (*)(const PlacedDiagram& placed, const Atten
 [[nodiscard]] std::unique_ptr<KernelTrial> attention_trial(Runtime& runtime, const PlacedDiagram& placed,
                                                            const TrialOptions& options, AttentionPlanner planner);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -1,6 +1,6 @@
 #include "kernels/reference/bundled.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 const std::vector<BundledKernel>& all() {
@@ -27,4 +27,4 @@ std::vector<std::string> bundled_names() {
   return names;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

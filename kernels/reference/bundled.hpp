@@ -13,7 +13,7 @@
 #include "model/interpret/run.hpp"
 #include "model/mapping/placed.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 struct TrialOptions {
   std::int64_t rows = 64;  ///< compared with float64, spread over the output
@@ -84,4 +84,4 @@ struct BundledKernel {
 [[nodiscard]] BundledKernel matmul_sm90_bundled();
 [[nodiscard]] BundledKernel matmul_fp8_sm90_bundled();
 
-}  // namespace napkin
+}  // namespace napkin::internal

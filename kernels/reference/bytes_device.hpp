@@ -7,7 +7,7 @@
 #include "kernels/reference/napkin_fp8_data.hpp"
 #include "kernels/runtime/device_arrays.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 template <class Arrays>
 class BytesDevice {
@@ -57,4 +57,4 @@ class BytesDevice {
 using Fp8Device = BytesDevice<Fp8Arrays>;
 using NapkinDevice = BytesDevice<NapkinArrays>;
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -4,7 +4,7 @@
 #include "kernels/reference/attention_trial.hpp"
 #include "kernels/reference/bundled.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 template <class Data, auto Planner>
 class BytesTrial : public KernelTrial {
@@ -53,4 +53,4 @@ template <class Data, auto Planner, auto... More>
   return {name, variant, trial, nullptr};
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 struct E4m3Number {
@@ -34,4 +34,4 @@ E4m3Terms::E4m3Terms(const std::uint8_t* bits) {
   }
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

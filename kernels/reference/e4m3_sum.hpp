@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <limits>
 
-namespace napkin {
+namespace napkin::internal {
 
 constexpr int e4m3_sum_terms = 32;
 
@@ -72,4 +72,4 @@ inline float e4m3_sum(float sum, const E4m3Terms& a, const E4m3Terms& b) {
   return e4m3_sum(sum, E4m3Terms(a), E4m3Terms(b));
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

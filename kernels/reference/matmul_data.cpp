@@ -2,7 +2,7 @@
 
 #include "kernels/reference/normal_e4m3.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 MatmulScales scales_of(const MatmulLayout& layout) {
   if (layout.type != DType::e4m3) return {};
@@ -117,4 +117,4 @@ HostMatrix MatmulData::output() const {
   return fetch(c_);
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

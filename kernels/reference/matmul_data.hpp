@@ -10,7 +10,7 @@
 #include "kernels/runtime/banded_memory.hpp"
 #include "kernels/runtime/measure.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 struct MatmulLayout {
   MatmulSizes sizes;
@@ -66,4 +66,4 @@ class MatmulData {
   mutable std::vector<BandedMemory> counters_, sums_;  // the last is the largest; launches may still use the others
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -6,7 +6,7 @@
 
 #include "model/base/parallel.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// Adds columns [first, last) of the product's given rows to `out`.
@@ -72,4 +72,4 @@ std::vector<std::int64_t> spread_rows(std::int64_t all, std::int64_t most, std::
   return rows;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -7,7 +7,7 @@
 
 #include "kernels/reference/reference.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 struct MatmulSizes {
   std::int64_t a = 1, b = 1, c = 1;
@@ -48,4 +48,4 @@ void count_poison(const HostMatrix& c, std::int64_t columns, Comparison& into);
 /// more.
 [[nodiscard]] std::vector<std::int64_t> spread_rows(std::int64_t all, std::int64_t most, std::uint64_t seed);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -1,7 +1,7 @@
 #include "kernels/reference/bundled.hpp"
 #include "kernels/reference/matmul_data.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 MatmulLayout layout_of(const PlacedDiagram& placed, std::uint64_t seed) {
@@ -69,4 +69,4 @@ BundledKernel matmul_sm90_bundled() { return {"matmul_sm90", variant, trial}; }
 
 BundledKernel matmul_fp8_sm90_bundled() { return {"matmul_fp8_sm90", variant, trial}; }
 
-}  // namespace napkin
+}  // namespace napkin::internal

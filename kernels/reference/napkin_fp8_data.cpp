@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// Converts e4m3 to fp16, which has all of its numbers.
@@ -31,4 +31,4 @@ Comparison NapkinArrays::compare_all(std::int64_t rows) const {
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -4,7 +4,7 @@
 
 #include "kernels/reference/attention_fp8_data.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 class NapkinArrays {
  public:
@@ -36,4 +36,4 @@ class NapkinArrays {
 [[nodiscard]] inline Fp8Arrays& bytes_of(Fp8Arrays& arrays) { return arrays; }
 [[nodiscard]] inline Fp8Arrays& bytes_of(NapkinArrays& arrays) { return arrays.bytes; }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -1,7 +1,7 @@
 #include "kernels/reference/bytes_device.hpp"
 #include "kernels/reference/bytes_trial.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// Plans it for V of f16, as its problems have it.
@@ -14,4 +14,4 @@ LaunchPlan plan_of_halves(const PlacedDiagram& placed, AttentionCall call, const
 
 BundledKernel napkin_fp8_sm90_bundled() { return bytes_bundled<NapkinDevice, plan_of_halves>("napkin_fp8_sm90"); }
 
-}  // namespace napkin
+}  // namespace napkin::internal

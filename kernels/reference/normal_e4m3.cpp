@@ -4,7 +4,7 @@
 
 #include "kernels/reference/reference.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 std::vector<std::uint8_t> normal_e4m3(std::int64_t count, std::uint64_t seed, double deviation) {
   std::vector<std::uint8_t> table(1 << 16), out(static_cast<std::size_t>(count));
@@ -20,4 +20,4 @@ std::vector<std::uint8_t> normal_e4m3(std::int64_t count, std::uint64_t seed, do
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Returns `count` numbers as bytes, always the same for a seed.
 [[nodiscard]] std::vector<std::uint8_t> normal_e4m3(std::int64_t count, std::uint64_t seed, double deviation);
 
-}  // namespace napkin
+}  // namespace napkin::internal

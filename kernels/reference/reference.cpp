@@ -9,7 +9,7 @@
 
 #include "kernels/reference/e4m3_sum.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -367,4 +367,4 @@ Comparison compare(const HostAttention& a, std::int64_t most, std::uint64_t seed
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -9,7 +9,7 @@
 #include "model/base/dtype.hpp"
 #include "model/diagram/problem.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 struct AttentionSizes {
   std::int64_t b = 1, h = 1, g = 1, q = 1, x = 1, d = 64, dv = 64;  ///< packed: q and x are the longest
@@ -119,4 +119,4 @@ constexpr std::uint32_t lse_poison = 0xFFFFFFFF;
 /// Compares up to `most` rows, evenly spread from a random start, and all elements with the poison.
 [[nodiscard]] Comparison compare(const HostAttention& a, std::int64_t most, std::uint64_t seed);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr unsigned char untouched = 0xA5;
@@ -50,4 +50,4 @@ std::string first_of(std::initializer_list<std::string> texts) {
   return found == texts.end() ? "" : *found;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -8,7 +8,7 @@
 
 #include "kernels/runtime/device.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 class BandedMemory {
  public:
@@ -40,4 +40,4 @@ class BandedMemory {
 /// Returns the first text that is not empty.
 [[nodiscard]] std::string first_of(std::initializer_list<std::string> texts);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -6,7 +6,7 @@
 
 #include "kernels/jit/dynamic_library.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 std::string card_of(int ordinal) {
   const auto driver = DynamicLibrary::open({"libcuda.so.1", "libcuda.so"});
@@ -53,4 +53,4 @@ double EnergyCounter::joules() const {
   return api_->energy(device_, &millijoules) == 0 ? static_cast<double>(millijoules) / 1e3 : 0;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

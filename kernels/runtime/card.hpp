@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Returns the driver's identity of a GPU, "GPU-" and 32 digits; "" if the driver does not say.
 [[nodiscard]] std::string card_of(int ordinal);
@@ -30,4 +30,4 @@ class EnergyCounter {
   void* device_ = nullptr;
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

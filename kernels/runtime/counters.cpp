@@ -13,7 +13,7 @@
 #define NAPKIN_HAVE_CUPTI 0
 #endif
 
-namespace napkin {
+namespace napkin::internal {
 
 std::string refusal(const std::string& call, int result, const std::string& words) {
   constexpr int insufficient_privileges = 35, virtualised = 33, virtualised_privileges = 40, busy = 26;
@@ -301,4 +301,4 @@ CounterReading count(const Device&, const std::function<void()>&, const std::fun
 
 #endif
 
-}  // namespace napkin
+}  // namespace napkin::internal

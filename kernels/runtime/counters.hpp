@@ -9,7 +9,7 @@
 
 #include "kernels/runtime/device.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The counters of the bytes that SMs load, as they arrive, and that device memory reads and writes, which are exact to
 /// a fraction of a percent.
@@ -30,4 +30,4 @@ struct CounterReading {
 /// Explains a result of CUPTI's, given its own words. Pure.
 [[nodiscard]] std::string refusal(const std::string& call, int result, const std::string& words);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -6,7 +6,7 @@
 #include "kernels/jit/failure.hpp"
 #include "kernels/runtime/driver.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 struct DeviceContext {
   explicit DeviceContext(int wanted) {
@@ -175,4 +175,4 @@ void Device::launch(const DeviceKernel& kernel, const LaunchPlan& plan, std::spa
   context_->api.check(context_->api.launch(&config, kernel.handle(), &parameter, nullptr), "cuLaunchKernelEx");
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

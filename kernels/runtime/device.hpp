@@ -12,7 +12,7 @@
 #include "kernels/device/tensor_map.cuh"
 #include "kernels/runtime/launch_plan.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 namespace driver {
 struct Api;
@@ -140,4 +140,4 @@ class Device {
   std::shared_ptr<const DeviceContext> context_;
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -7,7 +7,7 @@
 
 #include "kernels/runtime/banded_memory.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 class DeviceArrays {
  public:
@@ -51,4 +51,4 @@ class DeviceArrays {
   std::vector<BandedMemory> memory_;
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -3,7 +3,7 @@
 #include "kernels/jit/dynamic_library.hpp"
 #include "kernels/jit/failure.hpp"
 
-namespace napkin::driver {
+namespace napkin::internal::driver {
 
 Api::Api() {
   const auto library = DynamicLibrary::open({"libcuda.so.1", "libcuda.so"});
@@ -53,4 +53,4 @@ void Api::check(int result, const char* call) const {
                     (text != nullptr ? std::string(": ") + text : ""));
 }
 
-}  // namespace napkin::driver
+}  // namespace napkin::internal::driver

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace napkin::driver {
+namespace napkin::internal::driver {
 
 using Address = std::uint64_t;  // CUdeviceptr
 using Handle = void*;           // contexts, modules, functions, streams, events
@@ -76,4 +76,4 @@ struct Api {
                       const std::uint32_t*, const std::uint32_t*, int, int, int, int) = nullptr;
 };
 
-}  // namespace napkin::driver
+}  // namespace napkin::internal::driver

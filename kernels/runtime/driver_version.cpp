@@ -5,7 +5,7 @@
 #include "kernels/jit/dynamic_library.hpp"
 #include "kernels/jit/failure.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 std::string driver_version() {
   const auto library = DynamicLibrary::open({"libnvidia-ml.so.1"});
@@ -23,4 +23,4 @@ std::string driver_version() {
   return text.data();
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

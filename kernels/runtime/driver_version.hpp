@@ -3,9 +3,9 @@
 
 #include <string>
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Returns NVML's text, "580.65.06"; "" without NVML.
 [[nodiscard]] std::string driver_version();
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -7,7 +7,7 @@
 #include "kernels/jit/compile.hpp"
 #include "kernels/runtime/card.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 std::string variable(const char* name) {
@@ -50,4 +50,4 @@ Environment process_environment() {
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace napkin {
+namespace napkin::internal {
 
 struct Environment {
   std::filesystem::path cache;         ///< directory of the cache: $XDG_CACHE_HOME/napkin, else ~/.cache/napkin; empty:
@@ -19,4 +19,4 @@ struct Environment {
 
 [[nodiscard]] Environment process_environment();
 
-}  // namespace napkin
+}  // namespace napkin::internal

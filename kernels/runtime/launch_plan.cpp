@@ -3,7 +3,7 @@
 #include <bit>
 #include <limits>
 
-namespace napkin {
+namespace napkin::internal {
 
 LaunchDevice launch_device(const Machine& machine) {
   LaunchDevice device;
@@ -30,4 +30,4 @@ int to_int(Count count, const std::string& what) {
   return static_cast<int>(count.get());
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -13,7 +13,7 @@
 #include "model/base/dtype.hpp"
 #include "model/machine/machine.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// An array as the copy engine sees it; innermost axis first. (the arguments of cuTensorMapEncodeTiled)
 struct TensorBox {
@@ -62,4 +62,4 @@ struct LaunchDevice {
 /// Converts a count to an int of the kernel's. Throws Overflow naming `what`.
 [[nodiscard]] int to_int(Count count, const std::string& what);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -4,7 +4,7 @@
 #include "kernels/jit/disk_cache.hpp"
 #include "kernels/runtime/launch_plan.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 void add_number(std::string& content, std::uint64_t value) { add_field(content, std::to_string(value)); }
@@ -110,4 +110,4 @@ std::optional<LaunchPlan> read_plan(std::string_view content) {
   return plan;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

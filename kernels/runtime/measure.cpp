@@ -10,7 +10,7 @@
 #include "kernels/runtime/stopwatch.hpp"
 #include "model/machine/calibrate/fit.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// The measurement of one launch's seconds by one run.
@@ -117,4 +117,4 @@ LaunchPlan fill_plan(std::uint64_t to, std::int64_t count, DType type, std::uint
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

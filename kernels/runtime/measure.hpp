@@ -10,7 +10,7 @@
 #include "kernels/runtime/nvml.hpp"
 #include "kernels/runtime/run.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 enum class L2State {
   warm,  ///< launches queued in a row, as in a model's inner loop; a run is the mean of `queued` of them
@@ -61,4 +61,4 @@ struct LaunchTiming {
 [[nodiscard]] LaunchPlan fill_plan(std::uint64_t to, std::int64_t count, DType type, std::uint64_t seed,
                                    double deviation, const DeviceProperties& device);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -6,7 +6,7 @@
 #include "kernels/jit/failure.hpp"
 #include "model/base/error.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr int sum = 0;  // ncclRedOp_t
@@ -128,4 +128,4 @@ std::string Ranks::version() const {
          std::to_string(version % 100);
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -11,7 +11,7 @@
 #include "kernels/runtime/device.hpp"
 #include "model/base/dtype.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 class Ranks {
  public:
@@ -47,4 +47,4 @@ class Ranks {
   mutable std::vector<std::int64_t> received_;
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -7,7 +7,7 @@
 #include "kernels/jit/dynamic_library.hpp"
 #include "kernels/jit/failure.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The part of nvml.h that is used here, as documented; results are 0 for success.
 struct Nvml::Api {
@@ -123,4 +123,4 @@ GpuState StateSampler::finish() {
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -12,7 +12,7 @@
 
 #include "model/base/quantity.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 struct GpuState {
   std::optional<Hertz> sm_clock;
@@ -53,4 +53,4 @@ class StateSampler {
   std::thread thread_;
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

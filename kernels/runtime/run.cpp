@@ -5,7 +5,7 @@
 
 #include "kernels/jit/failure.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr unsigned portable_cluster = 8;  // blocks
@@ -74,4 +74,4 @@ std::vector<std::string> Runtime::warnings() const {
 
 void ReadyLaunch::operator()(Stream stream) const { device_.launch(*kernel_->device, plan_, plan_.arguments, stream); }
 
-}  // namespace napkin
+}  // namespace napkin::internal

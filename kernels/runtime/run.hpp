@@ -14,7 +14,7 @@
 #include "kernels/runtime/environment.hpp"
 #include "kernels/runtime/launch_plan.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The treatment of a kernel that spills or whose wgmma the compiler serialised.
 enum class Objections { refuse, report };
@@ -70,4 +70,4 @@ class Runtime {
   std::vector<std::string> warnings_;
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -3,7 +3,7 @@
 #include "kernels/jit/dynamic_library.hpp"
 #include "kernels/jit/failure.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr unsigned no_timing = 2, non_blocking = 1;  // CU_EVENT_DISABLE_TIMING, CU_STREAM_NON_BLOCKING
@@ -79,4 +79,4 @@ int device_count() {
   }
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -6,7 +6,7 @@
 
 #include "kernels/runtime/device.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// A point in a stream, without a time.
 class Mark {
@@ -43,4 +43,4 @@ class OwnStream {
 /// Returns the number of GPUs of this machine; 0 without a driver.
 [[nodiscard]] int device_count();
 
-}  // namespace napkin
+}  // namespace napkin::internal

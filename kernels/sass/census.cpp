@@ -6,7 +6,7 @@
 
 #include "model/base/error.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 using Code = std::vector<SassInstruction>;
@@ -241,4 +241,4 @@ SassCensus census_of(const SassFunction& function, int operations, const std::st
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

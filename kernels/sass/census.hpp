@@ -9,7 +9,7 @@
 #include "kernels/sass/loops.hpp"
 #include "kernels/sass/products.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The products of one operation in one turn, as a warp (or its warpgroup) issues them.
 struct SassOperation {
@@ -52,4 +52,4 @@ struct SassCensus {
 /// Counts a function's loop with `operations` matrix products, 1 or 2. Throws Error if the code has no such loop.
 [[nodiscard]] SassCensus census_of(const SassFunction& function, int operations, const std::string& where);
 
-}  // namespace napkin
+}  // namespace napkin::internal

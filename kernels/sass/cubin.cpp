@@ -9,7 +9,7 @@
 
 #include "model/base/error.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// Attributes of a kernel (.nv.info), by the names that nvdisasm prints.
@@ -126,4 +126,4 @@ std::vector<std::pair<std::string, SassResources>> read_cubin(std::string_view b
   return {found.begin(), found.end()};
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -9,7 +9,7 @@
 
 #include "kernels/sass/sass.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Returns the kernels by name. Throws Error for bytes of another format.
 [[nodiscard]] std::vector<std::pair<std::string, SassResources>> read_cubin(std::string_view bytes,
@@ -19,4 +19,4 @@ namespace napkin {
 /// if neither can be run.
 [[nodiscard]] std::string disassemble(const std::string& path, const std::string& where);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -11,7 +11,7 @@
 
 extern char** environ;
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// Returns a program's output; nothing if it cannot be run or fails.
@@ -54,4 +54,4 @@ std::string disassemble(const std::string& path, const std::string& where) {
               "--disassembly with what one printed elsewhere");
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -6,7 +6,7 @@
 
 #include "kernels/sass/products.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 bool ends(const SassInstruction& one) {
@@ -159,4 +159,4 @@ const SassLoop* innermost(const std::vector<SassLoop>& loops, int instruction) {
   return found;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -7,7 +7,7 @@
 
 #include "kernels/sass/sass.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// A natural loop: all that lies on a way from its first instruction back to it.
 struct SassLoop {
@@ -27,4 +27,4 @@ struct SassLoop {
 /// Returns the innermost loop that contains an instruction; nullptr: none.
 [[nodiscard]] const SassLoop* innermost(const std::vector<SassLoop>& loops, int instruction);
 
-}  // namespace napkin
+}  // namespace napkin::internal

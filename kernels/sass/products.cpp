@@ -4,7 +4,7 @@
 #include <charconv>
 #include <utility>
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// Parses "64x128x16" at the beginning of the text.
@@ -66,4 +66,4 @@ int accumulator_of(const SassInstruction& product) {
   return product.register_of(descriptors ? 2 : 3);
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

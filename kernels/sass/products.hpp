@@ -7,7 +7,7 @@
 
 #include "kernels/sass/sass.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 struct ProductShape {
   int m = 0, n = 0, k = 0;
@@ -26,4 +26,4 @@ struct ProductShape {
 /// Returns the accumulator that a product begins with: a register, or -1 for zero.
 [[nodiscard]] int accumulator_of(const SassInstruction& product);
 
-}  // namespace napkin
+}  // namespace napkin::internal

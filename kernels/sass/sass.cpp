@@ -7,7 +7,7 @@
 #include <map>
 #include <utility>
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 std::string_view stripped(std::string_view text) {
@@ -174,4 +174,4 @@ std::string_view unit_of(const SassInstruction& one) {
   return found == rows.end() ? "other" : found->second;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace napkin {
+namespace napkin::internal {
 
 struct SassInstruction {
   std::string opcode;    ///< "HGMMA"
@@ -42,4 +42,4 @@ struct SassFunction {
 /// issue slot.
 [[nodiscard]] std::string_view unit_of(const SassInstruction& one);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -12,7 +12,7 @@
 
 #include "model/base/error.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 class ByteWriter {
  public:
@@ -96,4 +96,4 @@ class ByteReader {
   std::string_view rest_;
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -4,6 +4,7 @@
 #include <utility>
 
 namespace napkin {
+
 namespace {
 
 constexpr std::array<std::pair<std::string_view, DType>, 12> canonical{{{"f64", DType::f64},

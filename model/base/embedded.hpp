@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-namespace napkin {
+namespace napkin::internal {
 
 struct EmbeddedFile {
   std::string_view path;  // relative to the repository root, e.g. "hardware_profiles/h200-sxm.yaml"
@@ -16,4 +16,4 @@ struct EmbeddedFile {
 /// Returns the embedded files, sorted by path. Defined in the library napkin::embedded, which the build generates.
 std::span<const EmbeddedFile> embedded_files();
 
-}  // namespace napkin
+}  // namespace napkin::internal

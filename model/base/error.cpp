@@ -8,6 +8,9 @@
 #include "model/base/printable.hpp"
 
 namespace napkin {
+
+using namespace internal;
+
 namespace {
 
 std::string join_parts(const std::vector<std::string>& parts) {

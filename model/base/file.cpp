@@ -6,7 +6,7 @@
 
 #include "model/base/error.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 namespace fs = std::filesystem;
@@ -54,4 +54,4 @@ std::string read_file(const std::string& path, std::size_t most, const std::stri
   return text;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

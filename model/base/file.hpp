@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string>
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Reads a file of at most `most` bytes. `where` begins the message: the file's name, or the option that names it.
 /// Throws Error.
@@ -14,4 +14,4 @@ namespace napkin {
 /// Returns true if a regular file (or a link to one) has that name.
 [[nodiscard]] bool is_file(const std::string& path);
 
-}  // namespace napkin
+}  // namespace napkin::internal

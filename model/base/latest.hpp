@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The values used latest, by key, up to a limit. `Hash` and `Equal` may take other types than Key; find() then takes
 /// those types too.
@@ -56,4 +56,4 @@ class Latest {
   ByHash by_hash_;
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

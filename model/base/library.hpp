@@ -12,7 +12,7 @@
 #include "model/base/embedded.hpp"
 #include "model/base/yaml.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 constexpr std::string_view yaml_suffix = ".yaml";
 
@@ -59,4 +59,4 @@ std::optional<yaml::Document> find_named(const std::string& name_or_path, const 
   return std::nullopt;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Makes every call, then throws the error of the call with the least number. For at most one thread, the caller makes
 /// the calls in order.
@@ -34,4 +34,4 @@ void parallel_for(std::size_t count, std::size_t threads, const Call& call) {
   }
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

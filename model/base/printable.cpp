@@ -1,6 +1,6 @@
 #include "model/base/printable.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 unsigned byte_at(std::string_view text, std::size_t at) { return static_cast<unsigned char>(text[at]); }
@@ -68,4 +68,4 @@ std::string printable(std::string_view text) {
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace napkin {
+namespace napkin::internal {
 
 /// A character at the front of a text in UTF-8.
 struct Character {
@@ -29,4 +29,4 @@ struct Character {
 /// Escapes control characters and bytes that are not UTF-8, so that the text takes one line of a terminal.
 [[nodiscard]] std::string printable(std::string_view text);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -9,7 +9,7 @@
 #include "model/base/printable.hpp"
 #include "model/base/yaml_bytes.hpp"
 
-namespace napkin::yaml {
+namespace napkin::internal::yaml {
 namespace {
 
 std::string_view get_text(ByteReader& bytes) { return bytes.next(bytes.get_size()); }
@@ -276,6 +276,6 @@ std::string_view embedded_word(const EmbeddedFile& file, std::string_view key) {
   return {};
 }
 
-std::string read_file(const std::string& path) { return napkin::read_file(path, std::size_t{4} << 20, path); }
+std::string read_file(const std::string& path) { return internal::read_file(path, std::size_t{4} << 20, path); }
 
-}  // namespace napkin::yaml
+}  // namespace napkin::internal::yaml

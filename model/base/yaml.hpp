@@ -15,7 +15,7 @@
 #include "model/base/embedded.hpp"
 #include "model/base/error.hpp"
 
-namespace napkin::yaml {
+namespace napkin::internal::yaml {
 
 class Node;
 
@@ -190,4 +190,4 @@ class Document {
 /// Reads a file whole (at most 4 MiB). Throws Error when it cannot be read.
 [[nodiscard]] std::string read_file(const std::string& path);
 
-}  // namespace napkin::yaml
+}  // namespace napkin::internal::yaml

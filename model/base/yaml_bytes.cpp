@@ -18,7 +18,7 @@
 #include "model/base/printable.hpp"
 #include "model/base/yaml.hpp"
 
-namespace napkin::yaml {
+namespace napkin::internal::yaml {
 namespace {
 
 constexpr std::size_t max_bytes = std::size_t{4} << 20;
@@ -227,4 +227,4 @@ std::string bytes_of(std::string_view text, const std::string& file) {
   return builder.take();
 }
 
-}  // namespace napkin::yaml
+}  // namespace napkin::internal::yaml

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace napkin::yaml {
+namespace napkin::internal::yaml {
 
 constexpr std::size_t max_depth = 32;  // nesting of values
 constexpr std::uint8_t kind_bits = 3, quoted_bit = 4, key_bit = 8;
@@ -22,4 +22,4 @@ constexpr std::uint8_t kind_bits = 3, quoted_bit = 4, key_bit = 8;
 /// else: duplicate keys, aliases, tags, several documents, deep nesting.
 [[nodiscard]] std::string bytes_of(std::string_view text, const std::string& file);
 
-}  // namespace napkin::yaml
+}  // namespace napkin::internal::yaml

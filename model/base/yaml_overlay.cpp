@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace napkin::yaml {
+namespace napkin::internal::yaml {
 
 bool Overlay::is_alternative(const Node& node) const {
   return std::find(alternatives_.begin(), alternatives_.end(), node.key_) != alternatives_.end();
@@ -77,4 +77,4 @@ Document Overlay::joined(Document base, Document over) const {
   return out;
 }
 
-}  // namespace napkin::yaml
+}  // namespace napkin::internal::yaml

@@ -9,7 +9,7 @@
 
 #include "model/base/yaml.hpp"
 
-namespace napkin::yaml {
+namespace napkin::internal::yaml {
 
 /// A document in which the values of `over` replace those of `base`. Values keep their own file, position and path.
 class Overlay {
@@ -42,4 +42,4 @@ class Overlay {
   std::vector<std::string> alternatives_;
 };
 
-}  // namespace napkin::yaml
+}  // namespace napkin::internal::yaml

@@ -5,7 +5,7 @@
 
 #include "model/base/printable.hpp"
 
-namespace napkin::yaml {
+namespace napkin::internal::yaml {
 
 std::string written(const std::string& word) {
   const bool reserved = word == "null" || word == "Null" || word == "NULL";
@@ -26,4 +26,4 @@ std::string written(const std::string& word) {
   return quoted + "\"";
 }
 
-}  // namespace napkin::yaml
+}  // namespace napkin::internal::yaml

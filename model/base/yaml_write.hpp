@@ -3,9 +3,9 @@
 
 #include <string>
 
-namespace napkin::yaml {
+namespace napkin::internal::yaml {
 
 /// Returns the word as YAML: plain if it reads back unchanged, else in double quotes.
 [[nodiscard]] std::string written(const std::string& word);
 
-}  // namespace napkin::yaml
+}  // namespace napkin::internal::yaml

@@ -9,7 +9,7 @@
 #include "model/mapping/knobs.hpp"
 #include "model/resource/order.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 std::int64_t value_of(const Value& value, const Tile& tile) {
@@ -148,4 +148,4 @@ void KnownGraphs::add_order(const PlacedDiagram& placed) {
                                        : -1);
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -12,7 +12,7 @@
 #include "model/clock/graph/event_graph.hpp"
 #include "model/mapping/placed.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The event graphs of tiles of one mapping, machine and problem, by all that a graph reads of a placed tile: at most
 /// 256 at a time, which take several kilobytes each.
@@ -53,4 +53,4 @@ class KnownGraphs {
   std::vector<std::array<int, 2>> copies_;  // numbers of the copies that edges name at their ends; -1: no copy
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

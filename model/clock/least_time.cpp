@@ -7,7 +7,7 @@
 #include "model/clock/roofline/load.hpp"
 #include "model/clock/time_model.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 Hertz highest_stated(const Clocks& clocks) {
@@ -61,4 +61,4 @@ std::optional<Prediction> least_time(const PlacedDiagram& placed) {
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -10,7 +10,7 @@
 #include "model/mapping/placed.hpp"
 #include "model/resource/resources.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 class KnownRereads;
 class Periods;
@@ -74,4 +74,4 @@ struct PredictOptions {
 /// highest clock, inputs and outputs once over device memory's pipe. Nothing if the profile knows neither rate.
 [[nodiscard]] std::optional<Prediction> least_time(const PlacedDiagram& placed);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -11,7 +11,7 @@
 #include "model/resource/plan.hpp"
 #include "model/resource/reuse.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 bool has_event_graph(const PlacedDiagram& placed) {
   if (goes_ways(placed)) return placed.packed.empty() && !placed.mapping->edges.empty();
@@ -98,4 +98,4 @@ Prediction predict(const PlacedDiagram& placed, const PredictOptions& options) {
   return model.explained(placed, timing, &period);
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

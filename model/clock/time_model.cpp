@@ -20,7 +20,7 @@
 #include "model/clock/roofline/combine_cost.hpp"
 #include "model/resource/order.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// Returns the bytes of parts, beyond one whole result, that are kept separately in device memory.
@@ -255,4 +255,4 @@ void TimeModel::event_clock(const PlacedDiagram& placed, Count blocks_per_node, 
   t.seconds = t.fullest.seconds;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -13,7 +13,7 @@
 #include "model/clock/roofline/shared_pipe.hpp"
 #include "model/resource/reuse.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The fullest pipe's seconds and name.
 struct Fullest {
@@ -111,4 +111,4 @@ struct TimeModel {
 /// Returns the clocks that a pipe of the busiest node works.
 [[nodiscard]] double busy_clocks(const PipeLoad& pipe, const Schedule& who);
 
-}  // namespace napkin
+}  // namespace napkin::internal

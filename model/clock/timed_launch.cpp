@@ -3,7 +3,7 @@
 #include "model/clock/run/period.hpp"
 #include "model/clock/time_model.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 struct TimedLaunch::State {
   const PlacedDiagram& placed;
@@ -17,7 +17,7 @@ struct TimedLaunch::State {
       : placed(of),
         plan(with),
         graph(event_graph(of)),
-        period(napkin::period(graph)),
+        period(internal::period(graph)),
         model(of, ByClock::graph),
         timing(model.of(of, with.blocks_per_sm, graph, period)) {
     KnownRereads known;
@@ -48,4 +48,4 @@ Prediction TimedLaunch::at(Hertz clock) const {
   return s.model.explained(s.placed, timing, &s.period);
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -8,7 +8,7 @@
 #include "model/clock/power/power.hpp"
 #include "model/clock/prediction.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 class TimedLaunch {
  public:
@@ -31,4 +31,4 @@ class TimedLaunch {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

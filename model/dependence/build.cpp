@@ -3,7 +3,7 @@
 #include <limits>
 #include <numbers>
 
-namespace napkin::dependence {
+namespace napkin::internal::dependence {
 
 Expression map_of(const std::string& f, const Expression& x) {
   for (const char* same : {"exp", "log", "tanh", "sqrt", "abs"}) {
@@ -33,4 +33,4 @@ Expression map_of(const std::string& f, const Expression& x) {
   throw Error(f, "no expression for this map", "one of the diagram's functions");
 }
 
-}  // namespace napkin::dependence
+}  // namespace napkin::internal::dependence

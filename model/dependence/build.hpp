@@ -9,7 +9,7 @@
 
 #include "model/dependence/nest.hpp"
 
-namespace napkin::dependence {
+namespace napkin::internal::dependence {
 
 inline Expression number(double value) {
   Expression e;
@@ -91,4 +91,4 @@ class Names {
 /// Returns the expression of a diagram's map applied to x.
 [[nodiscard]] Expression map_of(const std::string& function, const Expression& x);
 
-}  // namespace napkin::dependence
+}  // namespace napkin::internal::dependence

@@ -11,7 +11,7 @@
 #include "model/dependence/library.hpp"
 #include "model/dependence/transform.hpp"
 
-namespace napkin::dependence {
+namespace napkin::internal::dependence {
 namespace {
 
 constexpr double tolerance = 1e-9;
@@ -95,4 +95,4 @@ std::vector<Defect> find_defects(const Nest& nest) {
   return found;
 }
 
-}  // namespace napkin::dependence
+}  // namespace napkin::internal::dependence

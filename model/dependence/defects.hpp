@@ -7,7 +7,7 @@
 
 #include "model/dependence/nest.hpp"
 
-namespace napkin::dependence {
+namespace napkin::internal::dependence {
 
 struct Defect {
   std::string text;
@@ -18,4 +18,4 @@ struct Defect {
 /// the larger, or in shape). Throws Error if that nest cannot be loaded.
 [[nodiscard]] std::vector<Defect> find_defects(const Nest& nest);
 
-}  // namespace napkin::dependence
+}  // namespace napkin::internal::dependence

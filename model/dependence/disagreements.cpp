@@ -3,7 +3,7 @@
 #include "model/dependence/from_streamed.hpp"
 #include "model/dependence/graph.hpp"
 
-namespace napkin::dependence {
+namespace napkin::internal::dependence {
 
 std::vector<std::string> disagreements(const Streamed& streamed) {
   const StreamedNest made = nest_of(streamed);
@@ -29,4 +29,4 @@ std::vector<std::string> disagreements(const Streamed& streamed) {
   return found;
 }
 
-}  // namespace napkin::dependence
+}  // namespace napkin::internal::dependence

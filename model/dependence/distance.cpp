@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace napkin::dependence {
+namespace napkin::internal::dependence {
 
 Differences::Differences(std::size_t variables) : n_(variables), bounds_(variables * variables, unbounded) {
   for (std::size_t x = 0; x < n_; ++x) bounds_[x * n_ + x] = 0;
@@ -24,4 +24,4 @@ void Differences::at_most(std::size_t x, std::size_t y, std::int64_t c) {
   }
 }
 
-}  // namespace napkin::dependence
+}  // namespace napkin::internal::dependence

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace napkin::dependence {
+namespace napkin::internal::dependence {
 
 /// A system of constraints x - y <= c over integer variables 0 .. n-1, kept closed: every bound is the tightest that
 /// follows, and (shortest paths over integers) one that an integer solution reaches.
@@ -34,4 +34,4 @@ class Differences {
   bool feasible_ = true;
 };
 
-}  // namespace napkin::dependence
+}  // namespace napkin::internal::dependence

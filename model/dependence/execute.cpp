@@ -8,7 +8,7 @@
 #include "model/base/count.hpp"
 #include "model/dependence/text.hpp"
 
-namespace napkin::dependence {
+namespace napkin::internal::dependence {
 namespace {
 
 constexpr std::int64_t most_work = std::int64_t{1} << 24;
@@ -234,4 +234,4 @@ Store execute(const Nest& nest, const Given& given, const std::vector<LoopId>& o
   return Run(nest, given, order, observe).run();
 }
 
-}  // namespace napkin::dependence
+}  // namespace napkin::internal::dependence

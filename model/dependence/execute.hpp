@@ -10,7 +10,7 @@
 
 #include "model/dependence/nest.hpp"
 
-namespace napkin::dependence {
+namespace napkin::internal::dependence {
 
 /// An array's values over the box of all subscripts that occur, row-major.
 struct Cells {
@@ -56,4 +56,4 @@ struct Access {
 /// Returns the nest's own order: 0, 1, 2, ...
 [[nodiscard]] std::vector<LoopId> own_order(const Nest& nest);
 
-}  // namespace napkin::dependence
+}  // namespace napkin::internal::dependence

@@ -10,7 +10,7 @@
 #include "model/fusion/derive.hpp"
 #include "model/fusion/partition.hpp"
 
-namespace napkin::dependence {
+namespace napkin::internal::dependence {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -23,7 +23,7 @@ class Builder : NestWriter {
     for (const auto& [phase, program] :
          {std::pair{Phase::head, &s_.head}, {Phase::loop, &s_.loop}, {Phase::tail, &s_.tail}}) {
       phase_ = phase;
-      for (const napkin::Statement& statement : *program) translate(statement);
+      for (const internal::Statement& statement : *program) translate(statement);
     }
     combine_all();
     check(result_.nest);
@@ -31,24 +31,24 @@ class Builder : NestWriter {
   }
 
  private:
-  void translate(const napkin::Statement& s) {
+  void translate(const internal::Statement& s) {
     switch (s.kind) {
-      case napkin::Statement::Kind::initialise: return initialise(s);
-      case napkin::Statement::Kind::load: {
+      case internal::Statement::Kind::initialise: return initialise(s);
+      case internal::Statement::Kind::load: {
         const Pass pass = inner(array(*s.array).axes);
         declare(names_of_arrays_[at(*s.array)], std::nullopt);
         return emit(low(*s.array, pass), chosen(*s.array, pass), pass);
       }
-      case napkin::Statement::Kind::store: return store(*s.array);
-      case napkin::Statement::Kind::rescale: {
+      case internal::Statement::Kind::store: return store(*s.array);
+      case internal::Statement::Kind::rescale: {
         const Pass pass = inner(array(*s.array).axes);
         return emit(low(*s.array, pass), use(low(*s.array, pass)) * use(state(*s.operation, 1, pass)), pass);
       }
-      case napkin::Statement::Kind::normalise: {
+      case internal::Statement::Kind::normalise: {
         const Pass pass = inner(array(*s.array).axes);
         return emit(low(*s.array, pass), use(low(*s.array, pass)) / use(state(*s.operation, 2, pass)), pass);
       }
-      case napkin::Statement::Kind::compute: return compute(s);
+      case internal::Statement::Kind::compute: return compute(s);
     }
   }
 
@@ -60,7 +60,7 @@ class Builder : NestWriter {
     return value;
   }
 
-  void initialise(const napkin::Statement& s) {
+  void initialise(const internal::Statement& s) {
     if (s.array) {
       const Pass pass = inner(array(*s.array).axes);
       return emit(low(*s.array, pass), number(initial_value(s_, *s.array)), pass);
@@ -87,7 +87,7 @@ class Builder : NestWriter {
     return factor == 1.0 ? e : std::move(e) * number(factor);
   }
 
-  void compute(const napkin::Statement& s) {
+  void compute(const internal::Statement& s) {
     const Operation& o = op(*s.operation);
     const bool online = s_.operations[at(*s.operation)].accumulator == AccumulatorKind::online_softmax;
     if (s.array) {  // a statistic of a streamed softmax
@@ -245,4 +245,4 @@ StreamedNest nest_of(const Streamed& streamed) {
   return nest_of(streamed, std::vector<std::int64_t>(streamed.diagram.axes.size(), 3));
 }
 
-}  // namespace napkin::dependence
+}  // namespace napkin::internal::dependence

@@ -17,7 +17,7 @@
 #include "model/dependence/nest.hpp"
 #include "model/fusion/streamed.hpp"
 
-namespace napkin::dependence {
+namespace napkin::internal::dependence {
 
 struct StreamedNest {
   Nest nest;
@@ -38,4 +38,4 @@ struct StreamedNest {
 /// they agree.
 [[nodiscard]] std::vector<std::string> disagreements(const Streamed& streamed);
 
-}  // namespace napkin::dependence
+}  // namespace napkin::internal::dependence

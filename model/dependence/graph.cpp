@@ -6,7 +6,7 @@
 #include "model/dependence/meeting.hpp"
 #include "model/dependence/text.hpp"
 
-namespace napkin::dependence {
+namespace napkin::internal::dependence {
 namespace {
 
 /// Use of an array by a statement. Equal reads of a statement are one use.
@@ -182,4 +182,4 @@ std::vector<LoopVerdict> loop_verdicts(const Nest& nest, const std::vector<Depen
   return verdicts;
 }
 
-}  // namespace napkin::dependence
+}  // namespace napkin::internal::dependence

@@ -11,7 +11,7 @@
 
 #include "model/dependence/nest.hpp"
 
-namespace napkin::dependence {
+namespace napkin::internal::dependence {
 
 enum class Kind {
   raw,  ///< read after write: a value flows
@@ -77,4 +77,4 @@ struct LoopVerdict {
 };
 [[nodiscard]] std::vector<LoopVerdict> loop_verdicts(const Nest& nest, const std::vector<Dependence>& dependences);
 
-}  // namespace napkin::dependence
+}  // namespace napkin::internal::dependence

@@ -8,7 +8,7 @@
 #include "model/dependence/execute.hpp"
 #include "model/dependence/text.hpp"
 
-namespace napkin::dependence {
+namespace napkin::internal::dependence {
 namespace {
 
 using Form = Expression::Kind;
@@ -355,4 +355,4 @@ double evaluate(const Expression& e, const Values& values) {
   }
 }
 
-}  // namespace napkin::dependence
+}  // namespace napkin::internal::dependence

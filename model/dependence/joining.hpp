@@ -9,7 +9,7 @@
 
 #include "model/dependence/graph.hpp"
 
-namespace napkin::dependence {
+namespace napkin::internal::dependence {
 
 /// An operand of a statement, with the statement and the loops that made its value.
 struct Operand {
@@ -41,4 +41,4 @@ struct Joining {
 /// Evaluates an expression of references without subscripts, by name. Throws Error for an unknown name.
 [[nodiscard]] double evaluate(const Expression& expression, const std::map<std::string, double>& values);
 
-}  // namespace napkin::dependence
+}  // namespace napkin::internal::dependence

@@ -3,7 +3,7 @@
 #include "model/base/library.hpp"
 #include "model/dependence/text.hpp"
 
-namespace napkin::dependence {
+namespace napkin::internal::dependence {
 namespace {
 
 std::string_view nest_name(std::string_view path) { return stem_in(path, "model/dependence/nests/"); }
@@ -17,4 +17,4 @@ Nest load_nest(const std::string& name_or_path) {
   throw Error(name_or_path, "no such nest", one_of(name_or_path, builtin_nests()) + ", or the path of a nest's .yaml");
 }
 
-}  // namespace napkin::dependence
+}  // namespace napkin::internal::dependence

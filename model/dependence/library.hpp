@@ -7,7 +7,7 @@
 
 #include "model/dependence/nest.hpp"
 
-namespace napkin::dependence {
+namespace napkin::internal::dependence {
 
 /// Returns the names of the embedded nests, sorted.
 [[nodiscard]] std::vector<std::string> builtin_nests();
@@ -16,4 +16,4 @@ namespace napkin::dependence {
 /// an unknown name it lists the known ones.
 [[nodiscard]] Nest load_nest(const std::string& name_or_path);
 
-}  // namespace napkin::dependence
+}  // namespace napkin::internal::dependence

@@ -1,6 +1,6 @@
 #include "model/dependence/meeting.hpp"
 
-namespace napkin::dependence {
+namespace napkin::internal::dependence {
 Meeting::Meeting(const Nest& nest, StatementId from, const Reference& source, StatementId to, const Reference& sink)
     : nest_(&nest),
       from_(from),
@@ -92,4 +92,4 @@ std::vector<Component> Meeting::vector() const {
   return all;
 }
 
-}  // namespace napkin::dependence
+}  // namespace napkin::internal::dependence

@@ -7,7 +7,7 @@
 #include "model/dependence/distance.hpp"
 #include "model/dependence/graph.hpp"
 
-namespace napkin::dependence {
+namespace napkin::internal::dependence {
 
 /// All pairs (source iteration, sink iteration) that touch the same cell, narrowed step by step. A statement outside a
 /// loop counts as the loop's first or last iteration.
@@ -42,4 +42,4 @@ class Meeting {
   Differences system_;
 };
 
-}  // namespace napkin::dependence
+}  // namespace napkin::internal::dependence

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-namespace napkin::dependence {
+namespace napkin::internal::dependence {
 namespace {
 
 template <class Items>
@@ -220,4 +220,4 @@ std::vector<std::string> loop_names(const Nest& nest) { return names_of(nest.loo
 
 void check(const Nest& nest) { Checker(nest).run(); }
 
-}  // namespace napkin::dependence
+}  // namespace napkin::internal::dependence

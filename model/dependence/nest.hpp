@@ -16,7 +16,7 @@
 #include "model/base/count.hpp"
 #include "model/base/error.hpp"
 
-namespace napkin::dependence {
+namespace napkin::internal::dependence {
 
 using LoopId = int;       ///< index into Nest::loops
 using StatementId = int;  ///< index into Nest::statements
@@ -143,4 +143,4 @@ void check(const Nest& nest);
 constexpr std::size_t max_loops = 64;
 constexpr std::size_t max_statements = 512;
 
-}  // namespace napkin::dependence
+}  // namespace napkin::internal::dependence

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace napkin::dependence {
+namespace napkin::internal::dependence {
 
 NestWriter::NestWriter(const Streamed& streamed, const std::vector<std::int64_t>& sizes)
     : s_(streamed), d_(streamed.diagram), sizes_(sizes) {
@@ -163,4 +163,4 @@ void NestWriter::emit_in(std::vector<LoopId> loops, const Reference& target, Exp
   result_.nest.statements.push_back(std::move(s));
 }
 
-}  // namespace napkin::dependence
+}  // namespace napkin::internal::dependence

@@ -10,7 +10,7 @@
 #include "model/dependence/build.hpp"
 #include "model/dependence/from_streamed.hpp"
 
-namespace napkin::dependence {
+namespace napkin::internal::dependence {
 
 class NestWriter {
  public:
@@ -76,4 +76,4 @@ class NestWriter {
   int inner_ = 0;
 };
 
-}  // namespace napkin::dependence
+}  // namespace napkin::internal::dependence

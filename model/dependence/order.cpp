@@ -6,7 +6,7 @@
 #include "model/dependence/meeting.hpp"
 #include "model/dependence/text.hpp"
 
-namespace napkin::dependence {
+namespace napkin::internal::dependence {
 namespace {
 
 /// Returns true if the bounds alone show that the order keeps the dependence.
@@ -68,4 +68,4 @@ std::vector<Order> orders(const Nest& nest, const std::vector<Dependence>& all, 
   return judged;
 }
 
-}  // namespace napkin::dependence
+}  // namespace napkin::internal::dependence

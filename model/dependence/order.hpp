@@ -8,7 +8,7 @@
 
 #include "model/dependence/graph.hpp"
 
-namespace napkin::dependence {
+namespace napkin::internal::dependence {
 
 /// The reason why an order is illegal: a dependence whose vector, permuted, becomes lexicographically negative.
 struct Refusal {
@@ -35,4 +35,4 @@ struct Order {
                                         std::size_t outer);
 constexpr std::size_t max_permuted = 6;
 
-}  // namespace napkin::dependence
+}  // namespace napkin::internal::dependence

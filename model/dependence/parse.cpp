@@ -10,7 +10,7 @@
 #include "model/dependence/library.hpp"
 #include "model/dependence/text.hpp"
 
-namespace napkin::dependence {
+namespace napkin::internal::dependence {
 namespace {
 
 constexpr std::int64_t max_end = std::int64_t{1} << 40;
@@ -142,4 +142,4 @@ Nest parse_nest(std::string_view text, const std::string& file) {
   return read_nest(document.root());
 }
 
-}  // namespace napkin::dependence
+}  // namespace napkin::internal::dependence

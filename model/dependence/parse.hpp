@@ -7,7 +7,7 @@
 
 #include "model/dependence/nest.hpp"
 
-namespace napkin::dependence {
+namespace napkin::internal::dependence {
 
 /// Returns true for a letter followed by letters, digits or _; at most 64 characters.
 [[nodiscard]] bool is_name(std::string_view word);
@@ -19,4 +19,4 @@ namespace napkin::dependence {
 [[nodiscard]] Statement read_statement(const Nest& nest, const std::string& text, const std::string& field,
                                        std::function<Location(std::size_t)> place);
 
-}  // namespace napkin::dependence
+}  // namespace napkin::internal::dependence

@@ -10,7 +10,7 @@
 #include "model/dependence/parse.hpp"
 #include "model/dependence/text.hpp"
 
-namespace napkin::dependence {
+namespace napkin::internal::dependence {
 namespace {
 
 constexpr std::int64_t max_offset = 1'000'000;
@@ -289,4 +289,4 @@ Statement parse_statement(const Nest& nest, const std::string& text, const std::
   });
 }
 
-}  // namespace napkin::dependence
+}  // namespace napkin::internal::dependence

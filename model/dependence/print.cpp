@@ -7,7 +7,7 @@
 #include "model/base/yaml_write.hpp"
 #include "model/dependence/text.hpp"
 
-namespace napkin::dependence {
+namespace napkin::internal::dependence {
 namespace {
 
 std::string number_text(double value) {
@@ -118,4 +118,4 @@ std::string print(const Nest& nest) {
   return text + claims_text(nest);
 }
 
-}  // namespace napkin::dependence
+}  // namespace napkin::internal::dependence

@@ -29,11 +29,11 @@
 
 #include "model/dependence/nest.hpp"
 
-namespace napkin::yaml {
+namespace napkin::internal::yaml {
 class Node;
 }
 
-namespace napkin::dependence {
+namespace napkin::internal::dependence {
 
 /// Parses and checks a nest. `file` is used in messages. Throws Error with file:line:column.
 [[nodiscard]] Nest parse_nest(std::string_view text, const std::string& file);
@@ -48,4 +48,4 @@ namespace napkin::dependence {
 /// Prints a statement: "S6(i,j) m_ij = max(m_i, S_ij)".
 [[nodiscard]] std::string print_statement(const Nest& nest, const Statement& statement);
 
-}  // namespace napkin::dependence
+}  // namespace napkin::internal::dependence

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-namespace napkin::dependence {
+namespace napkin::internal::dependence {
 namespace {
 
 class Counter {
@@ -167,4 +167,4 @@ std::string formula(const std::vector<std::string>& names, const LoopTraffic& tr
   return words.empty() ? "0" : joined(words, " + ");
 }
 
-}  // namespace napkin::dependence
+}  // namespace napkin::internal::dependence

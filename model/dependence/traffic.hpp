@@ -16,7 +16,7 @@
 #include "model/base/count.hpp"
 #include "model/dependence/graph.hpp"
 
-namespace napkin::dependence {
+namespace napkin::internal::dependence {
 
 /// The values that a reference moves: the product of the sizes of `loops`.
 struct Move {
@@ -43,4 +43,4 @@ struct LoopTraffic {
 /// Writes the loads or the stores as a sum in these loop names, fewest loops first: "2 i + i j + i d"; "0" for none.
 [[nodiscard]] std::string formula(const std::vector<std::string>& names, const LoopTraffic& traffic, bool stores);
 
-}  // namespace napkin::dependence
+}  // namespace napkin::internal::dependence

@@ -7,7 +7,7 @@
 
 #include "model/dependence/text.hpp"
 
-namespace napkin::dependence {
+namespace napkin::internal::dependence {
 namespace {
 
 using NameList = std::vector<std::string>;
@@ -303,4 +303,4 @@ std::vector<Step> improve(const Nest& nest) {
   return steps;
 }
 
-}  // namespace napkin::dependence
+}  // namespace napkin::internal::dependence

@@ -7,7 +7,7 @@
 
 #include "model/dependence/graph.hpp"
 
-namespace napkin::dependence {
+namespace napkin::internal::dependence {
 
 /// A step of a transformation; `nest` is the result.
 struct Step {
@@ -38,4 +38,4 @@ struct Step {
 /// the nest claims to be parallel: its independent statements are meant to run once.
 [[nodiscard]] std::vector<Step> improve(const Nest& nest);
 
-}  // namespace napkin::dependence
+}  // namespace napkin::internal::dependence

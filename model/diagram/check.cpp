@@ -8,7 +8,7 @@
 #include "model/diagram/normalised.hpp"
 #include "model/diagram/reindex.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 using AxisSet = std::set<AxisId>;
@@ -376,4 +376,4 @@ class Checker {
 
 void check(const Diagram& diagram) { Checker(diagram).run(); }
 
-}  // namespace napkin
+}  // namespace napkin::internal

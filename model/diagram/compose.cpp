@@ -5,7 +5,7 @@
 
 #include "model/diagram/diagram.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// Adds G's axes, arrays and operations to a diagram that starts as F; names are matched, never positions.
@@ -189,4 +189,4 @@ Diagram weave(const Diagram& f, const std::string& axis, const std::vector<std::
   return d;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 template <class Named>
@@ -134,4 +134,4 @@ bool operator==(const Diagram& a, const Diagram& b) {
          std::equal(a.operations.begin(), a.operations.end(), b.operations.begin(), b.operations.end(), same_operation);
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -15,7 +15,7 @@
 #include "model/base/error.hpp"
 #include "model/diagram/fold.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 using AxisId = int;   ///< index into Diagram::axes
 using ArrayId = int;  ///< index into Diagram::arrays
@@ -150,4 +150,4 @@ void check(const Diagram& diagram);
 /// Maps F over a new axis, which every array gets in front except the inputs in `copied`.
 [[nodiscard]] Diagram weave(const Diagram& f, const std::string& axis, const std::vector<std::string>& copied);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <random>
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr int trials = 64;
@@ -89,4 +89,4 @@ std::string refutation(const Fold& fold) {
   return "";
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

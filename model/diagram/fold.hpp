@@ -10,7 +10,7 @@
 #include "model/base/error.hpp"
 #include "model/diagram/formula.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// A value of a fold's state.
 struct FoldValue {
@@ -41,4 +41,4 @@ struct Fold {
 /// walked in chunks of any size. Returns "" if so, else an example that refutes it.
 [[nodiscard]] std::string refutation(const Fold& fold);
 
-}  // namespace napkin
+}  // namespace napkin::internal

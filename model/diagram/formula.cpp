@@ -8,7 +8,7 @@
 
 #include "model/base/error.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 struct FormulaFunction {
@@ -179,4 +179,4 @@ double Formula::operator()(const std::vector<double>& values) const {
   return stack.empty() ? 0 : stack.back();
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

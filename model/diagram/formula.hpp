@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace napkin {
+namespace napkin::internal {
 
 /// formula := term {("+" | "-") term};  term := factor {("*" | "/") factor}
 /// factor  := NUMBER | NAME | "-" factor | "(" formula ")" | FUNCTION "(" formula {"," formula} ")"
@@ -38,4 +38,4 @@ class Formula {
   std::vector<Step> steps_;
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

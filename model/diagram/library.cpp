@@ -3,7 +3,7 @@
 #include "model/base/library.hpp"
 #include "model/diagram/text.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 std::string_view diagram_name(std::string_view path) { return stem_in(path, "model/diagram/algorithms/"); }
@@ -18,4 +18,4 @@ Diagram load_diagram(const std::string& name_or_path) {
               one_of(name_or_path, builtin_diagrams()) + ", or the path of a diagram's .yaml");
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -7,7 +7,7 @@
 
 #include "model/diagram/diagram.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Returns the names of the embedded diagrams, sorted.
 [[nodiscard]] std::vector<std::string> builtin_diagrams();
@@ -16,4 +16,4 @@ namespace napkin {
 /// for an unknown name it lists the known ones.
 [[nodiscard]] Diagram load_diagram(const std::string& name_or_path);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -4,7 +4,7 @@
 
 #include "model/diagram/diagram.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 constexpr const char* normalised_word = "normalised";
 
@@ -12,4 +12,4 @@ constexpr const char* normalised_word = "normalised";
   return softmax.kind == OpKind::softmax && softmax.function == normalised_word;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-namespace napkin {
+namespace napkin::internal {
 
 Packing packing_axes(const Diagram& diagram, const std::string& where) {
   const std::string right = "leave it out: lengths are of sequences of attention, along b and the axes of its mask";
@@ -113,4 +113,4 @@ std::string text_of(const std::vector<SequenceLengths>& sequences) {
   return text;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -7,7 +7,7 @@
 
 #include "model/diagram/problem.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Returns the axes that have lengths, without sequences: b, and the rows and columns of the mask. Throws Error at
 /// `where` if the diagram lacks them, or if all sequences share an input or output.
@@ -39,4 +39,4 @@ struct EqualSequences {
 /// Writes lengths: "512,3*1x4096,0". A single number is of queries and keys; repeated lengths are counted.
 [[nodiscard]] std::string text_of(const std::vector<SequenceLengths>& sequences);
 
-}  // namespace napkin
+}  // namespace napkin::internal

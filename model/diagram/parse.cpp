@@ -9,7 +9,7 @@
 #include "model/diagram/parse_line.hpp"
 #include "model/diagram/text.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 using namespace diagram_text;
@@ -302,4 +302,4 @@ Diagram parse_diagram(std::string_view text, const std::string& file) {
   return read_diagram(document.root());
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -4,7 +4,7 @@
 
 #include "model/diagram/parse_line.hpp"
 
-namespace napkin::diagram_text {
+namespace napkin::internal::diagram_text {
 namespace {
 
 constexpr std::size_t most_values = 16;      // of a state, and operands
@@ -74,4 +74,4 @@ std::vector<Fold> read_folds(const yaml::Node& node) {
   return folds;
 }
 
-}  // namespace napkin::diagram_text
+}  // namespace napkin::internal::diagram_text

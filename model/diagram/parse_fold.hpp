@@ -6,8 +6,8 @@
 #include "model/base/yaml.hpp"
 #include "model/diagram/fold.hpp"
 
-namespace napkin::diagram_text {
+namespace napkin::internal::diagram_text {
 
 [[nodiscard]] std::vector<Fold> read_folds(const yaml::Node& node);
 
-}  // namespace napkin::diagram_text
+}  // namespace napkin::internal::diagram_text

@@ -12,7 +12,7 @@
 
 #include "model/base/yaml.hpp"
 
-namespace napkin::diagram_text {
+namespace napkin::internal::diagram_text {
 
 constexpr std::int64_t max_power = 1000;
 constexpr std::int64_t max_stride = std::int64_t{1} << 31;
@@ -184,4 +184,4 @@ class Line {
   std::size_t at_ = 0;
 };
 
-}  // namespace napkin::diagram_text
+}  // namespace napkin::internal::diagram_text

@@ -5,7 +5,7 @@
 
 #include "model/diagram/reindex.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 __extension__ typedef __int128 Wide;  // sums and products of two 64-bit sizes do not wrap in it
@@ -210,4 +210,4 @@ Values volume(const Array& array, const Sizes& sizes) {
   return Values(product);
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

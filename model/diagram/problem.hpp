@@ -9,7 +9,7 @@
 #include "model/diagram/diagram.hpp"
 #include "model/diagram/mask.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The columns that a row, or any row of a range, sees: [first, last). Empty where first >= last.
 struct Span {
@@ -83,4 +83,4 @@ struct Problem {
 /// Returns the values of an array at full size, as it is stored.
 [[nodiscard]] Values volume(const Array& array, const Sizes& sizes);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 __extension__ typedef __int128 Wide;  // sums and products of two 64-bit sizes do not wrap in it
@@ -177,4 +177,4 @@ Count rows_by_default(const Diagram& diagram, const Array& array, const Reindex&
   return rows;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -9,7 +9,7 @@
 
 #include "model/diagram/problem.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Returns the array's axes as stored: x and c of X, p and d of K.
 [[nodiscard]] std::vector<AxisId> stored_axes(const Array& array);
@@ -97,4 +97,4 @@ template <class Group, class Chunk>
 [[nodiscard]] Count rows_by_default(const Diagram& diagram, const Array& array, const Reindex& dimension,
                                     const Sizes& sizes);
 
-}  // namespace napkin
+}  // namespace napkin::internal

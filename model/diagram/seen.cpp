@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 class Pairs {
@@ -73,4 +73,4 @@ bool read_at_seen_pairs(const Diagram& diagram, ArrayId array, const std::array<
          std::all_of(users.begin(), users.end(), [&](OpId user) { return of_seen_pairs(diagram, user, mask); });
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

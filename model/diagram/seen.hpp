@@ -6,7 +6,7 @@
 
 #include "model/diagram/diagram.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Returns true if the operation runs over both axes of the mask, and its results at hidden pairs are zero or unused.
 [[nodiscard]] bool of_seen_pairs(const Diagram& diagram, OpId operation, const std::array<AxisId, 2>& mask);
@@ -14,4 +14,4 @@ namespace napkin {
 /// Returns true if only operations over the mask's visible pairs read the array.
 [[nodiscard]] bool read_at_seen_pairs(const Diagram& diagram, ArrayId array, const std::array<AxisId, 2>& mask);
 
-}  // namespace napkin
+}  // namespace napkin::internal

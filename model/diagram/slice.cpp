@@ -4,7 +4,7 @@
 
 #include "model/diagram/reindex.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 template <class Id>
@@ -114,4 +114,4 @@ Slice slice_of(const Diagram& whole, const Problem& problem, OpId first, OpId la
   return Slicer(whole, problem, first, last).slice();
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -8,7 +8,7 @@
 #include "model/diagram/diagram.hpp"
 #include "model/diagram/problem.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 struct Slice {
   Diagram diagram;
@@ -18,4 +18,4 @@ struct Slice {
 /// Cuts out the operations from `first` to `last`, both included. The slice's name lists its outputs.
 [[nodiscard]] Slice slice_of(const Diagram& whole, const Problem& problem, OpId first, OpId last);
 
-}  // namespace napkin
+}  // namespace napkin::internal

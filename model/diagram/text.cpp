@@ -8,7 +8,7 @@
 
 #include "model/base/yaml_write.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 std::string number_text(double value) {
@@ -139,4 +139,4 @@ std::string print(const Diagram& d) {
   return text + "outputs: [" + joined(outputs) + "]\n";
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

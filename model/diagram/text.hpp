@@ -31,11 +31,11 @@
 
 #include "model/diagram/diagram.hpp"
 
-namespace napkin::yaml {
+namespace napkin::internal::yaml {
 class Node;
 }
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Parses and checks a diagram. `file` is used in messages. Throws Error with file:line:column.
 [[nodiscard]] Diagram parse_diagram(std::string_view text, const std::string& file);
@@ -52,4 +52,4 @@ using AxisNames = std::function<std::string(AxisId)>;
 /// Prints an operation's line, as in the text form.
 [[nodiscard]] std::string print_operation(const Diagram& diagram, OpId operation);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -4,7 +4,7 @@
 #include <array>
 #include <numeric>
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 __extension__ typedef __int128 Int128;  // products of two 64-bit sizes do not wrap in it
@@ -294,4 +294,4 @@ Count visited_in_split(const Mask& mask, std::int64_t rows, std::int64_t columns
   return narrow(sum);
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

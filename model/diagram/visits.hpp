@@ -4,7 +4,7 @@
 
 #include "model/diagram/problem.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Totals over all row groups of one (rows x columns) masked plane.
 struct Visits {
@@ -38,4 +38,4 @@ struct Visits {
 [[nodiscard]] Count visited_in_split(const Mask& mask, std::int64_t rows, std::int64_t columns, std::int64_t group,
                                      std::int64_t stream_group, std::int64_t chunk, bool streamed_rows, bool weighted);
 
-}  // namespace napkin
+}  // namespace napkin::internal

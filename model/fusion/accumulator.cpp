@@ -4,7 +4,7 @@
 
 #include "model/diagram/problem.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 using Kind = ArrayStatus::Kind;
@@ -321,4 +321,4 @@ std::optional<std::array<AxisId, 2>> skippable(const Diagram& diagram, AxisId st
   return pair;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

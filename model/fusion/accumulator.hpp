@@ -8,7 +8,7 @@
 
 #include "model/fusion/streamed.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 enum class AxisUse { stream, split };
 
@@ -46,4 +46,4 @@ struct AxisAnalysis {
 /// Returns the mask that lets chunks of `stream` be left out, or nothing: see Streamed::skips.
 [[nodiscard]] std::optional<std::array<AxisId, 2>> skippable(const Diagram& diagram, AxisId stream);
 
-}  // namespace napkin
+}  // namespace napkin::internal

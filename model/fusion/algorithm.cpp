@@ -5,7 +5,7 @@
 #include "model/fusion/gradient.hpp"
 #include "model/fusion/rewrite.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// Returns the built-in diagram of equal operations, for which there may be kernels; else the derived one.
@@ -46,4 +46,4 @@ Diagram load_algorithm(const std::string& algorithm) {
   return linearised(out);
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

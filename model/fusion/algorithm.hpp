@@ -7,7 +7,7 @@
 
 #include "model/diagram/diagram.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 constexpr std::string_view gradient_prefix = "gradient:";
 
@@ -18,4 +18,4 @@ constexpr std::string_view gradient_prefix = "gradient:";
 /// the built-in one of equal operations if there is one. Throws Error.
 [[nodiscard]] Diagram load_algorithm(const std::string& algorithm);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -4,7 +4,7 @@
 
 #include "model/fusion/derive.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// Writes the combine's diagram, split axis by split axis.
@@ -178,4 +178,4 @@ Transfer combine_transfer(const Streamed& streamed, const Problem& problem, cons
                   make_partition(combine->streamed, of.sizes, {}, combine->streamed.diagram.name));
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

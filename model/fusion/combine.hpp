@@ -7,7 +7,7 @@
 
 #include "model/fusion/partition.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The launch that combines the parts of a streamed diagram. For each output in parts it has an input with the parts as
 /// further axes, reduced by sum, max, or the log-sum-exps' softmax: O = sum_k exp(lse_k - lse) O_k.
@@ -33,4 +33,4 @@ struct CombineLaunch {
 /// sizes do not matter. Zero if nothing is to be combined.
 [[nodiscard]] Transfer combine_transfer(const Streamed& streamed, const Problem& problem, const Partition& partition);
 
-}  // namespace napkin
+}  // namespace napkin::internal

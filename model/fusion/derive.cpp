@@ -8,7 +8,7 @@
 #include "model/fusion/explain.hpp"
 #include "model/fusion/program.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 AxisRole& role(std::vector<AxisRole>& roles, AxisId axis) { return roles[static_cast<std::size_t>(axis)]; }
@@ -219,4 +219,4 @@ std::vector<AxisRole> roles_of(const Diagram& diagram, const std::vector<std::st
   return roles;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

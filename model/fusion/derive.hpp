@@ -8,7 +8,7 @@
 
 #include "model/fusion/streamed.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The reason why an axis cannot be streamed, or the accumulators by which it can.
 struct Streamability {
@@ -42,4 +42,4 @@ struct Streamability {
 /// Returns the initial value of a maintained array: 0, or -infinity for a maximum.
 [[nodiscard]] double initial_value(const Streamed& streamed, ArrayId array);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -5,7 +5,7 @@
 #include "model/diagram/normalised.hpp"
 #include "model/fusion/derive.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 const std::string& array_name(const Diagram& d, ArrayId id) { return d.arrays[static_cast<std::size_t>(id)].name; }
@@ -240,4 +240,4 @@ void explain_refusals(Streamed& streamed) {
   }
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -3,7 +3,7 @@
 
 #include "model/fusion/accumulator.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Explains what makes an axis streamable: "S chunk by chunk; P by the online softmax; O by a sum".
 [[nodiscard]] std::string describe_accumulators(const Diagram& diagram, AxisId axis, const AxisAnalysis& analysis);
@@ -14,4 +14,4 @@ void explain(Streamed& streamed);
 /// Adds a step for every axis that stays whole because it cannot stream.
 void explain_refusals(Streamed& streamed);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -7,7 +7,7 @@
 #include "model/fusion/accumulator.hpp"
 #include "model/fusion/gradient_writer.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 using gradients::GradientWriter;
@@ -291,4 +291,4 @@ class Differentiator {
 
 Gradient gradient(const Diagram& diagram) { return Differentiator(diagram).run(); }
 
-}  // namespace napkin
+}  // namespace napkin::internal

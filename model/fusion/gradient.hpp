@@ -7,7 +7,7 @@
 
 #include "model/diagram/diagram.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 struct Gradient {
   /// The given diagram with the further outputs that `backward` takes: the log-sum-exp and results of each softmax.
@@ -25,4 +25,4 @@ struct Gradient {
 /// of independent operations and of commuting operands may differ.
 [[nodiscard]] bool same_up_to_names(const Diagram& a, const Diagram& b);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -7,7 +7,7 @@
 #include "model/fusion/accumulator.hpp"
 #include "model/fusion/rewrite_parts.hpp"
 
-namespace napkin::gradients {
+namespace napkin::internal::gradients {
 namespace {
 
 bool has(const std::vector<AxisId>& axes, AxisId axis) {
@@ -372,4 +372,4 @@ void GradientWriter::forget_untaken() {
   rewrite::remove_unused(f_);
 }
 
-}  // namespace napkin::gradients
+}  // namespace napkin::internal::gradients

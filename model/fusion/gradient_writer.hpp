@@ -9,7 +9,7 @@
 
 #include "model/diagram/diagram.hpp"
 
-namespace napkin::gradients {
+namespace napkin::internal::gradients {
 
 /// Returns the product of two scales, or nothing if they are powers of two axes.
 [[nodiscard]] std::optional<Scale> composed(const Scale& a, const Scale& b);
@@ -65,4 +65,4 @@ class GradientWriter {
   std::vector<std::optional<ArrayId>> values_;  // array of this diagram, by array of the forward
 };
 
-}  // namespace napkin::gradients
+}  // namespace napkin::internal::gradients

@@ -4,7 +4,7 @@
 
 #include "model/diagram/reindex.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// Statements between which an array is held, numbered over head, loop and tail: defined after `from`, needed up to and
@@ -201,4 +201,4 @@ Values memory_live(const Streamed& streamed, const Partition& partition) {
   return memory(streamed, partition, ColumnView::live);
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

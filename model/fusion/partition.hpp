@@ -9,7 +9,7 @@
 #include "model/diagram/problem.hpp"
 #include "model/fusion/streamed.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Sizes of one group at a level, by AxisId: the group size of a grouped axis, the chunk of the streamed axis, else the
 /// full size.
@@ -87,4 +87,4 @@ struct Transfer {
 /// Returns all terms over all groups. (eq. 2.4)
 [[nodiscard]] Transfer transfer(const Streamed& streamed, const Problem& problem, const Partition& partition);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -5,7 +5,7 @@
 #include "model/diagram/normalised.hpp"
 #include "model/fusion/program.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// A statement with the loops that must still be put around it.
@@ -147,4 +147,4 @@ Program program_of(const Streamed& streamed, const PartsOf& parts) {
            Nester(streamed, streamed.tail).run(parts)}};
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -6,7 +6,7 @@
 #include "model/diagram/normalised.hpp"
 #include "model/fusion/derive.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 class ProgramWriter {
@@ -174,4 +174,4 @@ double initial_value(const Streamed& streamed, ArrayId array) {
   return maximum ? -std::numeric_limits<double>::infinity() : 0.0;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

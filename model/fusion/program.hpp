@@ -10,7 +10,7 @@
 #include "model/base/count.hpp"
 #include "model/fusion/accumulator.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// An axis that a statement takes in parts: {x, 32, "u_x=32"}.
 struct Part {
@@ -55,4 +55,4 @@ struct Program {
 /// of its stream. Without a stream everything is in the head. For derive().
 void write_program(Streamed& streamed, const AxisAnalysis* analysis);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -6,7 +6,7 @@
 #include "model/diagram/text.hpp"
 #include "model/fusion/derive.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// The labels of axes: g_q if q is grouped, s_x if x streams, else the name.
@@ -331,4 +331,4 @@ std::string print_steps(const Streamed& streamed) {
   return text;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -6,7 +6,7 @@
 
 #include "model/fusion/program.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Prints the diagram with each axis labelled: q -> g_q (group), x -> s_x (stream).
 [[nodiscard]] std::string print_labels(const Streamed& streamed);
@@ -22,4 +22,4 @@ using Colours = std::function<std::string(const Statement&)>;
 /// Prints the derivation steps, numbered.
 [[nodiscard]] std::string print_steps(const Streamed& streamed);
 
-}  // namespace napkin
+}  // namespace napkin::internal

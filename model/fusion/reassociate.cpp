@@ -9,7 +9,7 @@
 #include "model/fusion/rewrite.hpp"
 #include "model/fusion/rewrite_parts.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr std::size_t most_operands = 8;  // 3^8 pairs of subsets
@@ -248,4 +248,4 @@ Diagram reassociated(const Diagram& diagram, const Sizes& sizes) {
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -5,7 +5,7 @@
 #include "model/fusion/derive.hpp"
 #include "model/fusion/rewrite_parts.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr int most_moves = 64;  // of one axis's operations past others
@@ -155,4 +155,4 @@ Diagram linearised(const Diagram& diagram) {
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

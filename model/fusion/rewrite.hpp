@@ -5,7 +5,7 @@
 
 #include "model/diagram/problem.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Moves sums, differences and factors after linear operations until a consumed axis can stream: contract(A - B, C) =
 /// contract(A, C) - contract(B, C), contract(A * r, C) = contract(A, C) * r if r lacks the contracted axes. Keeps axis
@@ -16,4 +16,4 @@ namespace napkin {
 /// as good. Keeps axes and output names.
 [[nodiscard]] Diagram reassociated(const Diagram& diagram, const Sizes& sizes);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-namespace napkin::rewrite {
+namespace napkin::internal::rewrite {
 
 ArrayId add_array(Diagram& diagram, const Array& after, std::vector<AxisId> axes) {
   int number = 1;
@@ -68,4 +68,4 @@ void remove_unused(Diagram& diagram) {
   }
 }
 
-}  // namespace napkin::rewrite
+}  // namespace napkin::internal::rewrite

@@ -6,7 +6,7 @@
 
 #include "model/diagram/diagram.hpp"
 
-namespace napkin::rewrite {
+namespace napkin::internal::rewrite {
 
 /// Adds an array that is named after another: "O_1", "O_2", ....
 ArrayId add_array(Diagram& diagram, const Array& after, std::vector<AxisId> axes);
@@ -17,4 +17,4 @@ ArrayId add_array(Diagram& diagram, const Array& after, std::vector<AxisId> axes
 /// Removes arrays that no operation touches and that are no input or output; later ids move up.
 void remove_unused(Diagram& diagram);
 
-}  // namespace napkin::rewrite
+}  // namespace napkin::internal::rewrite

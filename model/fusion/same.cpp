@@ -7,7 +7,7 @@
 #include "model/diagram/text.hpp"
 #include "model/fusion/gradient.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 class Numbering {
@@ -78,4 +78,4 @@ bool same_up_to_names(const Diagram& a, const Diagram& b) {
   return numbering.of(a) == numbering.of(b);
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

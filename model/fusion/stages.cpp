@@ -8,7 +8,7 @@
 #include "model/diagram/text.hpp"
 #include "model/fusion/derive.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 std::string names_in(const Diagram& diagram, const std::vector<AxisId>& axes) {
@@ -137,4 +137,4 @@ std::optional<Recursion> recursion_of(const Streamed& streamed) {
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

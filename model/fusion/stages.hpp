@@ -7,7 +7,7 @@
 
 #include "model/fusion/streamed.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// A diagram on the way from the unfused text to the streamed program of a group, and the rule that leads to it.
 struct Stage {
@@ -33,4 +33,4 @@ struct Recursion {
 /// Returns the recursion; nothing without a streamed axis.
 [[nodiscard]] std::optional<Recursion> recursion_of(const Streamed& streamed);
 
-}  // namespace napkin
+}  // namespace napkin::internal

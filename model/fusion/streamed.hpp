@@ -9,7 +9,7 @@
 
 #include "model/diagram/diagram.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The way in which an operation runs over the streamed axis.
 enum class AccumulatorKind {
@@ -111,4 +111,4 @@ struct Streamed {
   }
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -6,7 +6,7 @@
 #include "model/diagram/visits.hpp"
 #include "model/fusion/partition.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 TransferTerm term_of(const Streamed& s, ArrayId array, bool store) {
@@ -94,4 +94,4 @@ Transfer transfer(const Streamed& streamed, const Problem& problem, const Partit
   return sum;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -10,7 +10,7 @@
 #include "model/diagram/problem.hpp"
 #include "model/diagram/reindex.hpp"
 
-namespace napkin::interpret {
+namespace napkin::internal::interpret {
 
 /// The range on each axis, by AxisId.
 using Box = std::vector<Span>;
@@ -170,4 +170,4 @@ template <class T>
   return result;
 }
 
-}  // namespace napkin::interpret
+}  // namespace napkin::internal::interpret

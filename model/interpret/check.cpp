@@ -6,7 +6,7 @@
 
 #include "model/diagram/reindex.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// Returns the size that the axis is cut into: its group, or its chunk.
@@ -170,4 +170,4 @@ CheckResult check(const Streamed& streamed, const Problem& problem, const Partit
   return result;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -4,7 +4,7 @@
 
 #include "model/interpret/run.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The limits of a check's work.
 struct CheckLimits {
@@ -34,4 +34,4 @@ struct CheckResult {
 [[nodiscard]] CheckResult check(const Streamed& streamed, const Problem& problem, const Partition& partition,
                                 const CheckLimits& limits = {}, const PartsOf& parts = {});
 
-}  // namespace napkin
+}  // namespace napkin::internal

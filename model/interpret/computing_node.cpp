@@ -7,7 +7,7 @@
 #include "model/diagram/normalised.hpp"
 #include "model/interpret/node.hpp"
 
-namespace napkin::interpret {
+namespace napkin::internal::interpret {
 namespace {
 
 template <class T>
@@ -355,4 +355,4 @@ std::unique_ptr<Node<T>> make_computing_node(const Context<T>& context, std::siz
 template std::unique_ptr<Node<double>> make_computing_node(const Context<double>&, std::size_t, Box, Memory<double>&);
 template std::unique_ptr<Node<float>> make_computing_node(const Context<float>&, std::size_t, Box, Memory<float>&);
 
-}  // namespace napkin::interpret
+}  // namespace napkin::internal::interpret

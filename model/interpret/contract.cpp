@@ -6,7 +6,7 @@
 
 #include "model/interpret/operation.hpp"
 
-namespace napkin::interpret {
+namespace napkin::internal::interpret {
 namespace {
 
 using Axes = std::vector<AxisId>;
@@ -149,4 +149,4 @@ Block<T> contract(const std::vector<const Block<T>*>& inputs, const Axes& own, c
 template Block<double> contract(const std::vector<const Block<double>*>&, const Axes&, const Axes&, const Box&, double);
 template Block<float> contract(const std::vector<const Block<float>*>&, const Axes&, const Axes&, const Box&, float);
 
-}  // namespace napkin::interpret
+}  // namespace napkin::internal::interpret

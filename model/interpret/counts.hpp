@@ -6,7 +6,7 @@
 
 #include "model/diagram/diagram.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Values of one array that crossed the pipe between a level and its parent, over all groups.
 struct ArrayCounts {
@@ -65,4 +65,4 @@ class Meter {
   Count reserved_, held_;
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-namespace napkin {
+namespace napkin::internal {
 
 std::string dump_name(const Observation& observation) {
   std::string name(observation.name);
@@ -27,4 +27,4 @@ Observer dump_into(std::string folder, NpyType type) {
   };
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -6,7 +6,7 @@
 #include "model/interpret/npy.hpp"
 #include "model/interpret/run.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Returns a dump's file name: the array, the group's index on each grouped axis, the iteration or ".head" or ".tail":
 /// "S.g0_2.i5.npy". Characters that file names exclude become '_'.
@@ -15,4 +15,4 @@ namespace napkin {
 /// Returns an observer that saves arrays in a folder, which must exist. It throws Error if a file cannot be written.
 [[nodiscard]] Observer dump_into(std::string folder, NpyType type = NpyType::f8);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace napkin::interpret {
+namespace napkin::internal::interpret {
 
 template <class T>
 GlobalMemory<T>::GlobalMemory(const Streamed& streamed, const Sizes& sizes, const Partition& partition,
@@ -139,4 +139,4 @@ Block<T> GlobalMemory<T>::combined_log_sum_exp(ArrayId array, Coordinates at, Ax
 template class GlobalMemory<double>;
 template class GlobalMemory<float>;
 
-}  // namespace napkin::interpret
+}  // namespace napkin::internal::interpret

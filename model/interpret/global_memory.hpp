@@ -4,7 +4,7 @@
 
 #include "model/interpret/node.hpp"
 
-namespace napkin::interpret {
+namespace napkin::internal::interpret {
 
 template <class T>
 class GlobalMemory final : public Memory<T> {
@@ -42,4 +42,4 @@ class GlobalMemory final : public Memory<T> {
   std::vector<Result> results_;  ///< result by ArrayId
 };
 
-}  // namespace napkin::interpret
+}  // namespace napkin::internal::interpret

@@ -4,7 +4,7 @@
 
 #include "model/interpret/storage.hpp"
 
-namespace napkin::interpret {
+namespace napkin::internal::interpret {
 namespace {
 
 /// Returns the arrays that a statement reads from their buffers.
@@ -175,4 +175,4 @@ template struct Context<float>;
 template class Node<double>;
 template class Node<float>;
 
-}  // namespace napkin::interpret
+}  // namespace napkin::internal::interpret

@@ -8,7 +8,7 @@
 #include "model/interpret/operation.hpp"
 #include "model/interpret/run.hpp"
 
-namespace napkin::interpret {
+namespace napkin::internal::interpret {
 
 /// The source of a node's loads and the target of its stores.
 template <class T>
@@ -173,4 +173,4 @@ void for_groups(const Streamed& streamed, const Partition& partition, const Box&
   }
 }
 
-}  // namespace napkin::interpret
+}  // namespace napkin::internal::interpret

@@ -10,7 +10,7 @@
 #include <sstream>
 #include <system_error>
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr std::string_view magic("\x93NUMPY\x01\x00", 8);
@@ -137,4 +137,4 @@ Tensor read_npy(std::istream& in, const std::string& name) {
   return tensor;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -7,7 +7,7 @@
 
 #include "model/interpret/tensor.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Element types that a file may hold; the numbers are rounded to it.
 enum class NpyType { f8, f4 };
@@ -21,4 +21,4 @@ void save_npy(const std::string& path, const Tensor& tensor, NpyType type = NpyT
 /// Reads what write_npy wrote, and files of NumPy's of '<f8' or '<f4' in C order. Throws Error at `name`.
 [[nodiscard]] Tensor read_npy(std::istream& in, const std::string& name);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -5,7 +5,7 @@
 #include <limits>
 #include <numbers>
 
-namespace napkin::interpret {
+namespace napkin::internal::interpret {
 namespace {
 
 template <class T>
@@ -331,4 +331,4 @@ NAPKIN_INSTANTIATE(double)
 NAPKIN_INSTANTIATE(float)
 #undef NAPKIN_INSTANTIATE
 
-}  // namespace napkin::interpret
+}  // namespace napkin::internal::interpret

@@ -6,7 +6,7 @@
 
 #include "model/interpret/block.hpp"
 
-namespace napkin::interpret {
+namespace napkin::internal::interpret {
 
 /// The context of an operation beside its operands.
 struct Question {
@@ -75,4 +75,4 @@ void add_into(Block<T>& target, const Block<T>& part);
 template <class T>
 void maximum_into(Block<T>& target, const Block<T>& part);
 
-}  // namespace napkin::interpret
+}  // namespace napkin::internal::interpret

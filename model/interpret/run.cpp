@@ -5,7 +5,7 @@
 #include "model/interpret/global_memory.hpp"
 #include "model/interpret/storage.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 using namespace interpret;
@@ -263,4 +263,4 @@ Run run_streamed(const Streamed& streamed, const Problem& problem, const Partiti
                                        : streamed_run<float>(streamed, problem, partition, inputs, options);
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

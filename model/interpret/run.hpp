@@ -13,7 +13,7 @@
 #include "model/interpret/counts.hpp"
 #include "model/interpret/tensor.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The element types of a run: all float64 for `storage` f64 (or `value`); else float32 arithmetic and accumulators,
 /// with arrays rounded to `storage` where a kernel would store them (inputs, outputs, operands of contractions). An
@@ -77,4 +77,4 @@ struct Run {
 [[nodiscard]] Run run_streamed(const Streamed& streamed, const Problem& problem, const Partition& partition,
                                const Tensors& inputs, const RunOptions& options = {});
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -3,7 +3,7 @@
 
 #include "model/interpret/node.hpp"
 
-namespace napkin::interpret {
+namespace napkin::internal::interpret {
 namespace {
 
 template <class T>
@@ -90,4 +90,4 @@ std::unique_ptr<Node<T>> make_staging_node(const Context<T>& context, std::size_
 template std::unique_ptr<Node<double>> make_staging_node(const Context<double>&, std::size_t, Box, Memory<double>&);
 template std::unique_ptr<Node<float>> make_staging_node(const Context<float>&, std::size_t, Box, Memory<float>&);
 
-}  // namespace napkin::interpret
+}  // namespace napkin::internal::interpret

@@ -5,7 +5,7 @@
 #include <limits>
 #include <string>
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
@@ -97,4 +97,4 @@ double decode(DType type, std::uint32_t pattern) {
   return sign * std::ldexp(static_cast<double>(whole), place);
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

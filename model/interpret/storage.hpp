@@ -5,7 +5,7 @@
 
 #include "model/base/dtype.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// A binary floating-point format. Source: IEEE 754 for f16, f32; bf16 and tf32 are f32 with a shorter mantissa; e4m3
 /// and e5m2 as in the OCP 8-bit floating point specification 1.0, e2m1 as in its microscaling formats 1.0.
@@ -39,4 +39,4 @@ enum class Saturation {
 [[nodiscard]] std::uint32_t encode(DType type, double value);
 [[nodiscard]] double decode(DType type, std::uint32_t pattern);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -6,7 +6,7 @@
 
 #include "model/diagram/reindex.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// splitmix64: small, and the same everywhere, unlike the distributions of <random>.
@@ -90,4 +90,4 @@ double difference(const Tensor& a, const Tensor& b) {
   return found;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

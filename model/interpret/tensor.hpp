@@ -8,7 +8,7 @@
 
 #include "model/diagram/problem.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// A row-major array: the last axis has unit stride, as in Array.
 struct Tensor {
@@ -35,4 +35,4 @@ using Tensors = std::map<std::string, Tensor>;
 /// only one of the two, by infinity.
 [[nodiscard]] double difference(const Tensor& a, const Tensor& b);
 
-}  // namespace napkin
+}  // namespace napkin::internal

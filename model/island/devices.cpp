@@ -5,7 +5,7 @@
 #include <limits>
 #include <map>
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -318,4 +318,4 @@ class Devices {
 
 DevicesRun run_devices(const Division& division, const Tensors& inputs) { return Devices(division, inputs).run(); }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -8,7 +8,7 @@
 #include "model/interpret/run.hpp"
 #include "model/island/division.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 struct DevicesRun {
   Tensors outputs;                           ///< whole outputs, gathered from the GPUs' parts
@@ -20,4 +20,4 @@ struct DevicesRun {
 /// by.
 [[nodiscard]] DevicesRun run_devices(const Division& division, const Tensors& inputs);
 
-}  // namespace napkin
+}  // namespace napkin::internal

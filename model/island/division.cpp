@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 std::string name_of_axis(const Division& division, AxisId axis) { return division.split.diagram.axes[at(axis)].name; }
@@ -211,4 +211,4 @@ Count pairs_of(const Division& division, const std::vector<std::vector<DeviceLau
   return pairs;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -10,7 +10,7 @@
 #include "model/diagram/problem.hpp"
 #include "model/island/split.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The order in which a cut axis is dealt to the GPUs: of p GPUs, GPU r has part r of p, or, with zigzag, parts r and
 /// 2p - 1 - r of 2p.
@@ -67,4 +67,4 @@ struct DeviceLaunch {
 /// Returns the number of unmasked pairs of the mask's axes in these launches.
 [[nodiscard]] Count pairs_of(const Division& division, const std::vector<std::vector<DeviceLaunch>>& steps);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -8,7 +8,7 @@
 #include "model/machine/number.hpp"
 #include "model/machine/sections.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// Returns the island's name: "hgx-h100-8" for "hardware_profiles/islands/hgx-h100-8.yaml"; "" for any other path.
@@ -100,4 +100,4 @@ Island load_island(const std::string& name_or_path, const std::string& where) {
 
 std::vector<std::string> builtin_islands() { return embedded_names(island_name); }
 
-}  // namespace napkin
+}  // namespace napkin::internal

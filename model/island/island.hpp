@@ -9,7 +9,7 @@
 
 #include "model/machine/machine.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// A link that joins nodes of the level below: GPUs at the first level, islands at the next.
 struct Link {
@@ -44,4 +44,4 @@ struct Island {
 /// Lists the built-in islands by name, sorted.
 [[nodiscard]] std::vector<std::string> builtin_islands();
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -4,7 +4,7 @@
 
 #include "model/clock/run/timeline.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr double clocks_a_second = 1e9;  // of the graph, whose unit is the nanosecond
@@ -237,4 +237,4 @@ IslandTime time_of(const std::vector<Transport>& transports, const std::vector<s
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

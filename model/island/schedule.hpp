@@ -10,7 +10,7 @@
 #include "model/island/division.hpp"
 #include "model/island/island.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// A call of the library: arrays that travel together, before, beside or after the work.
 struct Transport {
@@ -64,4 +64,4 @@ inline constexpr int ring_buffers = 2;
 /// Returns the share of a GPU's compute nodes that a call holds; 0 if it is not known.
 [[nodiscard]] double held_share(const Island& island, const Machine& machine);
 
-}  // namespace napkin
+}  // namespace napkin::internal

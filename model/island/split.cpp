@@ -6,7 +6,7 @@
 #include "model/base/yaml.hpp"
 #include "model/diagram/library.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr std::string_view everywhere = "everywhere";
@@ -121,4 +121,4 @@ Split load_split(const std::string& name_or_path, const std::string& where) {
 
 std::vector<std::string> builtin_splits() { return embedded_names(split_name); }
 
-}  // namespace napkin
+}  // namespace napkin::internal

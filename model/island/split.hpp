@@ -12,7 +12,7 @@
 
 #include "model/diagram/diagram.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 struct Split {
   std::string name, about;
@@ -37,4 +37,4 @@ struct Split {
 /// Lists the built-in splits by name, sorted.
 [[nodiscard]] std::vector<std::string> builtin_splits();
 
-}  // namespace napkin
+}  // namespace napkin::internal

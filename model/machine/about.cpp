@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "model/machine/sections.hpp"
-#include "model/machine/vocabulary.hpp"
+#include "model/machine/vocabulary_of.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 using Sentence = std::pair<std::string_view, std::string_view>;
@@ -95,4 +95,4 @@ std::string about_number(const Machine& machine, std::string_view name) {
   return section == "levels" ? about_field("level " + subject, field) : "";
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -7,9 +7,9 @@
 
 #include "model/machine/machine.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Says what a number of a machine is, by its full name, as in "pipes.l2.latency"; "" if no number has that name.
 [[nodiscard]] std::string about_number(const Machine& machine, std::string_view name);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -1,7 +1,7 @@
 #pragma once
 // CardConditions say how a card runs a kernel: sustained, in a burst after idling, or for a fraction of the time, at
-// which clock the driver holds it, and whether its caches are cold. under() gives the machine as it is then.
-// (model/README.md, Time: power)
+// which clock the driver holds it, and whether its caches are cold. under() gives the machine as it is
+// then. (model/README.md, Time: power)
 
 #include <optional>
 #include <string>
@@ -10,8 +10,6 @@
 #include "model/base/quantity.hpp"
 
 namespace napkin {
-
-struct Machine;
 
 /// The share of the time for which a card runs a kernel. It decides which power limit binds.
 struct CardLoad {
@@ -44,13 +42,5 @@ struct CardConditions {
 
 /// Writes the conditions as a text that differs if they do: "load burst, clock 1.5e+09".
 [[nodiscard]] std::string text_of(const CardConditions& conditions);
-
-/// Returns the watts that may be held under the load (eq. 16.3): a load that pauses may exceed the board's limit by
-/// what its pauses save, up to the burst limit. Throws Error at `where` if the machine lacks a limit that is needed.
-[[nodiscard]] Watts power_limit(const Machine& machine, const CardLoad& load, const std::string& where);
-
-/// Returns the machine under the conditions. Throws Error at `where` for a clock above the maximum, and as
-/// power_limit().
-[[nodiscard]] Machine under(Machine machine, const CardConditions& conditions, const std::string& where = "--load");
 
 }  // namespace napkin

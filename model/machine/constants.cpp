@@ -6,7 +6,7 @@
 #include "model/machine/number.hpp"
 #include "model/machine/sections.hpp"
 
-namespace napkin::profile {
+namespace napkin::internal::profile {
 namespace {
 
 using enum Dimension;
@@ -142,4 +142,4 @@ void read_constants(const yaml::Node& node, bool fitted, Machine& machine) {
   }
 }
 
-}  // namespace napkin::profile
+}  // namespace napkin::internal::profile

@@ -3,7 +3,7 @@
 
 #include "model/machine/sections.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 double Machine::per_compute_node(LevelId level) const {
   if (level == compute || level <= 0) return 1;
@@ -48,4 +48,4 @@ void read_cores(const yaml::Node& node, Machine& machine) {
 }
 
 }  // namespace profile
-}  // namespace napkin
+}  // namespace napkin::internal

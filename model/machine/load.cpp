@@ -8,7 +8,7 @@
 #include "model/base/yaml_overlay.hpp"
 #include "model/machine/sections.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr std::string_view folder = "hardware_profiles/", architectures = "architectures/";
@@ -198,4 +198,4 @@ std::vector<std::pair<std::string, std::string>> builtin_aliases() {
 
 std::vector<std::string> builtin_machines() { return embedded_names(profile_name); }
 
-}  // namespace napkin
+}  // namespace napkin::internal

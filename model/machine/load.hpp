@@ -8,7 +8,7 @@
 
 #include "model/machine/machine.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Parses a profile: a product over its architecture, or a whole machine in one file (with `vendor` and `compute`).
 /// `file` is for messages, and says where the folder architectures/ is. Throws Error (file:line:column, field path,
@@ -31,4 +31,4 @@ namespace napkin {
 /// Lists the names that a profile may give its units.
 [[nodiscard]] std::vector<std::string> unit_vocabulary();
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -8,7 +8,7 @@
 #include "model/machine/number.hpp"
 #include "model/machine/sections.hpp"
 
-namespace napkin::profile {
+namespace napkin::internal::profile {
 namespace {
 
 using enum Dimension;
@@ -303,9 +303,9 @@ void complete_power(Machine& machine) {
   power.burst = Number{share->second.value * power.limit->value, power.limit->unit, share->second.from};
 }
 
-}  // namespace napkin::profile
+}  // namespace napkin::internal::profile
 
-namespace napkin {
+namespace napkin::internal {
 
 std::vector<std::string> unit_vocabulary() {
   std::vector<std::string> names;
@@ -313,4 +313,4 @@ std::vector<std::string> unit_vocabulary() {
   return names;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -6,7 +6,7 @@
 #include "model/machine/number.hpp"
 #include "model/machine/sections.hpp"
 
-namespace napkin::profile {
+namespace napkin::internal::profile {
 namespace {
 
 using Entries = std::vector<const yaml::Node*>;
@@ -225,4 +225,4 @@ void read_pipes(const yaml::Node& node, Machine& machine) {
   }
 }
 
-}  // namespace napkin::profile
+}  // namespace napkin::internal::profile

@@ -6,7 +6,7 @@
 
 #include "model/base/error.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// Returns the bytes a second of one stated pair: per node and clock where that is known, else the whole machine's.
@@ -202,4 +202,4 @@ Machine abstract_machine(Count values) {
   return machine;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

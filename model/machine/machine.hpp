@@ -14,7 +14,7 @@
 #include "model/base/dtype.hpp"
 #include "model/base/quantity.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The other value of a number that sources dispute, in SI units, and who states it.
 struct Disputed {
@@ -257,4 +257,4 @@ struct Machine {
 /// Throws Error for fewer than one value or more than 2^62.
 [[nodiscard]] Machine abstract_machine(Count values);
 
-}  // namespace napkin
+}  // namespace napkin::internal

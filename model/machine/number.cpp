@@ -5,7 +5,7 @@
 #include <cmath>
 #include <type_traits>
 
-namespace napkin::profile {
+namespace napkin::internal::profile {
 namespace {
 
 using enum Dimension;
@@ -326,4 +326,4 @@ Stated read_stated(const yaml::Node& node, Dimension dimension) {
   return read_stated(node, std::vector<Dimension>{dimension});
 }
 
-}  // namespace napkin::profile
+}  // namespace napkin::internal::profile

@@ -8,7 +8,7 @@
 #include "model/base/yaml.hpp"
 #include "model/machine/machine.hpp"
 
-namespace napkin::profile {
+namespace napkin::internal::profile {
 
 /// The quantity that a number measures. Each has its own units; a unit of another quantity is an error.
 enum class Dimension {
@@ -66,4 +66,4 @@ enum class Dimension {
 /// Reads the dimension of the number in the map `node`. Throws Error that lists the units of `dimensions`.
 [[nodiscard]] Dimension dimension_of(const yaml::Node& unit, const std::vector<Dimension>& dimensions);
 
-}  // namespace napkin::profile
+}  // namespace napkin::internal::profile

@@ -8,7 +8,7 @@
 
 #include "model/machine/number.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// The kind of a number beside its unit.
@@ -182,4 +182,4 @@ Machine with_number_times(Machine machine, std::size_t place, double factor) {
   return machine;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

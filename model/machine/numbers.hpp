@@ -9,7 +9,7 @@
 
 #include "model/machine/machine.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// A number that a prediction may read. A quantity stated twice (datasheet and measured) appears once, by the value
 /// that counts; an instruction's table of times or latencies appears as a single number, its first entry.
@@ -45,4 +45,4 @@ enum class Basis {
 /// A missing constant is different: without some constants there is no event graph.
 void switch_off(Machine& machine, const std::string& constant);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -6,7 +6,7 @@
 #include "model/base/yaml.hpp"
 #include "model/machine/machine.hpp"
 
-namespace napkin::profile {
+namespace napkin::internal::profile {
 
 /// Reads `levels`: the tree of memory nodes, then `compute` (the level that holds the execution units).
 void read_levels(const yaml::Node& node, Machine& machine);
@@ -42,4 +42,4 @@ void read_constants(const yaml::Node& node, bool fitted, Machine& machine);
 /// Returns true for a name that a profile may give: small letters, digits and _, at most 64, a letter first.
 [[nodiscard]] bool is_identifier(const std::string& word);
 
-}  // namespace napkin::profile
+}  // namespace napkin::internal::profile

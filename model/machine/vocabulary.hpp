@@ -8,8 +8,6 @@
 
 namespace napkin {
 
-struct Machine;
-
 struct Vocabulary {
   std::string node = "node", nodes = "nodes";                 ///< name of the part with the execution units
   std::string memory = "memory";                              ///< name of its memory, which a block's variables share
@@ -23,6 +21,5 @@ struct Vocabulary {
   /// Names the route of the pipe into a level; a level of no machine by its own name.
   [[nodiscard]] std::string route(const std::string& level) const;
 };
-[[nodiscard]] Vocabulary vocabulary_of(const Machine& machine);
 
 }  // namespace napkin

@@ -10,7 +10,7 @@
 #include "model/base/error.hpp"
 #include "model/machine/number.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 std::string in_quotes(std::string_view text) {
@@ -371,4 +371,4 @@ std::string profile_text(const Machine& machine) {
 
 ProfileFiles profile_files(const Machine& machine) { return {architecture_text(machine), product_text(machine)}; }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -6,7 +6,7 @@
 
 #include "model/machine/machine.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Writes the machine as a profile: every number with unit, source and note, without comments and in an order of its
 /// own.
@@ -20,4 +20,4 @@ struct ProfileFiles {
 };
 [[nodiscard]] ProfileFiles profile_files(const Machine& machine);
 
-}  // namespace napkin
+}  // namespace napkin::internal

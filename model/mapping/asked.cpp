@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// Returns true if each of that many rows sees every column.
@@ -77,4 +77,4 @@ void check_packs(const Mapping& mapping, const Diagram& diagram) {
   }
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -5,7 +5,7 @@
 #include "model/diagram/problem.hpp"
 #include "model/mapping/mapping.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Packs heads into queries if the mapping says so (Mapping::packs) and no mask hides one of their keys; else returns
 /// the problem. Both compute the same numbers and move the same arrays.
@@ -21,4 +21,4 @@ namespace napkin {
 /// Checks that the axes that a mapping packs are adjacent in every array of the diagram. Throws Error.
 void check_packs(const Mapping& mapping, const Diagram& diagram);
 
-}  // namespace napkin
+}  // namespace napkin::internal

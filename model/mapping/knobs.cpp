@@ -4,7 +4,7 @@
 
 #include "model/mapping/register_table.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 KnobSet knobs_of(const Value& value) {
   if (value.kind == Value::Kind::knob) return knob_bit(value.knob);
@@ -29,4 +29,4 @@ bool holds(const Guard& guard, const Tile& tile) {
   return true;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -7,7 +7,7 @@
 #include "model/mapping/mapping.hpp"
 #include "model/mapping/tile.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// A set of knobs: bit i is KnobId i. The reader refuses a mapping with more than 64 knobs.
 using KnobSet = std::uint64_t;
@@ -27,4 +27,4 @@ template <class T>
   return nullptr;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

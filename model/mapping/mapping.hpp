@@ -19,7 +19,7 @@
 #include "model/diagram/problem.hpp"
 #include "model/mapping/register_table.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 using KnobId = int;
 
@@ -335,4 +335,4 @@ struct Mapping {
   [[nodiscard]] std::optional<KnobId> order_knob() const;  ///< returns the knob whose words order the launch's tiles
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

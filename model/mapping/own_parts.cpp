@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// Returns the mean share of the slots that the waves of that many blocks fill.
@@ -40,4 +40,4 @@ Count own_parts(const OwnParts& rule, const RowsToCut& rows) {
   return std::max(std::min(slots / rows.blocks, most), Count(1));
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

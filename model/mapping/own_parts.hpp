@@ -5,7 +5,7 @@
 #include "model/base/count.hpp"
 #include "model/mapping/mapping.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The facts that a rule of parts reads.
 struct RowsToCut {
@@ -18,4 +18,4 @@ struct RowsToCut {
 /// Returns the number of parts that the rule chooses; 1: the axis stays whole.
 [[nodiscard]] Count own_parts(const OwnParts& rule, const RowsToCut& rows);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -16,7 +16,7 @@
 #include "model/mapping/mapping.hpp"
 #include "model/mapping/tile.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The walk of a level's groups along the streamed axis. If the mask lets chunks be skipped (Streamed::skips), sums run
 /// over the groups of the mask's other axis ("across"); else there is a single such group, which visits everything. If
@@ -250,4 +250,4 @@ class Placer {
   std::vector<Part> parts_;
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -7,7 +7,7 @@
 
 #include "model/mapping/tile.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr std::int64_t most_registers = 255;                        // that an instruction can name
@@ -371,4 +371,4 @@ void RegisterTable::read_rows() const {
   is_read_.store(true, std::memory_order_release);
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

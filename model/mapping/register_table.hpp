@@ -19,7 +19,7 @@
 #include "model/base/error.hpp"
 #include "model/diagram/problem.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 struct Knob;
 struct Tile;
@@ -103,4 +103,4 @@ class RegisterTable {
   mutable std::size_t rows_ = 0;
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

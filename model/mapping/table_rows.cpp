@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 bool is_of_domain(const Mapping& mapping, const Tile& tile, KnobId knob) {
@@ -52,4 +52,4 @@ std::vector<std::string> settings_without_row(const Mapping& mapping, const Tile
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -7,7 +7,7 @@
 #include "model/mapping/mapping.hpp"
 #include "model/mapping/tile.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Returns true if a row of the table describes the tile: each knob that tells its rows apart has a value of its
 /// domain.
@@ -16,4 +16,4 @@ namespace napkin {
 /// Lists the tile's settings that no row of the mapping's tables has: "a=256". Empty: all numbers were counted.
 [[nodiscard]] std::vector<std::string> settings_without_row(const Mapping& mapping, const Tile& tile);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 std::string word_of(const Knob& knob, std::int64_t value) {
@@ -107,4 +107,4 @@ void check_described(const Mapping& mapping, KnobId knob, std::int64_t value, co
               "one of " + domain_text(own));
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -8,7 +8,7 @@
 
 #include "model/mapping/mapping.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The values of the mapping's knobs, by KnobId.
 struct Tile {
@@ -30,4 +30,4 @@ struct Tile {
 /// from: ...}` does not say what stages=5 waits for.
 void check_described(const Mapping& mapping, KnobId knob, std::int64_t value, const std::string& where);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -4,7 +4,7 @@
 
 #include "model/diagram/visits.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 bool has_unequal_blocks(const PlacedDiagram& placed) {
   const Streamed& streamed = *placed.streamed;
@@ -85,4 +85,4 @@ BlockIds::Place BlockIds::at(std::int64_t id) const {
   return {plane * blocks_of_plane_ + run.block + beyond / run.iterations, beyond % run.iterations};
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

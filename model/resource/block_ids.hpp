@@ -8,7 +8,7 @@
 
 #include "model/mapping/placed.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Consecutive blocks of a plane with equal numbers of iterations.
 struct EqualBlocks {
@@ -43,4 +43,4 @@ class BlockIds {
   std::int64_t ids_of_plane_ = 0, blocks_of_plane_ = 1, size_ = 0;
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

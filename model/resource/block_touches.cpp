@@ -5,7 +5,7 @@
 
 #include "model/resource/resources.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// The largest number of segments of the streamed axis. Blocks whose diagonals lie in the same segment have caught up
@@ -191,4 +191,4 @@ std::size_t BlockTouches::pieces_of(const Block& block, std::size_t array, std::
   return first;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

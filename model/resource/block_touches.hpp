@@ -10,7 +10,7 @@
 #include "model/resource/order.hpp"
 #include "model/resource/touches.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// An array as blocks touch it.
 struct TouchedArray {
@@ -102,4 +102,4 @@ class BlockTouches {
   std::vector<std::int64_t> coordinate_;
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr std::int64_t line = l2_line, sector = 32;  // bytes; of what the L2 sends
@@ -77,4 +77,4 @@ Count BoxedRows::inside(Count tile_rows, Count rows) const {
 
 Count BoxedRows::outside() const { return boxes_ / tiles_ * fill(width_); }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -4,7 +4,7 @@
 
 #include "model/base/count.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Rows of an array in device memory, cut along the row into boxes, in bytes. The array's last axis is contiguous, and
 /// each row begins at a multiple of 16 bytes, as the copy engine requires.
@@ -37,4 +37,4 @@ constexpr std::int64_t l2_granule =
 /// Returns the bytes of a box's row: the widest swizzle that divides the tile's row, or the tile's row if none does.
 [[nodiscard]] Count box_width(Count tile);
 
-}  // namespace napkin
+}  // namespace napkin::internal

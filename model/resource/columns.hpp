@@ -8,7 +8,7 @@
 #include "model/fusion/partition.hpp"
 #include "model/resource/resources.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 struct ColumnMemory {
   Column column;
@@ -22,4 +22,4 @@ struct ColumnMemory {
 /// transfers(), except for parts of node shares (cut_bytes).
 [[nodiscard]] std::vector<Bytes> moved_by_crossings(const PlacedDiagram& placed);
 
-}  // namespace napkin
+}  // namespace napkin::internal

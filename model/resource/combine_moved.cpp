@@ -5,7 +5,7 @@
 #include "model/resource/crossing_counts.hpp"
 #include "model/resource/resources.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// Returns the type in which a result leaves the first launch.
@@ -80,4 +80,4 @@ std::optional<CombineMoved> combine_moved(const PlacedDiagram& placed) {
   return moved;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

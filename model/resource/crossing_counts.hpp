@@ -13,7 +13,7 @@
 #include "model/resource/order.hpp"
 #include "model/resource/seeing.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The counting of elements along tiled axes.
 enum class Ragged {
@@ -38,7 +38,8 @@ class CrossingCounts {
         w_(groups.walk),
         axes_(placed.axes_of(crossing)) {
     for (const AxisId axis : axes_) has_ |= std::uint64_t{1} << axis;  // Placer takes 64 axes at most
-    if (c_.array >= 0 && napkin::is_shifted(s_.diagram.arrays[at(c_.array)])) array_ = &s_.diagram.arrays[at(c_.array)];
+    if (c_.array >= 0 && internal::is_shifted(s_.diagram.arrays[at(c_.array)]))
+      array_ = &s_.diagram.arrays[at(c_.array)];
     streams_ = s_.stream && has(*s_.stream);
     walks_ = c_.phase == Phase::loop && s_.stream && (streams_ || c_.reread);
     masked_ = walks_ && c_.skips && p_.across.has_value();
@@ -116,7 +117,7 @@ class CrossingCounts {
 
  private:
   [[nodiscard]] bool has(AxisId axis) const { return (has_ >> axis & 1) != 0; }
-  [[nodiscard]] bool is_shifted(AxisId axis) const { return array_ != nullptr && napkin::is_shifted(*array_, axis); }
+  [[nodiscard]] bool is_shifted(AxisId axis) const { return array_ != nullptr && internal::is_shifted(*array_, axis); }
   /// Returns the size into which an axis is cut at this level; a level above the block's takes its part at once.
   [[nodiscard]] Count group_of(AxisId axis) const { return std::min(l_.extent[at(axis)], size_of(axis)); }
   [[nodiscard]] Count chunk_of(AxisId axis) const {
@@ -213,4 +214,4 @@ class CrossingCounts {
 /// Returns the bytes of all groups of a level, clipped to the array.
 [[nodiscard]] Bytes moved_by(const PlacedDiagram& placed, const PlacedLevel& level, const Crossing& crossing);
 
-}  // namespace napkin
+}  // namespace napkin::internal

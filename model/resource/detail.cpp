@@ -8,7 +8,7 @@
 #include "model/resource/order.hpp"
 #include "model/resource/plan.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr std::int64_t copy_bytes = 16, line_bytes = 128, piece_rows = 8;  // of a thread, of a row, of ldmatrix
@@ -238,4 +238,4 @@ class Details {
 
 Detail detail_of(const PlacedDiagram& placed) { return Details(placed).all(); }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -9,7 +9,7 @@
 #include "model/mapping/placed.hpp"
 #include "model/resource/resources.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Operations of one agent that lag behind the first operations of a round by equally many iterations.
 struct RoundStage {
@@ -119,4 +119,4 @@ struct Detail {
 /// Returns the results that threads write into memory of the block, then out of it, after products of their own.
 [[nodiscard]] std::vector<StagedResult> staged_of(const PlacedDiagram& placed);
 
-}  // namespace napkin
+}  // namespace napkin::internal

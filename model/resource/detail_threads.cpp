@@ -4,7 +4,7 @@
 
 #include "model/resource/detail.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr std::int64_t thread_bytes = 16;  // of a load or a store of one thread, at most
@@ -149,4 +149,4 @@ std::vector<StagedResult> staged_of(const PlacedDiagram& placed) {
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -9,7 +9,7 @@
 #include "model/resource/plan.hpp"
 #include "model/resource/resources.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 class Holder {
@@ -112,7 +112,7 @@ class Holder {
   /// Returns the values of an array, with the rows between those that a shifted dimension reads.
   [[nodiscard]] Count values(const Array& array, const Variable* v, const PlacedAgent* agent) const {
     if (!is_shifted(array)) return values(array.axes, v, agent);
-    return napkin::part_of(array, [&](AxisId axis) { return size_of(axis, v, agent); }) * instances(v, agent);
+    return internal::part_of(array, [&](AxisId axis) { return size_of(axis, v, agent); }) * instances(v, agent);
   }
 
   [[nodiscard]] Count size_of(AxisId axis, const Variable* v, const PlacedAgent* agent) const {
@@ -224,4 +224,4 @@ std::vector<ColumnMemory> column_memories(const PlacedDiagram& placed, ColumnVie
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

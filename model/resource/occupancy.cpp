@@ -4,7 +4,7 @@
 
 #include "model/resource/plan.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 Bytes limit_of(const Level& level, bool node) {
@@ -50,4 +50,4 @@ Occupancy occupancy(const PlacedDiagram& placed) {
   return occupancy(placed, launch_registers(placed), shared_bytes(placed));
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

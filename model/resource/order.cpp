@@ -7,7 +7,7 @@
 #include "model/diagram/packing.hpp"
 #include "model/resource/block_ids.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 std::size_t at_axis(AxisId id) { return static_cast<std::size_t>(id); }
@@ -269,4 +269,4 @@ BlockPlace BlockSequence::along_hilbert(std::int64_t index) const {
   return at;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

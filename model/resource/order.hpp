@@ -7,7 +7,7 @@
 
 #include "model/mapping/placed.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 enum class BlockOrder {
   grid,           ///< row after row, plane after plane; the next block goes to the first free node
@@ -132,4 +132,4 @@ class PackedBlocks {
   std::vector<Run> runs_;
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

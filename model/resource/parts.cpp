@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace napkin {
+namespace napkin::internal {
 
 PartsMemory parts_memory(const PlacedDiagram& placed) {
   PartsMemory out{1, placed.parts(), {}};
@@ -21,4 +21,4 @@ PartsMemory parts_memory(const PlacedDiagram& placed) {
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

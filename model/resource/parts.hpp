@@ -6,7 +6,7 @@
 
 #include "model/mapping/placed.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The sizes of an output's parts, in values.
 struct OutputParts {
@@ -27,4 +27,4 @@ struct PartsMemory {
 /// once. Throws Overflow.
 [[nodiscard]] PartsMemory parts_memory(const PlacedDiagram& placed);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -5,7 +5,7 @@
 #include "model/mapping/compile/compiled.hpp"
 #include "model/resource/storage.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr std::int64_t barrier_bytes = 8;
@@ -258,4 +258,4 @@ Plan plan(const PlacedDiagram& placed) {
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

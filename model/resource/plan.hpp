@@ -12,7 +12,7 @@
 #include "model/mapping/placed.hpp"
 #include "model/resource/resources.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Returns a block's dynamic shared memory in bytes, slack for the base's alignment and barriers included: exactly
 /// plan(placed).shared_total. Throws Overflow; Error for more than 64 variables.
@@ -98,4 +98,4 @@ class Footprints {
   std::map<std::pair<std::shared_ptr<const void>, bool>, Footprint> known_;  // keys: variant, overlapping iterations
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

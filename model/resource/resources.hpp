@@ -8,7 +8,7 @@
 
 #include "model/mapping/placed.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Bytes over the pipe from the parent into one level. (values on the abstract machine: one byte is one value)
 struct LevelTransfer {
@@ -97,4 +97,4 @@ struct Plan {
 };
 [[nodiscard]] Plan plan(const PlacedDiagram& placed);
 
-}  // namespace napkin
+}  // namespace napkin::internal

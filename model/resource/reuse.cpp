@@ -15,7 +15,7 @@
 #include "model/resource/touches.hpp"
 #include "model/resource/walks.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr std::int64_t most_steps = std::int64_t{1} << 16;  // of all blocks together
@@ -330,4 +330,4 @@ double KnownRereads::of(const PlacedDiagram& placed, Count blocks_a_node, const 
   return known.bytes;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -12,7 +12,7 @@
 
 #include "model/mapping/placed.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The cache below device memory, as the data that it can keep.
 struct L2Model {
@@ -98,4 +98,4 @@ constexpr double hilbert_unaligned = 1.225;
 /// product.
 [[nodiscard]] bool streams_crossed(const PlacedDiagram& placed);
 
-}  // namespace napkin
+}  // namespace napkin::internal

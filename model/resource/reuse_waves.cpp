@@ -10,7 +10,7 @@
 #include "model/resource/order.hpp"
 #include "model/resource/reuse.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// The bytes that blocks touch: those of a row of tiles, shared by all planes; those of a plane, shared by all its
@@ -232,4 +232,4 @@ double reread_by_waves(const PlacedDiagram& placed) {
                             grouped ? std::min(static_cast<double>(sequence.section()), waves.rows) : waves.rows);
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

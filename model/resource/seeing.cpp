@@ -4,7 +4,7 @@
 
 #include "model/diagram/visits.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 SeeingBlocks seeing_blocks(const PlacedDiagram& placed, Count extent, Count part) {
   const AxisId stream = *placed.streamed->stream;
@@ -25,4 +25,4 @@ SeeingBlocks seeing_blocks(const PlacedDiagram& placed, Count extent, Count part
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -4,7 +4,7 @@
 
 #include "model/mapping/placed.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 struct SeeingBlocks {
   Count groups;   ///< pairs of a group across and a part of the streamed axis that it sees something of
@@ -14,4 +14,4 @@ struct SeeingBlocks {
 /// Counts blocks of `extent` members across and `part` of the streamed axis. Requires a mask that leaves chunks out.
 [[nodiscard]] SeeingBlocks seeing_blocks(const PlacedDiagram& placed, Count extent, Count part);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -5,7 +5,7 @@
 
 #include "model/resource/crossing_counts.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr std::int64_t most_told_apart = 64;  // caches in one word
@@ -51,4 +51,4 @@ Count caches_that_read(const PlacedDiagram& placed, const PlacedLevel& level, co
   return std::popcount(read_by);
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -5,7 +5,7 @@
 
 #include "model/mapping/knobs.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr std::int64_t swizzled_tile = 1024;  // 8 rows of the 128-byte swizzle: TMA boxes and matrix descriptors
@@ -166,4 +166,4 @@ SharedLayout layout_of(const PlacedDiagram& placed) {
   return layout;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -7,7 +7,7 @@
 
 #include "model/mapping/placed.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 constexpr std::size_t most_variables = 64;
 
@@ -49,4 +49,4 @@ struct SharedLayout {
 /// Returns the bytes to align the base for swizzled tiles.
 [[nodiscard]] Count slack(const SharedLayout& layout);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -6,7 +6,7 @@
 #include "model/base/error.hpp"
 #include "model/mapping/compile/ways.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 const VariableMapping& mapping_of(const PlacedDiagram& placed, const Variable& v) {
@@ -303,4 +303,4 @@ double ideal_tensor_rate(const PlacedDiagram& placed) {
   return products.flops / products.clocks * real(placed.machine->compute_nodes()) * tensor_clock(placed).value;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

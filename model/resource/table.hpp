@@ -8,7 +8,7 @@
 
 #include "model/mapping/placed.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// A variable: content, place, and the bytes of one instance where it lies.
 struct ConfigurationRow {
@@ -84,4 +84,4 @@ struct ThroughputTable {
 /// 11.2; 1.319e15)
 [[nodiscard]] double ideal_tensor_rate(const PlacedDiagram& placed);
 
-}  // namespace napkin
+}  // namespace napkin::internal

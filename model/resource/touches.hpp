@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The distances in bytes between two touches of a piece: sums over the last touches of all pieces, by Fenwick's tree.
 class Distances {
@@ -123,4 +123,4 @@ class Slots {
   std::vector<std::uint64_t> words_;
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -8,7 +8,7 @@
 #include "model/resource/resources.hpp"
 #include "model/resource/reuse.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 LevelGroups groups_for(const PlacedDiagram& placed, const LevelGroups& level, const Crossing& crossing) {
   const LevelGroups blocks{placed.block(), placed.walk};
@@ -191,4 +191,4 @@ double hit_rate(const LevelTransfer& below, Bytes delivered) {
   return asked > 0 ? std::clamp(1 - real(delivered.value) / asked, 0.0, 1.0) : 1;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

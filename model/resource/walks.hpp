@@ -10,7 +10,7 @@
 
 #include "model/resource/touches.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The walks of running blocks, as many as slots at most, so that the table fits the processor's first caches.
 class Walks {
@@ -81,4 +81,4 @@ class Walks {
   std::vector<std::size_t> free_;
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

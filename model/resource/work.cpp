@@ -7,7 +7,7 @@
 #include "model/diagram/seen.hpp"
 #include "model/resource/resources.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr std::array<std::string_view, 10> exponential_maps = {
@@ -150,4 +150,4 @@ Work work(const PlacedDiagram& placed) {
   return sum;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

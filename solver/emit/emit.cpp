@@ -12,7 +12,7 @@
 #include "model/diagram/packing.hpp"
 #include "solver/emit/identifier.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 using emit::upper_identifier;
@@ -200,4 +200,4 @@ std::string emit_fa4(const Mapping& mapping, const std::vector<Tile>& tiles, con
   return fmt::format("{}[\n{}]\n", about.empty() ? "" : "# " + about + "\n", fmt::join(lines, ""));
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -9,7 +9,7 @@
 #include "model/mapping/tile.hpp"
 #include "model/resource/resources.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Emits one line of JSON: {"kernel": ..., "tile": {...}}.
 [[nodiscard]] std::string emit_json(const Mapping& mapping, const Tile& tile);
@@ -35,4 +35,4 @@ namespace napkin {
 [[nodiscard]] std::string about_question(const Diagram& diagram, const Mapping& mapping, const Machine& machine,
                                          const Problem& problem);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -9,7 +9,7 @@
 #include "solver/emit/emit.hpp"
 #include "solver/emit/identifier.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 using emit::identifier;
@@ -172,4 +172,4 @@ std::string emit_cpp(const PlacedDiagram& placed, const Plan& plan) {
       one_line(about), own_namespace(placed, about), type_identifier(kernel), out.text(), own_namespace(placed, about));
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace napkin::emit {
+namespace napkin::internal::emit {
 namespace {
 
 /// Keywords of C++20 and Python 3 that a YAML author could well choose as a name, sorted.
@@ -63,4 +63,4 @@ std::string type_identifier(std::string_view name) {
   return text;
 }
 
-}  // namespace napkin::emit
+}  // namespace napkin::internal::emit

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace napkin::emit {
+namespace napkin::internal::emit {
 
 /// Returns the name with '_' for every character that identifiers exclude, after a keyword of C++ or Python, and before
 /// a leading digit: "registers.q" -> "registers_q", "register" -> "register_".
@@ -17,4 +17,4 @@ namespace napkin::emit {
 /// Returns the identifier as a type's name: "p_in" -> "PIn", "attention_sm90" -> "AttentionSm90".
 [[nodiscard]] std::string type_identifier(std::string_view name);
 
-}  // namespace napkin::emit
+}  // namespace napkin::internal::emit

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// NCCL's name of a type; types that it lacks are sent as bytes.
@@ -132,4 +132,4 @@ std::string emit_nccl(const Division& division, const std::vector<Transport>& tr
          NcclWriter(division, transports).text(launches);
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -8,11 +8,11 @@
 
 #include "model/island/schedule.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Emits C for a host function with `rank`, a communicator `comm` and streams `work` and `copies`. `launches` holds
 /// kernel and shape of each launch that any rank makes.
 [[nodiscard]] std::string emit_nccl(const Division& division, const std::vector<Transport>& transports,
                                     const std::string& island, const std::vector<std::vector<std::string>>& launches);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -11,13 +11,13 @@
 
 #include "model/clock/roofline/assumed_clock.hpp"
 #include "model/diagram/packing.hpp"
-#include "model/machine/vocabulary.hpp"
+#include "model/machine/vocabulary_of.hpp"
 #include "model/resource/plan.hpp"
 #include "solver/explain/larger.hpp"
 #include "solver/space/constraints.hpp"
 #include "solver/space/enumerate.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 std::string number(double value) {
@@ -269,4 +269,4 @@ Explanation explain(const Selector& selector, const Selection& selection) {
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -7,7 +7,7 @@
 
 #include "solver/select/select.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The reasons why a tile is the best.
 struct Explanation {
@@ -22,4 +22,4 @@ struct Explanation {
 /// the cause of the runner-up's longer time. Empty if nothing is ranked.
 [[nodiscard]] Explanation explain(const Selector& selector, const Selection& selection);
 
-}  // namespace napkin
+}  // namespace napkin::internal

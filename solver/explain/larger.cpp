@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// The values that each of some tiles' knobs has in all of them.
@@ -75,4 +75,4 @@ std::optional<Larger> next_larger(const Scan& scan, const Tile& tile, KnobId kno
   return std::nullopt;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

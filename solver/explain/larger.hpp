@@ -10,7 +10,7 @@
 
 #include "solver/select/scan.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The next larger value of a knob that rules on knobs allow for some values of the other knobs.
 struct Larger {
@@ -24,4 +24,4 @@ struct Larger {
 };
 [[nodiscard]] std::optional<Larger> next_larger(const Scan& scan, const Tile& tile, KnobId knob);
 
-}  // namespace napkin
+}  // namespace napkin::internal

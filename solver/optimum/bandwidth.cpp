@@ -5,7 +5,7 @@
 
 #include "model/base/error.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 Rates rates_of(const Machine& machine, LevelId level, DType type, Hertz clock) {
   const TensorInstruction* instruction = machine.tensor_for(type);
@@ -51,4 +51,4 @@ double tensor_bound_rate(std::span<const TensorColumn> columns, double processor
   return operations / clocks * processors * clock;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -7,7 +7,7 @@
 
 #include "model/machine/machine.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Compute and transfer rates of one pipe. `flops` in FLOP/s (2 a multiply-add), `values` in values a second.
 struct Rates {
@@ -63,4 +63,4 @@ struct TensorColumn {
 /// Returns the FLOP/s of tensor units that never wait: sum operations / sum clocks * N_SM * f_K.
 [[nodiscard]] double tensor_bound_rate(std::span<const TensorColumn> columns, double processors, double clock);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 using Eigen::Index;
@@ -173,4 +173,4 @@ double game_value(const MatrixXd& lacks) {
   }
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

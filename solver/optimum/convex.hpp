@@ -5,7 +5,7 @@
 #include <Eigen/Dense>
 #include <vector>
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The problem: minimise ln sum_t exp(offset_t - (lacks x)_t) over x subject to sum x <= budget, 0 <= x_i <= upper_i.
 /// For x = ln g this is eq. 6.2: offset_t = ln A_t, lacks(t, i) = 1 if array t lacks axis i.
@@ -33,4 +33,4 @@ struct LogSolution {
 /// (model/README.md, "Optimal transfers" (iv); by the simplex method with Bland's rule, which terminates)
 [[nodiscard]] double game_value(const Eigen::MatrixXd& lacks);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -9,7 +9,7 @@
 
 #include "solver/optimum/convex.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 using Eigen::Index;
@@ -332,4 +332,4 @@ ClosedForm closed_form(const GeometricProgram& program, double memory, Box box) 
   return result;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

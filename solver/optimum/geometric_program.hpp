@@ -17,7 +17,7 @@
 #include "model/fusion/streamed.hpp"
 #include "solver/optimum/symbol.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// A set of positions in GeometricProgram::axes.
 using AxisSet = std::uint64_t;
@@ -75,4 +75,4 @@ struct ClosedForm {
 /// Evaluates the objective: H of given real group sizes.
 [[nodiscard]] double transfer_at(const GeometricProgram& program, const std::vector<double>& group);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -5,7 +5,7 @@
 
 #include "model/base/error.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 using Int = std::int64_t;
@@ -260,4 +260,4 @@ Count transfer_of(const IntegerProblem& problem, std::span<const Count> group) {
   return sum;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -10,7 +10,7 @@
 
 #include "model/base/count.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 struct IntegerAxis {
   Count size = 1;
@@ -53,4 +53,4 @@ struct IntegerOptimum {
 /// Computes H of the given group sizes exactly. Throws Overflow.
 [[nodiscard]] Count transfer_of(const IntegerProblem& problem, std::span<const Count> group);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// Returns the next ordinary level below position i.
@@ -242,4 +242,4 @@ std::vector<ClusterOption> cluster_options(const Machine& machine, Hertz clock, 
   return options;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

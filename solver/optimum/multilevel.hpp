@@ -12,7 +12,7 @@
 #include "model/machine/machine.hpp"
 #include "solver/optimum/geometric_program.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// H*(a, M) as a function of the memory M.
 using TransferLaw = std::function<double(double memory)>;
@@ -120,4 +120,4 @@ struct ClusterChoice {
 /// seconds a value of `value_bytes`.
 [[nodiscard]] std::vector<ClusterOption> cluster_options(const Machine& machine, Hertz clock, double value_bytes);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -4,7 +4,7 @@
 
 #include "model/diagram/reindex.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 AxisSet set_of(const std::vector<AxisId>& axes, const std::vector<AxisId>& grouped) {
@@ -390,4 +390,4 @@ IntegerProblem integer_problem_of(const Streamed& streamed, const Problem& probl
   return p;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

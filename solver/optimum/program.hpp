@@ -12,7 +12,7 @@
 #include "solver/optimum/geometric_program.hpp"
 #include "solver/optimum/integer.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Returns the grouped axes in the diagram's order, which positions in a programme or an integer problem refer to.
 [[nodiscard]] std::vector<AxisId> grouped_axes(const Streamed& streamed);
@@ -69,4 +69,4 @@ class MemoryRule {
 [[nodiscard]] IntegerProblem integer_problem_of(const Streamed& streamed, const Problem& problem, Values limit,
                                                 ColumnView view = ColumnView::drawn);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// Returns the masked axis that is grouped: its groups see different chunks, so H is no product of counts along it.
@@ -124,4 +124,4 @@ OptimumReport optimum_of(const Streamed& streamed, const Problem& problem, Value
   return report;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

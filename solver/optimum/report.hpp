@@ -9,7 +9,7 @@
 
 #include "solver/optimum/program.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The optimum in whole numbers, sizes by axis name.
 struct IntegerReport {
@@ -48,4 +48,4 @@ struct OptimumReport {
 [[nodiscard]] std::optional<IntegerOptimum> integer_optimum_of(const Streamed& streamed, const Problem& problem,
                                                                const IntegerProblem& limits);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr int most_halvings = 100;
@@ -41,4 +41,4 @@ Sharing sharing(const GeometricProgram& program, double memory, double nodes) {
   return {most, closed_form(program, most).transfer, closed_form(program, std::min(nodes * most, all)).transfer};
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -4,7 +4,7 @@
 
 #include "solver/optimum/geometric_program.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 struct Sharing {
   double memory = 0;    ///< M, in the unit of the programme
@@ -20,4 +20,4 @@ struct Sharing {
 /// the work has the memory of that share. Throws Error for an empty programme.
 [[nodiscard]] Sharing sharing(const GeometricProgram& program, double memory, double nodes);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 bool before(const Factor& a, const Factor& b) { return std::pair(a.rank, a.base) < std::pair(b.rank, b.base); }
@@ -141,4 +141,4 @@ std::optional<Exponent> as_fraction(double x) {
   return std::nullopt;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

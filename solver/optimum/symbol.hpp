@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace napkin {
+namespace napkin::internal {
 
 /// A fraction in lowest terms, denominator positive. (boost::rational 1.74 recurses for ever in == under C++20.)
 class Exponent {
@@ -72,4 +72,4 @@ struct Product {
 /// Returns the fraction of denominator up to 64 within 1e-9 of x, if there is one.
 [[nodiscard]] std::optional<Exponent> as_fraction(double x);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr double forever = std::numeric_limits<double>::infinity();
@@ -67,4 +67,4 @@ void Best::take_second(const Found& found) {
     second_ = found;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

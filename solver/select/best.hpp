@@ -11,7 +11,7 @@
 
 #include "solver/select/table.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The best timed tiles: the best tile of each size, for a limited number of sizes, and the best tile whose time
 /// differs from the first's.
@@ -56,4 +56,4 @@ class Best {
   Found second_;
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -11,7 +11,7 @@
 #include "solver/select/select.hpp"
 #include "solver/select/tie.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// Calls visit(rank, placed, plan) for every legal tile.
@@ -84,4 +84,4 @@ Selection selection_of(const Setup& setup, const Exhausted& exhausted, int top) 
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -10,7 +10,7 @@
 #include "solver/select/scan.hpp"
 #include "solver/space/kind.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 PartMaker::PartMaker(Table& table, Scan& scan)
     : table_(table),
@@ -120,4 +120,4 @@ bool PartMaker::add_graph(const PlacedDiagram& placed, TileRow& row, TablePart& 
   return graph.has_cut_work();
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -10,7 +10,7 @@
 #include "model/clock/known_graphs.hpp"
 #include "solver/select/table.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// A maker of a table's parts. It finds a part by the facts of a question on which the graphs of a size depend: the
 /// copies that other blocks read too, the number of parts of the streamed axis, whether arrays come from device memory,
@@ -46,4 +46,4 @@ class PartMaker {
   std::map<std::array<double, 4>, std::uint32_t> energies_;  // numbers in the list of the part at hand
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -13,7 +13,7 @@
 #include "model/resource/plan.hpp"
 #include "solver/select/tie.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -322,4 +322,4 @@ Rejections Scan::count() const {
   return count_each(setup_, Placer(*setup_.streamed, *setup_.mapping, *setup_.machine, launch));
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -22,7 +22,7 @@
 #include "solver/select/table.hpp"
 #include "solver/select/workspace.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 class Scan {
  public:
@@ -143,4 +143,4 @@ class Scan {
   KnownGraphs graphs_;
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

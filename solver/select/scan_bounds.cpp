@@ -7,7 +7,7 @@
 
 #include "solver/select/scan.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Returns a lower bound of the seconds of a size's tiles before any is placed, from the clocks and the joules that
 /// they take at least. If blocks are equal, a node runs whole blocks, and one of their chunks may be cut.
@@ -140,7 +140,7 @@ bool Scan::may_end_within(const Walk& walk, const Bound& bound, double seconds) 
   const Energy energy{walk.part->energies[bound.row->energy].of(walk.shape->launch),
                       walk.shape->device * table_->rates_.device};
   const Seconds running(seconds - launch_);
-  return napkin::may_end_within(table_->power_, energy, bound.least, running);
+  return internal::may_end_within(table_->power_, energy, bound.least, running);
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -14,7 +14,7 @@
 #include "solver/space/candidates.hpp"
 #include "solver/space/setup.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 class Periods;
 class Scan;
@@ -99,4 +99,4 @@ struct Exhausted {
 /// Makes the Selection that Selector::rank() gives, from all tiles.
 [[nodiscard]] Selection selection_of(const Setup& setup, const Exhausted& exhausted, int top);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -15,7 +15,7 @@
 #include "model/diagram/packing.hpp"
 #include "solver/select/scan.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 Problem as_graphs_need(const Problem& whole) {
   Problem out = whole;
@@ -203,4 +203,4 @@ std::size_t Table::bytes() {
   return bytes_ = sum;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

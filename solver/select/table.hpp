@@ -25,7 +25,7 @@
 #include "solver/space/candidates.hpp"
 #include "solver/space/kind.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// A factor for bounds, which add terms in another order than times do, and may be too large by rounding.
 inline constexpr double rounding = 1 - 1e-9;
@@ -143,4 +143,4 @@ class Table {
   std::pair<std::size_t, std::size_t> counted_at_;  ///< numbers of parts and of periods when bytes_ was counted
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -7,7 +7,7 @@
 
 #include "solver/select/scan.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 class TableMemory {
  public:
@@ -107,4 +107,4 @@ std::string nearest_constraint(const Rejections& rejections) {
   return rejections.rejected.empty() ? std::string() : rejections.rejected.back().first;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -5,7 +5,7 @@
 
 #include "model/resource/resources.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Returns the bytes between the blocks' level and the next above, both ways, all blocks; clipped to the arrays.
 [[nodiscard]] inline Count bytes_into_blocks(const PlacedDiagram& placed) {
@@ -21,4 +21,4 @@ namespace napkin {
   return is_ranked_by_time(mapping) ? predicted.value : 0;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -5,7 +5,7 @@
 
 #include "model/clock/time_model.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 std::size_t LeastTransferKey::Hash::operator()(const LeastTransferKey& key) const {
   std::size_t hash = 0;
@@ -77,4 +77,4 @@ const PlacedDiagram& KeptPlacer::place(const Tile& tile, std::size_t number) {
   return bound_->placed[number];
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

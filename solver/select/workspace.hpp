@@ -20,7 +20,7 @@
 #include "model/resource/resources.hpp"
 #include "solver/select/select.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Key of a least transfer, which does not depend on the knobs that the user fixed.
 struct LeastTransferKey {
@@ -103,4 +103,4 @@ class KeptPlacer {
   std::unique_ptr<BoundPlacer> bound_;
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 using Sentence = std::pair<std::string_view, std::string_view>;
@@ -103,4 +103,4 @@ std::string about_rule(const Mapping& mapping, std::string_view name) {
   return "";
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

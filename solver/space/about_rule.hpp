@@ -6,9 +6,9 @@
 
 #include "model/mapping/mapping.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Says what a rule requires, by the name that its violation has; "" if no rule has that name.
 [[nodiscard]] std::string about_rule(const Mapping& mapping, std::string_view name);
 
-}  // namespace napkin
+}  // namespace napkin::internal

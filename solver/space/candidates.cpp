@@ -5,7 +5,7 @@
 
 #include "model/resource/plan.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr std::int64_t most_tiles = std::int64_t{1} << 26;
@@ -287,4 +287,4 @@ bool Allowed::in_domains(const Tile& tile, KnobSet knobs) const {
   return true;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

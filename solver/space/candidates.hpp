@@ -14,7 +14,7 @@
 #include "solver/space/enumerate.hpp"
 #include "solver/space/length_rules.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Numbers of tiles by the constraint that rejects them.
 struct Rejections {
@@ -115,4 +115,4 @@ class Allowed {
   KnobSet cut_ = 0;                                          ///< knobs whose own domain is a part of the kind's
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

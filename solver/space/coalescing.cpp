@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
-namespace napkin {
+namespace napkin::internal {
 
-std::vector<Granularity> joined(std::vector<Granularity> a, const std::vector<Granularity>& b) {
+std::vector<Granularity> merged(std::vector<Granularity> a, const std::vector<Granularity>& b) {
   for (const Granularity& one : b) {
     const auto same = std::find_if(a.begin(), a.end(), [&](const Granularity& g) { return g.axis == one.axis; });
     if (same == a.end()) {
@@ -29,9 +29,9 @@ std::vector<Granularity> coalescing(const Diagram& diagram, const Machine& machi
     const Array& array = diagram.arrays[at(id)];
     const Count divisor = transaction * 8 / bits(array.type.value_or(problem.dtype));
     if (array.axes.empty() || divisor <= Count(1)) continue;
-    out = joined(std::move(out), {{array.axes.back(), divisor, {{"coalescing of " + array.name, divisor}}}});
+    out = merged(std::move(out), {{array.axes.back(), divisor, {{"coalescing of " + array.name, divisor}}}});
   }
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

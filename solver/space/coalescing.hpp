@@ -6,7 +6,7 @@
 
 #include "solver/space/granularity.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Returns the divisor of each axis along which an input or an output lies with unit stride. They bind no tile. By
 /// AxisId.
@@ -14,6 +14,6 @@ namespace napkin {
                                                   const Problem& problem);
 
 /// Joins two lists: an axis of both gets the least common multiple and all causes.
-[[nodiscard]] std::vector<Granularity> joined(std::vector<Granularity> a, const std::vector<Granularity>& b);
+[[nodiscard]] std::vector<Granularity> merged(std::vector<Granularity> a, const std::vector<Granularity>& b);
 
-}  // namespace napkin
+}  // namespace napkin::internal

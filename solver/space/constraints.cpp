@@ -12,7 +12,7 @@
 #include "solver/space/length_rules.hpp"
 #include "solver/space/rule_terms.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// Returns a rule that no knob changes.
@@ -117,7 +117,7 @@ void add_packing(std::vector<TileRule>& rules, const Streamed& streamed, const M
       const std::string& axis = agent.splits[i];
       if (sizes[i].kind == Value::Kind::axis || std::find(done.begin(), done.end(), axis) != done.end()) continue;
       done.push_back(axis);
-      rules.push_back({"packing of " + axis, napkin::knobs_of(sizes[i]),
+      rules.push_back({"packing of " + axis, internal::knobs_of(sizes[i]),
                        [packed = resolve.term(sizes[i]), whole = resolve.size(axis)](const Tile& tile) {
                          return compare(Relation::Kind::at_most, packed.in(tile), whole);
                        },
@@ -140,7 +140,7 @@ void add_relations(std::vector<TileRule>& rules, const Streamed& streamed, const
   const Resolver resolve(streamed, mapping, problem);
   for (const Relation& relation : mapping.relations) {
     if (!is_meant(relation.when, mapping, streamed.diagram, problem)) continue;
-    const KnobSet knobs = knobs_of(relation.left) | knobs_of(relation.right) | napkin::knobs_of(relation.when);
+    const KnobSet knobs = knobs_of(relation.left) | knobs_of(relation.right) | internal::knobs_of(relation.when);
     rules.push_back({relation.name, knobs,
                      [left = resolve.terms(relation.left), right = resolve.terms(relation.right), when = relation.when,
                       kind = relation.kind](const Tile& tile) -> std::optional<Excess> {
@@ -160,7 +160,7 @@ void add_granularity(std::vector<TileRule>& rules, const Streamed& streamed, con
     const std::string& axis = streamed.diagram.axes[static_cast<std::size_t>(granularity.axis)].name;
     const auto size = size_of_axis(mapping, *block, axis);
     if (!size) continue;  // held whole: the kernel pads, and says which sizes it supports
-    rules.push_back({"granularity of " + axis, napkin::knobs_of(*size),
+    rules.push_back({"granularity of " + axis, internal::knobs_of(*size),
                      [extent = resolve.term(*size), divisor = granularity.divisor](const Tile& tile) {
                        return compare(Relation::Kind::multiple, extent.in(tile), divisor);
                      },
@@ -175,8 +175,8 @@ void add_agent_rows(std::vector<TileRule>& rules, const Streamed& streamed, cons
     if (agent.splits.empty()) continue;
     const std::vector<Value> sizes = split_sizes(mapping, agent);
     const std::optional<Value> most = agent.row_most;
-    KnobSet knobs = knobs_of(sizes) | napkin::knobs_of(agent.count) | napkin::knobs_of(agent.row_step);
-    if (most) knobs |= napkin::knobs_of(*most);
+    KnobSet knobs = knobs_of(sizes) | internal::knobs_of(agent.count) | internal::knobs_of(agent.row_step);
+    if (most) knobs |= internal::knobs_of(*most);
     rules.push_back(
         {"rows of " + agent.name, knobs,
          [rows = resolve.terms(sizes), count = resolve.alternatives(agent.count), step = resolve.term(agent.row_step),
@@ -200,7 +200,7 @@ void add_threads(std::vector<TileRule>& rules, const Streamed& streamed, const M
   KnobSet knobs = 0;
   for (const Agent& agent : mapping.agents) {
     agents.emplace_back(resolve.alternatives(agent.count), resolve.term(agent.threads));
-    knobs |= napkin::knobs_of(agent.count) | napkin::knobs_of(agent.threads);
+    knobs |= internal::knobs_of(agent.count) | internal::knobs_of(agent.threads);
   }
   rules.push_back({"threads", knobs,
                    [agents, limit = machine.limits.threads_per_block](const Tile& tile) {
@@ -238,20 +238,21 @@ void add_cluster(std::vector<TileRule>& rules, const Streamed& streamed, const M
     const Term nodes = resolve.term(*level.nodes);
     const auto id = machine.find_level(level.level);
     const Count most = id ? machine.levels[static_cast<std::size_t>(*id)].per_parent : Count(1);
-    rules.push_back({level.level + " size", napkin::knobs_of(*level.nodes),
+    rules.push_back({level.level + " size", internal::knobs_of(*level.nodes),
                      [nodes, most](const Tile& tile) { return compare(Relation::Kind::at_most, nodes.in(tile), most); },
                      resolve.read_lengths()});
     if (!block || level.group.empty()) continue;
     const bool covers = level.together && problem.packing.sequences.empty();
     if (!covers && visits_differ(streamed, mapping, problem, level.group.front())) {
-      rules.push_back(
-          {level.level + (problem.mask.kind != Mask::Kind::none ? " mask" : " lengths"), napkin::knobs_of(*level.nodes),
-           [nodes](const Tile& tile) { return compare(Relation::Kind::at_most, nodes.in(tile), Count(1)); }});
+      rules.push_back({level.level + (problem.mask.kind != Mask::Kind::none ? " mask" : " lengths"),
+                       internal::knobs_of(*level.nodes), [nodes](const Tile& tile) {
+                         return compare(Relation::Kind::at_most, nodes.in(tile), Count(1));
+                       }});
     }
     const auto extent = size_of_axis(mapping, *block, level.group.front());
     if (!extent || level.rounds_up) continue;
     rules.push_back(
-        {level.level, napkin::knobs_of(*level.nodes) | napkin::knobs_of(*extent),
+        {level.level, internal::knobs_of(*level.nodes) | internal::knobs_of(*extent),
          [nodes, size = resolve.size(level.group.front()), extent = resolve.term(*extent)](const Tile& tile) {
            const Count blocks = ceil_div(size, std::max(extent.in(tile), Count(1)));
            return compare(Relation::Kind::multiple, blocks, nodes.in(tile));
@@ -283,7 +284,7 @@ void add_combine(std::vector<TileRule>& rules, const Streamed& streamed, const M
     const auto extent = size_of_axis(mapping, *block, axis);
     const bool along = in_cluster && met->group.front() == axis;
     cuts.push_back({problem.sizes[a], extent ? resolve.term(*extent) : one, along ? resolve.term(*met->nodes) : one});
-    knobs |= (extent ? napkin::knobs_of(*extent) : 0) | (along ? napkin::knobs_of(*met->nodes) : 0);
+    knobs |= (extent ? internal::knobs_of(*extent) : 0) | (along ? internal::knobs_of(*met->nodes) : 0);
   }
   const Count most = in_cluster ? Count(1) : machine.compute_nodes();
   rules.push_back({in_cluster ? "parts" : "resident blocks", knobs,
@@ -325,4 +326,4 @@ std::vector<Violation> violations(const PlacedDiagram& placed, const Plan& plan)
   return violations(Rules(*placed.streamed, *placed.mapping, *placed.machine, *placed.problem), placed, plan);
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

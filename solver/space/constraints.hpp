@@ -11,7 +11,7 @@
 #include "model/resource/resources.hpp"
 #include "solver/space/knobs.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 struct Violation {
   std::string constraint;  ///< "shared memory", "registers", "threads", "granularity of x", "rows", "cluster", ...
@@ -105,4 +105,4 @@ void add_combine(std::vector<TileRule>& rules, const Streamed& streamed, const M
 /// Checks "side memory": the data of the threads' matrix unit in a memory beside the registers (tensor memory) fit.
 [[nodiscard]] std::optional<Excess> check_side_memory(const PlacedDiagram& placed, const Plan& plan);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -7,7 +7,7 @@
 #include "solver/space/knobs.hpp"
 #include "solver/space/rule_terms.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// Keeps the values up to `most`; the smallest value if that leaves none.
@@ -130,4 +130,4 @@ Space make_space(const Setup& setup, bool of_kind) {
 Space space_of(const Setup& setup) { return make_space(setup, false); }
 Space space_of_kind(const Setup& setup) { return make_space(setup, true); }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -7,7 +7,7 @@
 
 #include "solver/space/setup.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The tile space of a question. A tile's rank is its position in lexicographic order, first knob first, each knob's
 /// values in the order of its domain: of tiles with equal predictions the one of lower rank is preferred.
@@ -39,4 +39,4 @@ struct Space {
 /// keeps its domain if that contains the value.
 [[nodiscard]] Space space_of_kind(const Setup& setup);
 
-}  // namespace napkin
+}  // namespace napkin::internal

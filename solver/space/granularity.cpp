@@ -4,7 +4,7 @@
 #include <numeric>
 #include <optional>
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 class Collector {
@@ -91,4 +91,4 @@ std::vector<Granularity> granularities(const Streamed& streamed, const Mapping& 
   return std::move(out).found();
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

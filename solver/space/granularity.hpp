@@ -10,7 +10,7 @@
 #include "model/machine/machine.hpp"
 #include "model/mapping/mapping.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// A reason for a multiple: "wgmma n of S", "wgmma k of O", "coalescing of V".
 struct RequiredFactor {
@@ -31,4 +31,4 @@ struct Granularity {
 [[nodiscard]] std::vector<Granularity> granularities(const Streamed& streamed, const Mapping& mapping,
                                                      const Machine& machine, const Problem& problem);
 
-}  // namespace napkin
+}  // namespace napkin::internal

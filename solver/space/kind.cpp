@@ -7,7 +7,7 @@
 #include "model/diagram/packing.hpp"
 #include "solver/space/enumerate.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 bool is_divided(const Streamed& streamed, AxisId axis) { return streamed.grouped(axis) || streamed.stream == axis; }
@@ -53,4 +53,4 @@ std::string kind_of(const Setup& setup) {
   return key.take();
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -6,7 +6,7 @@
 
 #include "solver/space/setup.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Returns the key of a question's kind, beside its diagram, mapping and machine: cost of its element type, kind of
 /// mask, sizes that no block divides, and domains that differ from the mapping's.
@@ -15,4 +15,4 @@ namespace napkin {
 /// Returns true if blocks cut the streamed axis into so many parts, whose extents follow from the question's lengths.
 [[nodiscard]] bool cuts_into_parts(const Mapping& mapping);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// Returns true if the knob's name is LEVEL.AXIS.
@@ -156,4 +156,4 @@ std::optional<Value> size_of_axis(const Mapping& mapping, const LevelMapping& le
   return knob_value(*knob);
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

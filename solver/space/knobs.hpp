@@ -11,7 +11,7 @@
 #include "model/mapping/knobs.hpp"
 #include "model/mapping/mapping.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 [[nodiscard]] KnobSet knobs_of(const Guarded<Value>& alternatives);
 [[nodiscard]] KnobSet knobs_of(const Overhead& overhead);
@@ -37,4 +37,4 @@ namespace napkin {
 /// name; nullptr if there is none.
 [[nodiscard]] const LevelMapping* block_level_of(const Mapping& mapping);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace napkin {
+namespace napkin::internal {
 
 const std::vector<LengthRules::Add>& tile_rule_adders() {
   using List = std::vector<TileRule>;
@@ -71,4 +71,4 @@ bool LengthRules::hold(const Streamed& streamed, const Mapping& mapping, const M
                       [&](const Placed& rule) { return rule.second.check(tile).has_value(); });
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

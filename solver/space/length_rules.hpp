@@ -8,7 +8,7 @@
 
 #include "solver/space/constraints.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 class LengthRules {
  public:
@@ -37,4 +37,4 @@ class LengthRules {
 /// Returns the functions that add the rules of tiles, in the order of Rules::tile.
 [[nodiscard]] const std::vector<LengthRules::Add>& tile_rule_adders();
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -4,7 +4,7 @@
 #include "model/resource/resources.hpp"
 #include "solver/space/rule_terms.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 Count registers_in_granules(const Limits& limits, Count registers, Count threads) {
@@ -53,4 +53,4 @@ std::optional<Excess> check_side_memory(const PlacedDiagram& placed, const Plan&
   return fullest(placed, [&](LevelId level) { return is_beside(placed, level); });
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

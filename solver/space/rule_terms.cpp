@@ -1,6 +1,6 @@
 #include "solver/space/rule_terms.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 Count product(const std::vector<Term>& terms, const Tile& tile) {
   Count result = 1;
@@ -15,7 +15,7 @@ Count chosen(const Guarded<Term>& alternatives, const Tile& tile) {
 
 KnobSet knobs_of(const std::vector<Value>& values) {
   KnobSet set = 0;
-  for (const Value& value : values) set |= napkin::knobs_of(value);
+  for (const Value& value : values) set |= internal::knobs_of(value);
   return set;
 }
 
@@ -37,4 +37,4 @@ std::optional<Excess> compare(Relation::Kind kind, Count left, Count right) {
   return Excess{real(left), real(right)};
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -11,7 +11,7 @@
 #include "model/mapping/mapping.hpp"
 #include "solver/space/constraints.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// A literal, or a knob plus a literal: a value with every axis replaced by its size.
 struct Term {
@@ -71,4 +71,4 @@ class Resolver {
 /// Compares two counts: nothing if `left` is in the relation to `right`, else both.
 [[nodiscard]] std::optional<Excess> compare(Relation::Kind kind, Count left, Count right);
 
-}  // namespace napkin
+}  // namespace napkin::internal

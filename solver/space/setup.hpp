@@ -12,7 +12,7 @@
 #include "model/mapping/mapping.hpp"
 #include "model/mapping/tile.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 class Workspace;
 
@@ -31,4 +31,4 @@ struct Setup {
   [[nodiscard]] bool bundled() const { return !ideal && !mapping->source.empty(); }
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -8,6 +8,7 @@
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 struct Question {
   Diagram diagram = load_diagram("attention");

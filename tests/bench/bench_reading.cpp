@@ -8,6 +8,7 @@
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 void one_profile(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(load_machine("h200-sxm", "--gpu"));

@@ -12,7 +12,8 @@
 namespace {
 
 using namespace napkin;
-using napkin::testing::Case;
+using namespace napkin::internal;
+using napkin::internal::testing::Case;
 
 /// `masked`: 0 no mask, 1 causal, 2 a window of 1024 keys.
 Case attention(std::int64_t d, std::int64_t masked = 0) {

@@ -16,6 +16,7 @@
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 Ask attention(std::int64_t s, bool causal = false) {
   Ask ask;
@@ -33,7 +34,7 @@ std::int64_t next_length(std::int64_t& turn) { return 4096 + 64 * (turn++ % 4096
 void first_request(benchmark::State& state) {
   for (auto _ : state) {
     const Session session;
-    benchmark::DoNotOptimize(session.question(attention(8192)));
+    benchmark::DoNotOptimize(question_of(session, attention(8192)));
   }
 }
 
@@ -41,7 +42,7 @@ void first_request(benchmark::State& state) {
 void further_request(benchmark::State& state) {
   const Session session;
   std::int64_t turn = 0;
-  for (auto _ : state) benchmark::DoNotOptimize(session.question(attention(next_length(turn))));
+  for (auto _ : state) benchmark::DoNotOptimize(question_of(session, attention(next_length(turn))));
 }
 
 /// The first select() of a process that has loaded its libraries and asked nothing: a child that has never touched the
@@ -139,7 +140,7 @@ void tiles_of_one_question(benchmark::State& state) {
   const Session session;
   Ask of_kernel = attention(8192);
   of_kernel.kernel = ask.kernel;
-  const Question question = session.question(of_kernel);
+  const Question question = question_of(session, of_kernel);
   const Setup& setup = question.setups.front();
   std::vector<TileValues> tiles;
   for (const Ranked& one : legal_tiles(setup)) tiles.push_back(values_of(*setup.mapping, one.tile));

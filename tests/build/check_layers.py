@@ -15,6 +15,8 @@ usage: check_layers.py ROOT LAYER...        the layers from the base up, as CMak
   alone that have no source of their name.
 - A class of a namespace that has a name is defined in one file: two of one name are one class to the linker, which takes
   one's destructor for the other's objects. Device code (.cuh) is a program of its own.
+- What is not installed is declared in napkin::internal: in a header that is neither in apps/library/include nor written
+  into its types.hpp, namespace napkin has forward declarations and members of public classes alone.
 - A library is included only where it is allowed; model/ does not print and does not read the environment.
 """
 import pathlib
@@ -58,6 +60,8 @@ OURS = ("model/", "solver/", "kernels/", "apps/")
 SPACE = re.compile(r"namespace\s*([\w:]*)\s*\{")
 SPACE_END = re.compile(r"\}\s*// (anonymous )?namespace")
 CLASS = re.compile(r"(?:struct|class|enum(?: class)?)\s+(\w+)(?: final)?\s*(?::[^:;].*)?\{")
+
+MEMBER = re.compile(r"(?:struct|class)\s+(?:\w+;|\w+::\w+\s*\{)")
 
 
 def path_of(header):
@@ -160,8 +164,30 @@ def classes_of(text):
             yield "::".join([*spaces, found.group(1)]), number
 
 
+def installed_headers(root):
+    """The headers of this project that types.hpp is written out with: cmake/NapkinPublic.cmake."""
+    known, left = set(), [PUBLIC + "napkin/types.hpp"]
+    while left:
+        path = root / left.pop()
+        if path.exists():
+            names = {found.group(2) for found in map(INCLUDE.match, path.read_text().splitlines()) if found}
+            left += {name for name in names - known if name.startswith(OURS)}
+            known |= names
+    return known
+
+
+def outer_names(text):
+    """Lines that declare names of namespace napkin itself."""
+    outer = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if SPACE.match(line):
+            outer = line.startswith("namespace napkin {")
+        elif outer and line[:1].isalpha() | line.startswith("[[") and not MEMBER.match(line):
+            yield number
+
+
 def check(root, layers):
-    problems, classes = [], {}
+    problems, classes, installed = [], {}, installed_headers(root)
     for top in ("model", "solver", "kernels", "apps"):
         for path in sorted((root / top).rglob("*")):
             if path.suffix not in SUFFIXES:
@@ -177,6 +203,9 @@ def check(root, layers):
                 if other != name:
                     problems.append(f"{name}:{number}: {one} is defined in {other} too")
             lines = without_comments(text).splitlines()
+            if path.suffix == ".hpp" and not name.startswith(PUBLIC) and name not in installed:
+                problems += [f"{name}:{number}: is not installed, so its names are napkin::internal's"
+                             for number in outer_names("\n".join(lines))]
             for why in filter(None, (check_own_header(root, path, lines), check_place(name))):
                 problems.append(f"{name}: {why}")
             for number, line in enumerate(lines, 1):
@@ -207,7 +236,10 @@ def selftest():
         "apps/library/rank/a.cpp": '#include "apps/library/question/a.hpp"\n#include "napkin/a.hpp"\n#include "kernels/jit/a.hpp"\n',
         "apps/library/judge/a.cpp": '#include "apps/library/answer/a.hpp"\n#include "solver/space/a.hpp"\n',
         "apps/library/ask/d.cpp": "namespace napkin {\nnamespace {\nstruct Mine {\n};\n}  // namespace\nstruct A::Part {\n};\nclass A;\n}  // namespace napkin\n",
-        "apps/library/ask/e.hpp": "namespace napkin {\nstruct Mine {\n};\nstruct A {\n  struct Mine {\n  };\n};\n}  // namespace napkin\n",
+        "apps/library/ask/e.hpp": "namespace napkin {\nclass A;\nstruct A::Kept {\n};\n}  // namespace napkin\n"
+                                  "namespace napkin::internal {\nstruct Mine {\n  struct Mine {\n  };\n};\nint f();\n}  // namespace napkin::internal\n",
+        "apps/library/include/napkin/types.hpp": '#include "model/base/public.hpp"\n',
+        "model/base/public.hpp": "namespace napkin {\nint f();\n}  // namespace napkin\n",
     }
     bad = {
         "model/base/a.hpp": '#include "model/diagram/a.hpp"\n',
@@ -239,7 +271,9 @@ def selftest():
         "apps/library/loose.cpp": "\n",
         "apps/library/nowhere/a.cpp": "\n",
         "model/base/own.cpp": '#include <vector>\n#include "model/base/own.hpp"\n',
-        "solver/space/twin.hpp": "namespace napkin {\nclass Twin : public A {\n};\n}  // namespace napkin\n",
+        "solver/space/twin.hpp": "namespace napkin::internal {\nclass Twin : public A {\n};\n}  // namespace napkin::internal\n",
+        "solver/space/outer.hpp": "namespace napkin {\n[[nodiscard]] int f();\n}  // namespace napkin\n",
+        "solver/space/outer_class.hpp": "namespace napkin {\nstruct A {\n};\n}  // namespace napkin\n",
     }
 
     def problems_of(files):

@@ -11,7 +11,7 @@
 #include "tests/kernel/attention_problem.hpp"
 #include "tests/kernel/undivided.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 struct BackwardCase {
   AttentionLayout layout;
@@ -183,4 +183,4 @@ inline std::set<std::string> backward_expressions() {
   return out;
 }
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

@@ -12,7 +12,7 @@
 #include "tests/emulator/problem.hpp"
 #include "tests/kernel/backward_reference.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 /// Error of each gradient, and the unfused formula's.
 struct BackwardComparison {
@@ -240,4 +240,4 @@ class BackwardProblem {
   std::vector<std::int32_t> q_starts_, x_starts_;
 };
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

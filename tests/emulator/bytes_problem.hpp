@@ -6,7 +6,7 @@
 #include "tests/kernel/fp8_cases.hpp"
 #include "tests/kernel/napkin_cases.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 template <class Case, auto Planner>
 class BytesProblem {
@@ -54,4 +54,4 @@ class BytesProblem {
 using Fp8Problem = BytesProblem<Fp8Case, attention_fp8_sm90_plan>;
 using NapkinProblem = BytesProblem<NapkinCase, napkin_fp8_sm90_plan>;
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

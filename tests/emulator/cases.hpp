@@ -9,7 +9,7 @@
 
 #include "tests/kernel/product_cases.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 /// Multiply-adds, unmasked: what a case takes on a CPU.
 inline std::int64_t products_of(const CorrectnessCase& one) {
@@ -113,4 +113,4 @@ inline std::vector<CorrectnessCase> small_cases(std::size_t count) {
   return out;
 }
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

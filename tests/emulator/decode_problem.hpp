@@ -5,7 +5,7 @@
 #include "tests/emulator/problem.hpp"
 #include "tests/kernel/decode_arrays.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 class DecodeProblem {
  public:
@@ -55,4 +55,4 @@ class DecodeProblem {
   EmulatedArray q_, k_, v_, o_, lse_, table_, lengths_, counters_, parts_;
 };
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

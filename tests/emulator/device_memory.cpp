@@ -59,9 +59,10 @@ std::string DeviceArray::beside() const {
   const auto size = [](const unsigned char* from, const unsigned char* to) {
     return static_cast<std::size_t>(to - from);
   };
-  return napkin::first_of(
-      {napkin::first_changed("bytes of " + name_, first, size(first, first_), untouched, first - first_, 1),
-       napkin::first_changed("bytes of " + name_, end, size(end, first + pages_), untouched, end - first_, 1)});
+  return napkin::internal::first_of(
+      {napkin::internal::first_changed("bytes of " + name_, first, size(first, first_), untouched, first - first_, 1),
+       napkin::internal::first_changed("bytes of " + name_, end, size(end, first + pages_), untouched, end - first_,
+                                       1)});
 }
 
 std::string DeviceArray::place_of(const void* address) const {

@@ -16,6 +16,7 @@
 namespace test_edges {
 
 using namespace napkin;
+using namespace napkin::internal;
 using emulator::Event;
 
 /// The events of one node, by agent and then in order: iterations, or tiles where `by_tile`.

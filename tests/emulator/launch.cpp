@@ -19,23 +19,23 @@ std::map<std::pair<std::string, std::string>, Entry>& variants() {
   return all;
 }
 
-TensorBoxes boxes_of(const napkin::TensorBox& box, const char* name) {
+TensorBoxes boxes_of(const napkin::internal::TensorBox& box, const char* name) {
   TensorBoxes out{};
   out.name = name;
   out.base = reinterpret_cast<unsigned char*>(box.address);
   out.rank = static_cast<u32>(box.sizes.size());
-  out.element_bytes = napkin::element_bytes;
+  out.element_bytes = napkin::internal::element_bytes;
   out.swizzle_bytes = static_cast<u32>(box.swizzle);
   for (std::size_t i = 0; i < box.sizes.size(); ++i) {
     out.sizes[i] = box.sizes[i];
-    out.strides[i] = i == 0 ? napkin::element_bytes : box.strides[i - 1];
+    out.strides[i] = i == 0 ? napkin::internal::element_bytes : box.strides[i - 1];
     out.box[i] = box.box[i];
   }
   return out;
 }
 
 /// The names that the arrays of a plan's boxes have, in the plan's order.
-std::array<const char*, 4> arrays_of(const napkin::LaunchPlan& plan) {
+std::array<const char*, 4> arrays_of(const napkin::internal::LaunchPlan& plan) {
   if (plan.source.find("matmul") != std::string::npos) return {"A", "B", "C", ""};
   return {"Q", "K", "V", plan.source.find("backward") != std::string::npos ? "dO" : "O"};
 }
@@ -43,7 +43,7 @@ std::array<const char*, 4> arrays_of(const napkin::LaunchPlan& plan) {
 /// The parameter at the alignment that its type asks for.
 class Arguments {
  public:
-  explicit Arguments(const napkin::LaunchPlan& plan) : memory_(plan.arguments.size() + alignment) {
+  explicit Arguments(const napkin::internal::LaunchPlan& plan) : memory_(plan.arguments.size() + alignment) {
     const auto begin = reinterpret_cast<std::uintptr_t>(memory_.data());
     first_ = memory_.data() + (alignment - begin % alignment) % alignment;
     std::memcpy(first_, plan.arguments.data(), plan.arguments.size());
@@ -76,7 +76,7 @@ Entry find_variant(const std::string& expression, const std::string& planted) {
 
 Outcome launch(const Launch& launch) {
   Outcome out;
-  const napkin::LaunchPlan& plan = launch.plan;
+  const napkin::internal::LaunchPlan& plan = launch.plan;
   const Arguments arguments(plan);
   Engine::Grid grid{
       plan.grid,       plan.threads, plan.cluster, plan.shared, find_variant(plan.expression, launch.planted),

@@ -24,7 +24,7 @@ enum class Blocks { shuffled, ascending };
 
 /// What to run, and how: the order of events by `seed`, the text with a planted bug where one is named.
 struct Launch {
-  const napkin::LaunchPlan& plan;
+  const napkin::internal::LaunchPlan& plan;
   std::uint64_t seed = 1;
   const std::string& planted;
   Trace* trace = nullptr;

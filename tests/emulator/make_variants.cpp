@@ -25,6 +25,7 @@
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 namespace fs = std::filesystem;
 
 struct Kernel {

@@ -14,7 +14,7 @@
 #include "tests/kernel/fp8_cases.hpp"
 #include "tests/kernel/napkin_cases.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 /// Returns true where a kernel pads the heads of that question.
 inline bool pads(const std::string& kernel, std::int64_t d, std::int64_t dv) {
@@ -119,4 +119,4 @@ inline std::set<std::string> planted_variants(const PlantedBug& bug) {
   return out;
 }
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

@@ -7,7 +7,7 @@
 
 #include "tests/support/layout.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 struct PlantedBug {
   std::string name, file, from, to;
@@ -574,4 +574,4 @@ inline const std::vector<PlantedBug>& planted_bugs() {
   return all;
 }
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

@@ -17,7 +17,7 @@
 #include "tests/emulator/device_memory.hpp"
 #include "tests/emulator/launch.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 /// An array of 16-bit numbers, or whatever else, on the emulator's device.
 struct EmulatedArray {
@@ -293,4 +293,4 @@ class EmulatedProblem {
   std::vector<std::int32_t> q_starts_, x_starts_;
 };
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

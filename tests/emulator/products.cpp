@@ -217,12 +217,12 @@ struct Operands {
   }
 
   void multiply_e4m3(float* d, u32 n) const {
-    static napkin::E4m3Terms columns[256];
-    for (u32 column = 0; column < n; ++column) columns[column] = napkin::E4m3Terms(b[column]);
+    static napkin::internal::E4m3Terms columns[256];
+    for (u32 column = 0; column < n; ++column) columns[column] = napkin::internal::E4m3Terms(b[column]);
     for (u32 row = 0; row < 64; ++row) {
-      const napkin::E4m3Terms factors(a[row]);
+      const napkin::internal::E4m3Terms factors(a[row]);
       for (u32 column = 0; column < n; ++column)
-        d[row * n + column] = napkin::e4m3_sum(d[row * n + column], factors, columns[column]);
+        d[row * n + column] = napkin::internal::e4m3_sum(d[row * n + column], factors, columns[column]);
     }
   }
 };

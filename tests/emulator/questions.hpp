@@ -16,7 +16,7 @@
 #include "tests/emulator/problem.hpp"
 #include "tests/kernel/correctness_run.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 /// What one seed's run came to.
 struct Answer {
@@ -142,4 +142,4 @@ inline std::vector<Question> all_questions(std::int64_t most) {
   return out;
 }
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

@@ -28,6 +28,7 @@
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 struct Options {
   std::vector<std::string> kernels;

@@ -10,7 +10,7 @@
 #include "tests/kernel/correctness_run.hpp"
 #include "tests/support/case_count.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 constexpr std::int64_t most_products = 3'000'000;  ///< of a recorded case that is repeated here
 constexpr std::size_t small_shapes = 3;            ///< of each variant
@@ -109,4 +109,4 @@ inline void check_seeds(const std::string& kernel, std::uint64_t seeds, std::siz
   }
 }
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

@@ -7,6 +7,7 @@
 namespace test_attention_backward_sm90 {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 namespace {
 

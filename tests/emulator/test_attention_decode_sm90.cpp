@@ -7,6 +7,7 @@
 namespace test_attention_decode_sm90 {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 TEST_CASE("attention_decode_sm90: pages, lengths and parts come out right") {
   test::check_right<test::DecodeProblem>(test::decode_cases(22));

@@ -7,6 +7,7 @@
 namespace test_attention_fp8_sm90 {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 TEST_CASE("attention_fp8_sm90: masks, groups, scales and packed sequences come out right") {
   test::check_right<test::Fp8Problem>(test::fp8_cases(21));

@@ -4,6 +4,7 @@
 namespace test_attention_sm80 {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 TEST_CASE("attention_sm80: recorded cases and small shapes come out right") {
   test::check_cases("attention_sm80", 200);

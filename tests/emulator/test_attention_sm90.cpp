@@ -4,6 +4,7 @@
 namespace test_attention_sm90 {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 TEST_CASE("attention_sm90: recorded cases and small shapes come out right") {
   test::check_cases("attention_sm90", 300);

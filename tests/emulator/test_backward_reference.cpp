@@ -10,6 +10,7 @@
 namespace test_backward_reference {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 namespace {
 

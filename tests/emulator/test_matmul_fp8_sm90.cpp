@@ -4,6 +4,7 @@
 namespace test_matmul_fp8_sm90 {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 TEST_CASE("matmul_fp8_sm90: chunks, running sums, scales and parts come out right, launch after launch") {
   test::check_twice(test::fp8_product_cases(), 120);

@@ -7,6 +7,7 @@
 namespace test_napkin_fp8_sm90 {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 TEST_CASE("napkin_fp8_sm90: masks, groups and packed sequences come out right, whatever the knobs") {
   test::check_right<test::NapkinProblem>(test::napkin_cases(14), 150);

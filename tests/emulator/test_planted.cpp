@@ -10,6 +10,7 @@
 namespace test_planted {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 TEST_CASE("every planted bug is found") {
   for (const test::PlantedBug& bug : test::planted_bugs()) {

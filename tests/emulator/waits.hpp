@@ -12,6 +12,7 @@
 namespace test_edges {
 
 using namespace napkin;
+using namespace napkin::internal;
 using emulator::Event;
 
 class Waits {

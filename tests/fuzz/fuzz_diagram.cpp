@@ -15,6 +15,7 @@
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 void require(bool holds) {
   if (!holds) std::abort();

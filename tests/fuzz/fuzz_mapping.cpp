@@ -15,6 +15,7 @@
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 const Machine& machine() {
   static const Machine one = load_machine("h200-sxm", "fuzz");

@@ -17,7 +17,8 @@
 namespace {
 
 using namespace napkin;
-using namespace napkin::dependence;
+using namespace napkin::internal;
+using namespace napkin::internal::dependence;
 
 void require(bool holds) {
   if (!holds) std::abort();

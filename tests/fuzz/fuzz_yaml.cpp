@@ -8,7 +8,7 @@
 
 namespace {
 
-void visit(const napkin::yaml::Node& node) {
+void visit(const napkin::internal::yaml::Node& node) {
   try {
     (void)node.number();
     (void)node.integer(0, 1000);
@@ -26,7 +26,7 @@ void visit(const napkin::yaml::Node& node) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {
-    visit(napkin::yaml::parse({reinterpret_cast<const char*>(data), size}, "fuzz").root());
+    visit(napkin::internal::yaml::parse({reinterpret_cast<const char*>(data), size}, "fuzz").root());
   } catch (const napkin::Error&) {
   }
   return 0;

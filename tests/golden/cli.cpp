@@ -80,7 +80,7 @@ Run napkin_forked(const std::string& line) {
     const bool ready = std::freopen("/dev/null", "r", stdin) != nullptr &&
                        std::freopen(out.c_str(), "w", stdout) != nullptr &&
                        std::freopen(err.c_str(), "w", stderr) != nullptr;
-    const int code = ready ? napkin::cli::program(words_of(line)) : 127;
+    const int code = ready ? napkin::internal::cli::program(words_of(line)) : 127;
     std::fflush(nullptr);
     const bool leaks = __lsan_do_recoverable_leak_check != nullptr && __lsan_do_recoverable_leak_check() != 0;
     _exit(leaks ? 126 : code);  // not exit(): what this process has made is not the child's to take away

@@ -16,7 +16,7 @@ namespace test_cli_progress {
 
 namespace {
 
-using namespace napkin::cli;
+using namespace napkin::internal::cli;
 
 /// Standard error as a terminal, as long as it lives.
 class Terminal {

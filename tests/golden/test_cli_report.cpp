@@ -225,13 +225,13 @@ TEST_CASE("measurements stand beside predictions: recorded on the H200, publishe
 }
 
 TEST_CASE("every recorded question that the program carries is one that it can still predict") {
-  const auto& all = napkin::recorded_bests();
+  const auto& all = napkin::internal::recorded_bests();
   CHECK(all.size() > 200);
   double sum = 0;
-  for (const napkin::RecordedBest& one : all) {
+  for (const napkin::internal::RecordedBest& one : all) {
     CAPTURE(one.file);
-    CHECK(napkin::distance_of(one.head, one.head) == 0);
-    const auto beside = napkin::recorded_beside(one.head, 1);
+    CHECK(napkin::internal::distance_of(one.head, one.head) == 0);
+    const auto beside = napkin::internal::recorded_beside(one.head, 1);
     REQUIRE(beside.size() == 1);
     CHECK(beside.front().same);
     CHECK(std::abs(beside.front().error()) < 0.5);

@@ -14,7 +14,7 @@ using cli::Json;
 using cli::napkin;
 
 std::string_view text_of(const std::string& path) {
-  for (const ::napkin::EmbeddedFile& file : ::napkin::embedded_files()) {
+  for (const ::napkin::internal::EmbeddedFile& file : ::napkin::internal::embedded_files()) {
     if (file.path == path) return file.text;
   }
   return "";
@@ -40,8 +40,8 @@ TEST_CASE("show prints whatever list names, as it is") {
     REQUIRE(names.size() > 3);
     for (const Json& one : names) check_shown(one["name"].get<std::string>(), kind);
   }
-  for (const std::string& name : ::napkin::builtin_architectures()) check_shown(name, "architecture");
-  for (const std::string& name : ::napkin::builtin_islands()) check_shown(name, "island");
+  for (const std::string& name : ::napkin::internal::builtin_architectures()) check_shown(name, "architecture");
+  for (const std::string& name : ::napkin::internal::builtin_islands()) check_shown(name, "island");
 }
 
 TEST_CASE("show takes a profile's other names, and refuses what it does not know") {

@@ -11,9 +11,10 @@ namespace test_delivered {
 namespace {
 
 using namespace napkin;
-using napkin::testing::Given;
-using napkin::testing::Mapped;
-using napkin::testing::Text;
+using namespace napkin::internal;
+using napkin::internal::testing::Given;
+using napkin::internal::testing::Mapped;
+using napkin::internal::testing::Text;
 
 LevelTransfer at_level(const PlacedDiagram& placed, const char* name) {
   for (const LevelTransfer& t : transfers(placed)) {

@@ -22,6 +22,7 @@
 namespace test_experts {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 namespace {
 

@@ -10,7 +10,8 @@
 namespace test_fa3_cycles {
 
 using namespace napkin;
-using namespace napkin::test;
+using namespace napkin::internal;
+using namespace napkin::internal::test;
 
 namespace {
 

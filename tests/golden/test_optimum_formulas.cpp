@@ -11,6 +11,7 @@
 namespace test_optimum_formulas {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 namespace {
 

@@ -15,6 +15,7 @@
 namespace test_paper_schedules {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 namespace {
 

@@ -16,6 +16,7 @@
 namespace test_paper_tables {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 namespace {
 

@@ -19,7 +19,8 @@
 namespace test_recorded_rates {
 
 using namespace napkin;
-using namespace napkin::test;
+using namespace napkin::internal;
+using namespace napkin::internal::test;
 
 namespace {
 

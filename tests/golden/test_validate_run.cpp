@@ -93,7 +93,7 @@ TEST_CASE("a row has exactly the keys that docs/command-line.md lists") {
   CHECK(keys_of(row) == Keys{"command", "algorithm", "gpu",       "kernel", "dtype",    "mask",       "shape",
                              "tile",    "levels",    "predicted", "split",  "sweep",    "selected",   "measured",
                              "device",  "driver",    "cuda",      "date",   "revision", "source_hash"});
-  CHECK(row["source_hash"] == napkin::kernel_source_hash("attention_sm90"));
+  CHECK(row["source_hash"] == napkin::internal::kernel_source_hash("attention_sm90"));
   CHECK(keys_of(row["measured"]) == Keys{"time", "time_spread", "runs", "l2", "cycles", "clock", "power",
                                          "registers_per_thread", "shared_memory", "l2_to_sm_bytes", "dram_read_bytes",
                                          "dram_write_bytes", "max_error", "reference_error"});

@@ -7,6 +7,7 @@
 namespace test_validate_summary {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 namespace {
 

@@ -13,6 +13,7 @@
 namespace test_validate_sweep {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include "kernels/reference/attention_data.hpp"
 #include "tests/support/layout.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 inline Shape shape_of(const AttentionSizes& s) {
   return {{"b", s.b}, {"h", s.h}, {"g", s.g}, {"q", s.q}, {"x", s.x}, {"d", s.d}, {"dv", s.dv}};
@@ -44,4 +44,4 @@ class AttentionProblem {
   ReadyLaunch launch_;
 };
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

@@ -9,7 +9,7 @@
 #include "tests/kernel/attention_problem.hpp"
 #include "tests/kernel/bench.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 struct AttentionQuestion {
   AttentionSizes sizes;
@@ -56,4 +56,4 @@ inline Row described(const std::string& kernel, const AttentionQuestion& questio
   return out;
 }
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

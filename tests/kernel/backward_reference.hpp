@@ -10,7 +10,7 @@
 
 #include "kernels/reference/reference.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 /// Numbers of one sequence and key head, in float64: `rounded` as a framework's unfused formula has them in the type.
 struct BackwardReference {
@@ -99,4 +99,4 @@ inline void differentiate(const QueryHead& head, const HeadRows& k, const HeadRo
   }
 }
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

@@ -10,7 +10,7 @@
 
 #include "tests/kernel/backward_reference.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 /// One key head of one sequence, with the query heads that share it.
 struct KeyHead {
@@ -89,4 +89,4 @@ struct GradientError {
   [[nodiscard]] bool good(DType type) const { return kernel <= allowed_error(unfused, rounding_of(largest, type)); }
 };
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

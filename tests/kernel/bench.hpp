@@ -18,7 +18,7 @@
 #include "tests/kernel/program.hpp"
 #include "tests/kernel/reports.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 struct BenchOptions {
   bool check = false;            ///< the emulator's cases, two launches each
@@ -113,4 +113,4 @@ inline void compile_variant(const std::string& name, const LaunchPlan& plan) {
   print(row);
 }
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

@@ -11,7 +11,7 @@
 #include "tests/kernel/attention_problem.hpp"
 #include "tests/kernel/undivided.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 struct BytesCase {
   AttentionLayout layout;
@@ -99,4 +99,4 @@ auto cases_of(const std::vector<BytesConfiguration>& configurations, std::size_t
   return out;
 }
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

@@ -17,7 +17,7 @@
 #include "tests/kernel/undivided.hpp"
 #include "tests/support/setup.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 struct CorrectnessCase {
   std::string kernel;
@@ -408,4 +408,4 @@ inline std::vector<CorrectnessCase> correctness_cases(const std::string& kernel 
   return out;
 }
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

@@ -10,7 +10,7 @@
 #include "apps/library/judge/instrument.hpp"
 #include "tests/kernel/correctness_cases.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 /// What identifies a case, as the recording (tests/measured/correctness) names it.
 inline nlohmann::ordered_json describe_case(const CorrectnessCase& one) {
@@ -67,9 +67,9 @@ inline std::future<Comparison> start(Runtime& runtime, const CorrectnessCase& on
 inline void compile_ahead(const std::vector<CorrectnessCase>& cases, int jobs) {
   std::vector<LaunchPlan> plans;
   for (const CorrectnessCase& one : cases) plans.push_back(correctness::variant_of(one));
-  const auto refused = napkin::compile_ahead(plans, process_environment(), jobs, [](std::size_t) {});
+  const auto refused = internal::compile_ahead(plans, process_environment(), jobs, [](std::size_t) {});
   for (const auto& [expression, why] : refused)
     std::fprintf(stderr, "objected to: %s: %s\n", expression.c_str(), why.c_str());
 }
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

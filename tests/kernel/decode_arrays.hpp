@@ -9,7 +9,7 @@
 
 #include "tests/kernel/decode_cases.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 /// 16-bit numbers, and where a row (batch or page, head, row) of them begins.
 struct DecodeArray {
@@ -175,4 +175,4 @@ class DecodeArrays {
   DecodeCase case_;
 };
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

@@ -12,7 +12,7 @@
 #include "tests/kernel/attention_problem.hpp"
 #include "tests/kernel/undivided.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 struct DecodeCase {
   AttentionSizes sizes;
@@ -162,4 +162,4 @@ inline std::vector<DecodeCase> cases_of_many_parts() {
   return out;
 }
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

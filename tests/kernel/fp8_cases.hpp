@@ -4,7 +4,7 @@
 #include "kernels/reference/attention_fp8_data.hpp"
 #include "tests/kernel/bytes_cases.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 struct Fp8Case : BytesCase {
   Fp8Scales scales = Fp8Scales::none;
@@ -86,4 +86,4 @@ inline std::vector<Fp8Case> fp8_cases_of_undivided_groups() {
 /// `count` shapes of each configuration.
 inline std::vector<Fp8Case> fp8_cases(std::size_t count) { return cases_of(fp8_configurations(), count, fp8_case); }
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

@@ -8,7 +8,7 @@
 #include "kernels/jit/failure.hpp"
 #include "kernels/runtime/run.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 /// nullptr where the test cannot run; says SKIP and why, once a program.
 inline Runtime* gpu(const std::string& architecture) {
@@ -31,4 +31,4 @@ inline Runtime* gpu(const std::string& architecture) {
   return runtime.get();
 }
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

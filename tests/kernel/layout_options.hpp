@@ -9,7 +9,7 @@
 #include "napkin/ask.hpp"
 #include "tests/kernel/program.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 /// "b=1,h=16,q=4096,x=4096,d=128": axes left out keep their sizes, dv is d.
 inline void read_attention_shape(const std::string& text, AttentionSizes& s) {
@@ -34,4 +34,4 @@ inline void add_layout(CLI::App& app, AttentionLayout& layout) {
   app.add_option("--seed", layout.seed);
 }
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

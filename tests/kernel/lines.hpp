@@ -16,7 +16,7 @@
 #include "kernels/runtime/environment.hpp"
 #include "kernels/runtime/run.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 /// Opened when the first problem needs it, and shared by all: each variant is loaded once.
 class OneRuntime {
@@ -71,4 +71,4 @@ int answer_problems(int argc, char** argv, Read read, Compiled compiled, Answer 
   });
 }
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

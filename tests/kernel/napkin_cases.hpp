@@ -4,7 +4,7 @@
 #include "kernels/reference/napkin_fp8_data.hpp"
 #include "tests/kernel/bytes_cases.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 struct NapkinCase : BytesCase {};
 
@@ -62,4 +62,4 @@ inline std::vector<NapkinCase> napkin_cases(std::size_t count) {
   return cases_of(napkin_configurations(), count, napkin_case);
 }
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

@@ -9,7 +9,7 @@
 #include "napkin/napkin.hpp"
 #include "tests/support/layout.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 struct Pick {
   Knobs tile;
@@ -32,4 +32,4 @@ inline std::vector<Pick> ranked(const Ask& ask, int count) {
   return out;
 }
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

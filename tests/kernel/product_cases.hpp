@@ -8,7 +8,7 @@
 
 #include "tests/kernel/correctness_cases.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 struct ProductConfiguration {
   DType type = DType::bf16;
@@ -104,4 +104,4 @@ inline std::vector<CorrectnessCase> product_cases() {
   return out;
 }
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

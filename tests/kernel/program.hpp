@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 inline std::vector<std::string> split(const std::string& text, char at) {
   std::vector<std::string> parts;
@@ -50,4 +50,4 @@ int run_program(CLI::App& app, int argc, char** argv, Run run) {
   }
 }
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

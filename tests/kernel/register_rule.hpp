@@ -11,7 +11,7 @@
 #include "solver/space/constraints.hpp"
 #include "solver/space/enumerate.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 struct RuledTile {
   const Tile& tile;
@@ -41,4 +41,4 @@ inline void for_each_ruled(const Measurable& m, std::int64_t near, const std::fu
   }
 }
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

@@ -20,7 +20,7 @@
 #include "model/mapping/read/load.hpp"
 #include "tests/kernel/register_verdicts.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 class RegisterTableMaker {
  public:
@@ -280,4 +280,4 @@ inline std::string register_table(const std::string& kernel, const std::string& 
   return out + maker.rows();
 }
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

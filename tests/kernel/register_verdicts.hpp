@@ -16,7 +16,7 @@
 #include "napkin/ask.hpp"
 #include "tests/kernel/register_rule.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 /// One line of the record. All legal tiles were compiled, or with `spare` those with fewer registers left than that;
 /// with `tile` only those with these knobs, and the line speaks of no other.
@@ -98,4 +98,4 @@ inline Verdict verdict_of(const Verdicts& verdicts, const Mapping& mapping, cons
   return compiled ? Verdict::kept : Verdict::unknown;
 }
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

@@ -11,7 +11,7 @@
 #include "kernels/runtime/measure.hpp"
 #include "tests/support/layout.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 using Row = nlohmann::ordered_json;
 
@@ -50,4 +50,4 @@ inline void report(const Shape& shape, const Knobs& tile, Row& out) {
   for (const auto& [knob, value] : tile) out["tile"][knob] = value;
 }
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

@@ -25,6 +25,7 @@
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 using Json = nlohmann::ordered_json;
 
 struct Request {

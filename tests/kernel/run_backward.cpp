@@ -27,6 +27,7 @@
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 using Json = nlohmann::ordered_json;
 
 struct Request {
@@ -132,7 +133,7 @@ class Problem {
   }
   /// The largest error of the forward pass's log-sum-exp over that many rows, by which P is made again.
   [[nodiscard]] double lse_error(std::int64_t rows) const {
-    return napkin::compare(forward_.data().download(), rows, layout_.seed).lse_error;
+    return napkin::internal::compare(forward_.data().download(), rows, layout_.seed).lse_error;
   }
 
  private:

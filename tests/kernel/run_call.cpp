@@ -22,6 +22,7 @@
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 using Clock = std::chrono::steady_clock;
 
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }

@@ -33,6 +33,7 @@
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 using Json = nlohmann::ordered_json;
 
 struct Options {

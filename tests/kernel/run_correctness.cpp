@@ -24,6 +24,7 @@
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 using Json = nlohmann::ordered_json;
 using test::CorrectnessCase;
 

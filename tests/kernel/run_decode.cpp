@@ -16,6 +16,7 @@
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 using test::DecodeCase;
 using test::Pick;
 using test::Row;

@@ -17,6 +17,7 @@
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 using test::Fp8Case;
 using test::Pick;
 using test::Row;

@@ -31,6 +31,7 @@
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 namespace fs = std::filesystem;
 using test::KernelVariant;
 using test::MachineCode;

@@ -21,6 +21,7 @@
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 using test::CorrectnessCase;
 using test::Pick;
 using test::Row;

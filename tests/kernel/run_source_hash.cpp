@@ -17,6 +17,7 @@
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 std::string hash_of(const std::filesystem::path& folder, const std::string& kernel) {
   std::deque<std::string> texts;  // the files' paths and texts, which stay where they are

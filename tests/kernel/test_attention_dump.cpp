@@ -15,6 +15,7 @@
 namespace test_attention_dump {
 
 using namespace napkin;
+using namespace napkin::internal;
 using test::LaidOut;
 
 namespace {

@@ -7,6 +7,7 @@
 namespace test_correctness {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 TEST_CASE("every bundled kernel agrees with float64 on awkward cases") {
   Runtime* runtime = test::gpu("sm_90");

@@ -15,6 +15,7 @@
 namespace test_correctness_cases {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 TEST_CASE("the list is the same on every run, alone and among the others, with 200 cases of each kernel") {
   std::map<std::string, std::vector<std::string>> together;

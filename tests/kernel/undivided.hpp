@@ -10,7 +10,7 @@
 
 #include "tests/support/layout.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 /// Query heads of a key head that no power of two divides, and one that 8 and 16 do not.
 inline constexpr std::int64_t undivided_groups[] = {3, 5, 6, 7, 12};
@@ -33,4 +33,4 @@ inline std::int64_t packed_heads(const Knobs& tile) {
   return found == tile.end() ? 1 : std::atoll(found->second.c_str());
 }
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-namespace napkin::testing {
+namespace napkin::internal::testing {
 
 /// The row begins at an address of which `inside` bytes belong to the array; `width` bytes are delivered.
 inline std::int64_t counted_row(std::int64_t address, std::int64_t inside, std::int64_t width, bool multicast) {
@@ -32,4 +32,4 @@ inline std::int64_t counted_box(std::int64_t tile_bytes) {
   return out;
 }
 
-}  // namespace napkin::testing
+}  // namespace napkin::internal::testing

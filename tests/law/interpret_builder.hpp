@@ -11,7 +11,7 @@
 #include "model/fusion/derive.hpp"
 #include "tests/law/interpret_case.hpp"
 
-namespace napkin::testing {
+namespace napkin::internal::testing {
 
 /// Grows a diagram operation by operation; an operation that would keep x from streaming is taken back.
 class CaseBuilder {
@@ -378,4 +378,4 @@ inline InterpretCase case_from(const std::vector<std::uint16_t>& numbers) {
   return CaseBuilder(tape).build();
 }
 
-}  // namespace napkin::testing
+}  // namespace napkin::internal::testing

@@ -11,7 +11,7 @@
 #include "model/fusion/partition.hpp"
 #include "model/fusion/streamed.hpp"
 
-namespace napkin::testing {
+namespace napkin::internal::testing {
 
 /// Numbers to decide by; zeros when they run out.
 class Tape {
@@ -81,4 +81,4 @@ struct InterpretCase {
   }
 };
 
-}  // namespace napkin::testing
+}  // namespace napkin::internal::testing

@@ -5,7 +5,7 @@
 
 #include "model/diagram/problem.hpp"
 
-namespace napkin::testing {
+namespace napkin::internal::testing {
 
 inline bool sees(const Mask& mask, std::int64_t row, std::int64_t column, std::int64_t rows, std::int64_t columns) {
   const std::int64_t diagonal = row + columns - rows;
@@ -18,4 +18,4 @@ inline bool sees(const Mask& mask, std::int64_t row, std::int64_t column, std::i
   return false;
 }
 
-}  // namespace napkin::testing
+}  // namespace napkin::internal::testing

@@ -21,7 +21,7 @@
 #include "model/mapping/read/load.hpp"
 #include "napkin/napkin.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 class Draw {
  public:
@@ -203,7 +203,7 @@ inline TileText text_of(const TileValues& tile) {
 
 /// The ideal mapping with all sizes 1: a tile that costs no search.
 inline std::shared_ptr<const QueryAnswer> smallest_tile(const Session& session, Ask ask) {
-  const Question question = session.question(ask);
+  const Question question = question_of(session, ask);
   for (const Knob& knob : question.setups.front().mapping->knobs) ask.tile.emplace_back(knob.name, "1");
   return session.query(ask);
 }
@@ -303,4 +303,4 @@ class Stopwatch {
   double cpu_ = thread_seconds();
 };
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

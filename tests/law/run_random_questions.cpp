@@ -36,6 +36,7 @@
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 using test::Findings;
 using Clock = std::chrono::steady_clock;
 

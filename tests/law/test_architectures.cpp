@@ -17,6 +17,7 @@ namespace test_architectures {
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 // Of those whose sizes hang together: pages and experts are few, windows narrow.
 std::int64_t size_of(const std::string& axis) {

@@ -19,7 +19,8 @@
 namespace test_bounds {
 
 using namespace napkin;
-using namespace napkin::test;
+using namespace napkin::internal;
+using namespace napkin::internal::test;
 
 namespace {
 
@@ -185,7 +186,7 @@ TEST_CASE("the abstract machine: no bound above a tile that fits, formula = tabl
   std::mt19937_64 random(20261127);
   const Session session;
   Asked asked;
-  for (int i = 0; i < napkin::test::rounds(400); ++i) {
+  for (int i = 0; i < napkin::internal::test::rounds(400); ++i) {
     const Ask ask = abstract_question(random);
     check_abstract(session, ask, random, asked);
   }

@@ -17,9 +17,10 @@ namespace test_combine {
 namespace {
 
 using namespace napkin;
-using napkin::testing::Given;
-using napkin::testing::Mapped;
-using napkin::testing::Text;
+using namespace napkin::internal;
+using napkin::internal::testing::Given;
+using napkin::internal::testing::Mapped;
+using napkin::internal::testing::Text;
 using i64 = std::int64_t;
 
 i64 up(i64 a, i64 b) { return (a + b - 1) / b; }

@@ -21,6 +21,7 @@ namespace test_compiled_peers {
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 using testing::Mapped;
 
 using Row = std::map<std::string, std::string>;

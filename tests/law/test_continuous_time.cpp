@@ -18,6 +18,7 @@
 namespace test_continuous_time {
 
 using namespace napkin;
+using namespace napkin::internal;
 using test::LaidOut;
 
 namespace {

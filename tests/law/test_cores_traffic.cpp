@@ -16,7 +16,8 @@
 namespace test_cores_traffic {
 
 using namespace napkin;
-using namespace napkin::test;
+using namespace napkin::internal;
+using namespace napkin::internal::test;
 
 namespace {
 

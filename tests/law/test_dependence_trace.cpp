@@ -24,7 +24,8 @@ namespace test_dependence_trace {
 namespace {
 
 using namespace napkin;
-using namespace napkin::dependence;
+using namespace napkin::internal;
+using namespace napkin::internal::dependence;
 using dependence::Reference;  // not the mappings', nor the pseudocode's
 using dependence::Statement;
 using Random = std::mt19937;

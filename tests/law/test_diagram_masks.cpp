@@ -14,7 +14,8 @@ namespace test_diagram_masks {
 namespace {
 
 using namespace napkin;
-using napkin::testing::sees;
+using namespace napkin::internal;
+using napkin::internal::testing::sees;
 using i64 = std::int64_t;
 
 const std::vector<Mask>& masks() {

@@ -16,6 +16,7 @@
 namespace test_draft {
 
 using namespace napkin;
+using namespace napkin::internal;
 using testing::Mapped;
 
 namespace {

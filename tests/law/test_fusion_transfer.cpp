@@ -19,6 +19,7 @@ namespace test_fusion_transfer {
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 using i64 = std::int64_t;
 
 struct Range {

@@ -15,6 +15,7 @@
 namespace test_grouped_heads {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 namespace {
 

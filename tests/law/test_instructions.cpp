@@ -12,6 +12,7 @@
 namespace test_instructions {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 namespace {
 

@@ -20,7 +20,8 @@
 namespace test_interpret_random {
 
 using namespace napkin;
-using namespace napkin::testing;
+using namespace napkin::internal;
+using namespace napkin::internal::testing;
 
 namespace {
 
@@ -222,7 +223,7 @@ void check_shares(const Shares& shares) {
 }  // namespace
 
 TEST_CASE("random diagrams: counted equals predicted, streamed equals unfused") {
-  check_shares(check_random_cases(napkin::test::rounds(20000), 20240607));
+  check_shares(check_random_cases(napkin::internal::test::rounds(20000), 20240607));
 }
 
 TEST_SUITE("slow") {

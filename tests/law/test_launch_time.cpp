@@ -23,6 +23,7 @@
 namespace test_launch_time {
 
 using namespace napkin;
+using namespace napkin::internal;
 using test::LaidOut;
 
 namespace {

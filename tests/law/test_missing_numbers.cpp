@@ -25,6 +25,7 @@
 namespace test_missing_numbers {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 namespace {
 

@@ -14,6 +14,7 @@
 namespace test_near_lengths {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 namespace {
 

@@ -9,7 +9,8 @@
 namespace test_optimum_integer {
 
 using namespace napkin;
-using namespace napkin::test;
+using namespace napkin::internal;
+using namespace napkin::internal::test;
 
 namespace {
 

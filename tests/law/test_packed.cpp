@@ -15,7 +15,8 @@
 namespace test_packed {
 
 using namespace napkin;
-using namespace napkin::test;
+using namespace napkin::internal;
+using namespace napkin::internal::test;
 
 namespace {
 

@@ -14,6 +14,7 @@
 namespace test_packed_order {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 namespace {
 

@@ -17,6 +17,7 @@
 namespace test_padded_heads {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 namespace {
 

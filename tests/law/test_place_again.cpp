@@ -11,8 +11,9 @@
 namespace test_place_again {
 
 using namespace napkin;
-using napkin::testing::Case;
-using napkin::testing::Shape;
+using namespace napkin::internal;
+using napkin::internal::testing::Case;
+using napkin::internal::testing::Shape;
 
 namespace {
 

@@ -19,7 +19,8 @@
 namespace test_printed_programs {
 
 using namespace napkin;
-using namespace napkin::testing;
+using namespace napkin::internal;
+using namespace napkin::internal::testing;
 
 namespace {
 

@@ -18,6 +18,7 @@
 namespace test_random_questions {
 
 using namespace napkin;
+using namespace napkin::internal;
 using test::Findings;
 
 namespace {

@@ -21,7 +21,8 @@ namespace test_law_reindex {
 namespace {
 
 using namespace napkin;
-using napkin::testing::written;
+using namespace napkin::internal;
+using napkin::internal::testing::written;
 
 using Random = std::mt19937_64;
 

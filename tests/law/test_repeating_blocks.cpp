@@ -16,7 +16,8 @@
 namespace test_repeating_blocks {
 
 using namespace napkin;
-using napkin::testing::Case;
+using namespace napkin::internal;
+using napkin::internal::testing::Case;
 
 namespace {
 

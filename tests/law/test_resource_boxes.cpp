@@ -12,8 +12,9 @@ namespace test_resource_boxes {
 namespace {
 
 using namespace napkin;
-using napkin::testing::counted_box;
-using napkin::testing::counted_row;
+using namespace napkin::internal;
+using napkin::internal::testing::counted_box;
+using napkin::internal::testing::counted_row;
 using i64 = std::int64_t;
 
 /// All rows of the array once, or as many beside it.

@@ -18,14 +18,15 @@ namespace test_resource_transfer {
 namespace {
 
 using namespace napkin;
-using napkin::testing::Abstract;
-using napkin::testing::agree;
-using napkin::testing::Given;
-using napkin::testing::Kernel;
-using napkin::testing::Mapped;
-using napkin::testing::Move;
-using napkin::testing::Text;
-using napkin::testing::Where;
+using namespace napkin::internal;
+using napkin::internal::testing::Abstract;
+using napkin::internal::testing::agree;
+using napkin::internal::testing::Given;
+using napkin::internal::testing::Kernel;
+using napkin::internal::testing::Mapped;
+using napkin::internal::testing::Move;
+using napkin::internal::testing::Text;
+using napkin::internal::testing::Where;
 using i64 = std::int64_t;
 
 const std::vector<Mask>& masks() {

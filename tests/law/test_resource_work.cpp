@@ -13,7 +13,8 @@ namespace test_resource_work {
 namespace {
 
 using namespace napkin;
-using napkin::testing::Mapped;
+using namespace napkin::internal;
+using napkin::internal::testing::Mapped;
 using i64 = std::int64_t;
 
 bool sees(const Mask& mask, i64 row, i64 column, i64 rows, i64 columns) {

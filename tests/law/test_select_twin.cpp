@@ -21,8 +21,9 @@
 namespace test_select_twin {
 
 using namespace napkin;
-using napkin::testing::Case;
-using napkin::testing::Shape;
+using namespace napkin::internal;
+using napkin::internal::testing::Case;
+using napkin::internal::testing::Shape;
 
 namespace {
 

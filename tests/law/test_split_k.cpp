@@ -16,6 +16,7 @@ namespace test_split_k {
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 using testing::Mapped;
 using i64 = std::int64_t;
 

@@ -13,6 +13,7 @@
 namespace test_walk_parts {
 
 using namespace napkin;
+using namespace napkin::internal;
 using i64 = std::int64_t;
 
 namespace {
@@ -24,7 +25,7 @@ struct Counted {
 bool any_seen(const Mask& mask, i64 row, i64 rows_end, i64 column, i64 columns_end, i64 rows, i64 columns) {
   for (i64 i = row; i < rows_end; ++i) {
     for (i64 j = column; j < columns_end; ++j) {
-      if (napkin::testing::sees(mask, i, j, rows, columns)) return true;
+      if (napkin::internal::testing::sees(mask, i, j, rows, columns)) return true;
     }
   }
   return false;

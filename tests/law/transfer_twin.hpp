@@ -18,7 +18,7 @@
 #include "tests/law/boxes_twin.hpp"
 #include "tests/law/mask_twin.hpp"
 
-namespace napkin::testing {
+namespace napkin::internal::testing {
 
 using i64 = std::int64_t;
 
@@ -216,4 +216,4 @@ inline void agree(const PlacedDiagram& placed, const char* level, const Kernel& 
   CHECK(found->delivered.value.get() == delivered);
 }
 
-}  // namespace napkin::testing
+}  // namespace napkin::internal::testing

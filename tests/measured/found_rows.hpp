@@ -61,12 +61,12 @@ inline FoundJson first_of(const FoundJson& row, const std::vector<std::string>& 
 
 inline FoundJson time_of_bench(const FoundJson& row) { return first_of(row, {"/time", "/warm", "/measured/time"}); }
 
-inline napkin::ValidationRow bench_row(const FoundJson& row, const BenchFile& file) {
-  napkin::ValidationRow out;
+inline napkin::internal::ValidationRow bench_row(const FoundJson& row, const BenchFile& file) {
+  napkin::internal::ValidationRow out;
   napkin::Head& head = out.head;
   const FoundJson kernel = first_of(row, {"/kernel", "/peer", "/predicted/kernel"});
   head.kernel = kernel.is_null() ? std::string(file.kernel) : kernel.get<std::string>();
-  const napkin::Mapping mapping = napkin::load_mapping(*head.kernel, "kernel");
+  const napkin::internal::Mapping mapping = napkin::internal::load_mapping(*head.kernel, "kernel");
   head.algorithm = mapping.algorithm;
   head.gpu = file.gpu;
   const FoundJson dtype = first_of(row, {"/dtype"}), mask = first_of(row, {"/mask"});
@@ -91,7 +91,7 @@ inline std::vector<FoundJson> whole_rows(const std::filesystem::path& path) {
   FoundJson shared;
   for (std::string line; std::getline(lines, line);) {
     FoundJson row = FoundJson::parse(line);
-    if (napkin::report::complete_row(row, shared, path.string())) out.push_back(std::move(row));
+    if (napkin::internal::report::complete_row(row, shared, path.string())) out.push_back(std::move(row));
   }
   return out;
 }
@@ -114,9 +114,9 @@ inline std::vector<FoundJson> by_tile(const FoundJson& row) {
   return out;
 }
 
-inline void add_bench_rows(napkin::FoundErrors& found, const std::filesystem::path& recordings) {
+inline void add_bench_rows(napkin::internal::FoundErrors& found, const std::filesystem::path& recordings) {
   for (const BenchFile& file : bench_files) {
-    std::vector<napkin::ValidationRow> rows;
+    std::vector<napkin::internal::ValidationRow> rows;
     std::vector<FoundJson> known;
     for (const FoundJson& row : whole_rows(recordings / file.file)) {
       for (FoundJson& one : by_tile(row)) known.push_back(std::move(one));
@@ -129,9 +129,9 @@ inline void add_bench_rows(napkin::FoundErrors& found, const std::filesystem::pa
           !time_of_bench(row).is_null())
         rows.push_back(bench_row(row, file));
     }
-    napkin::Replay again;
-    std::vector<napkin::ScoredRow> scored;
-    for (const napkin::ValidationRow& row : rows) {
+    napkin::internal::Replay again;
+    std::vector<napkin::internal::ScoredRow> scored;
+    for (const napkin::internal::ValidationRow& row : rows) {
       try {
         scored.push_back(again(row));
       } catch (const napkin::Error&) {  // its mapping got a knob since, whose value nobody wrote down
@@ -147,7 +147,7 @@ inline bool is_probe(const std::string& folder) {
   return folder == "edges" || folder == "edges_h100" || folder == "speed";
 }
 
-inline void add_recorded_rows(napkin::FoundErrors& found, const std::filesystem::path& recordings) {
+inline void add_recorded_rows(napkin::internal::FoundErrors& found, const std::filesystem::path& recordings) {
   std::map<std::string, std::vector<std::string>> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(recordings)) {
     const std::string folder = entry.path().parent_path().filename();
@@ -155,22 +155,24 @@ inline void add_recorded_rows(napkin::FoundErrors& found, const std::filesystem:
   }
   for (auto& [folder, paths] : files) {
     std::sort(paths.begin(), paths.end());
-    std::vector<napkin::report::RecordedRow> rows;
+    std::vector<napkin::internal::report::RecordedRow> rows;
     for (const std::string& path : paths) {
       const FoundJson row = whole_rows(path).front();
       const bool of_an_island = row.contains("way");
       if (!row.contains("command") || row["command"] != "validate" || row.contains("card") || of_an_island) continue;
-      for (napkin::report::RecordedRow& one : napkin::report::read_rows(path, "rows")) rows.push_back(std::move(one));
+      for (napkin::internal::report::RecordedRow& one : napkin::internal::report::read_rows(path, "rows"))
+        rows.push_back(std::move(one));
     }
-    napkin::Replay again;
-    std::vector<napkin::ScoredRow> scored;
-    for (const napkin::report::RecordedRow& row : rows) scored.push_back(again(row.row));
+    napkin::internal::Replay again;
+    std::vector<napkin::internal::ScoredRow> scored;
+    for (const napkin::internal::report::RecordedRow& row : rows) scored.push_back(again(row.row));
     found.add(scored, folder);
   }
 }
 
-inline napkin::FoundErrors found_errors(const std::filesystem::path& recordings) {
+inline napkin::internal::FoundErrors found_errors(const std::filesystem::path& recordings) {
   using namespace napkin;
+  using namespace napkin::internal;
   FoundErrors found;
   const auto published = report::parse_published(published_rows_text(), std::string(published_rows_path));
   found.add(ask_published(published));

@@ -44,7 +44,7 @@ struct Manifest {
   std::vector<Recording> files;
 };
 
-inline std::vector<RecordedSources> read_sources(const napkin::yaml::Node& node) {
+inline std::vector<RecordedSources> read_sources(const napkin::internal::yaml::Node& node) {
   std::vector<RecordedSources> out;
   for (const auto& [kernel, source] : node.entries()) {
     source.allow({"hash", "revision", "fresh"});
@@ -55,10 +55,10 @@ inline std::vector<RecordedSources> read_sources(const napkin::yaml::Node& node)
   return out;
 }
 
-inline Recording read_recording(const std::string& file, const napkin::yaml::Node& node) {
+inline Recording read_recording(const std::string& file, const napkin::internal::yaml::Node& node) {
   node.allow({"what", "rows", "written_by", "when", "revision", "cards", "seed", "split", "sources"});
   const auto words = [&](const char* key) {
-    const napkin::yaml::Node* found = node.find(key);
+    const napkin::internal::yaml::Node* found = node.find(key);
     return found != nullptr ? found->words() : std::vector<std::string>{};
   };
   Recording out;
@@ -77,8 +77,9 @@ inline Recording read_recording(const std::string& file, const napkin::yaml::Nod
 
 inline Manifest read_manifest(const std::filesystem::path& folder) {
   const std::string path = (folder / "manifest.yaml").string();
-  const napkin::yaml::Document document = napkin::yaml::parse(napkin::yaml::read_file(path), path);
-  const napkin::yaml::Node& node = document.root();
+  const napkin::internal::yaml::Document document =
+      napkin::internal::yaml::parse(napkin::internal::yaml::read_file(path), path);
+  const napkin::internal::yaml::Node& node = document.root();
   node.allow(
       {"what", "replay", "predicted", "tests", "expected", "found", "device", "driver", "cuda", "compiler", "files"});
   Manifest out;

@@ -29,7 +29,7 @@ inline std::vector<Json> rows_of(const std::string& file) {
   Json shared;
   for (std::string line; std::getline(lines, line);) {
     Json row = cli::parse(line);
-    if (napkin::report::complete_row(row, shared, file)) out.push_back(std::move(row));
+    if (napkin::internal::report::complete_row(row, shared, file)) out.push_back(std::move(row));
   }
   return out;
 }
@@ -41,7 +41,7 @@ inline Json answer(const Json& row, const std::string& gpu) {
   const std::string algorithm =
       row.contains("algorithm") ? row["algorithm"].get<std::string>() : kernel.substr(0, kernel.find('_'));
   std::string tile = cli::pairs(row["tile"]);
-  for (const napkin::Knob& knob : napkin::test::built_in_mapping(kernel).knobs) {
+  for (const napkin::internal::Knob& knob : napkin::internal::test::built_in_mapping(kernel).knobs) {
     if (knob.before && !row["tile"].contains(knob.name)) tile += "," + knob.name + "=" + std::to_string(*knob.before);
   }
   std::vector<std::string> ask = cli::words_of("query " + algorithm + " --gpu " + gpu + " --json --kernel " + kernel +

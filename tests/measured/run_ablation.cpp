@@ -17,6 +17,7 @@
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 constexpr double earns = 0.002;  // of an error, the least with which a term stays
 constexpr double picks = 1e-4;   // of the mean regret: some pick gets worse

@@ -7,6 +7,6 @@
 #include "apps/library/judge/intervals.hpp"
 
 int main() {
-  std::fputs(napkin::table_of(napkin::judge_intervals()).c_str(), stdout);
+  std::fputs(napkin::internal::table_of(napkin::internal::judge_intervals()).c_str(), stdout);
   return 0;
 }

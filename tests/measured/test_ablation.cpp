@@ -19,6 +19,7 @@ namespace test_ablation {
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 const std::string folder = NAPKIN_SOURCE_DIR "/tests/measured/";
 

@@ -15,6 +15,7 @@ namespace test_backward {
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 using cli::Json;
 using measured::number;
 

@@ -18,6 +18,7 @@ namespace test_cards {
 
 using cli::Json;
 using namespace napkin;
+using namespace napkin::internal;
 
 namespace {
 

@@ -55,6 +55,7 @@ Is has_empty_sequence(const char* axis) {
 /// Whether today's rules let a user have the case's tile.
 bool is_legal_today(const Json& row) {
   using namespace napkin;
+  using namespace napkin::internal;
   const std::string text = row["mask"].get<std::string>(), window = "window ";
   Mask mask;
   if (text == "causal") mask.kind = Mask::Kind::causal;

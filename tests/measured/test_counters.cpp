@@ -15,6 +15,7 @@ namespace test_counters {
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 using cli::Json;
 
 struct Counted {

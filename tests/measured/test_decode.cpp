@@ -14,6 +14,7 @@ namespace test_decode {
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 using cli::Json;
 using measured::number;
 

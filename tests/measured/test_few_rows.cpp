@@ -62,7 +62,7 @@ TEST_CASE("few rows: rows of 128 bytes pass at 0.94 of what whole pieces of memo
   }
   CHECK(rows == doctest::Approx(4.356e12).epsilon(0.001));
   CHECK(whole == doctest::Approx(4.595e12).epsilon(0.001));
-  const auto machine = napkin::load_machine("h200-sxm", "test");
+  const auto machine = napkin::internal::load_machine("h200-sxm", "test");
   CHECK(std::abs(machine.constant("device_row") - 128 * (whole / rows - 1)) < 1.1);
 }
 

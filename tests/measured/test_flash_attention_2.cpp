@@ -70,13 +70,14 @@ TEST_CASE("counted instructions are those of the mapping within 7 %, bytes of th
     CAPTURE(cli::pairs(row["shape"]));
     CAPTURE(row["mask"].get<std::string>());
     if (row["mask"] != "none") continue;  // the profiler's share of whole and cut chunks is not told apart
-    const napkin::test::LaidOut laid("flash_attention_2", "h200-sxm", measured::sizes_of(row["shape"]),
-                                     napkin::DType::bf16);
-    const napkin::EventGraph graph = napkin::event_graph(laid.place(measured::texts_of(row["tile"])));
+    const napkin::internal::test::LaidOut laid("flash_attention_2", "h200-sxm", measured::sizes_of(row["shape"]),
+                                               napkin::DType::bf16);
+    const napkin::internal::EventGraph graph =
+        napkin::internal::event_graph(laid.place(measured::texts_of(row["tile"])));
     double slots = 0, port = 0;
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-      if (graph.nodes[n].phase != napkin::Phase::loop) continue;
-      slots += graph.nodes[n].demand[napkin::issue_pipe] * graph.instances[n];
+      if (graph.nodes[n].phase != napkin::internal::Phase::loop) continue;
+      slots += graph.nodes[n].demand[napkin::internal::issue_pipe] * graph.instances[n];
       for (std::size_t p = 0; p < graph.pipes.size(); ++p) {
         if (graph.pipes[p].name == "shared_port") port += graph.nodes[n].demand[p] * graph.instances[n];
       }

@@ -24,6 +24,7 @@ namespace test_fp8 {
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 using cli::Json;
 using measured::number;
 

@@ -11,6 +11,7 @@
 namespace test_intervals {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 TEST_CASE("errors.json is what today's model gives: else run script/accuracy") {
   const std::string today = measured::found_errors(NAPKIN_SOURCE_DIR "/tests/measured").text();

@@ -77,7 +77,7 @@ TEST_CASE("the sitting behind it, held out: time within 8 % in the mean of twent
 TEST_CASE(
     "calls of NCCL between two GPUs, from 4 MB on, by the island's rates: within 6 % in the mean, also on two other "
     "cards") {
-  const napkin::Island island = napkin::load_island("hgx-h200-2", "--gpu");
+  const napkin::internal::Island island = napkin::internal::load_island("hgx-h200-2", "--gpu");
   std::vector<Json> rows = measured::rows_of("island_links/first.jsonl");
   for (Json& row : measured::rows_of("island_links/second.jsonl")) {
     row["with"]["sitting"] = "second";
@@ -92,11 +92,12 @@ TEST_CASE(
     for (const Json& other : rows)
       if (other["quantity"] == "received" && other["with"] == row["with"]) received = other["values"][0];
     const std::string by = row["with"]["by"];
-    napkin::Carrier carrier = napkin::Carrier::ring;
-    while (napkin::name_of(carrier) != by) carrier = static_cast<napkin::Carrier>(static_cast<int>(carrier) + 1);
-    const double passes = carrier == napkin::Carrier::all_reduce ? 2 : 1;
-    const napkin::Transport call =
-        napkin::transport_of(island, 2, carrier, napkin::Bytes(static_cast<std::int64_t>(2 * received / passes)));
+    napkin::internal::Carrier carrier = napkin::internal::Carrier::ring;
+    while (napkin::internal::name_of(carrier) != by)
+      carrier = static_cast<napkin::internal::Carrier>(static_cast<int>(carrier) + 1);
+    const double passes = carrier == napkin::internal::Carrier::all_reduce ? 2 : 1;
+    const napkin::internal::Transport call = napkin::internal::transport_of(
+        island, 2, carrier, napkin::Bytes(static_cast<std::int64_t>(2 * received / passes)));
     MESSAGE(by << " " << received << " B: " << 100 * (call.seconds / value - 1) << " %");
     sum += std::abs(call.seconds / value - 1);
     ++calls;

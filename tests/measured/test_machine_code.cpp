@@ -12,6 +12,7 @@
 namespace test_machine_code {
 
 using namespace napkin;
+using namespace napkin::internal;
 using test::MachineCode;
 
 namespace {

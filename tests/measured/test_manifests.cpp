@@ -169,7 +169,7 @@ TEST_CASE("a shared member is a row's until another is said, and its own wins") 
   Json shared;
   const auto whole = [&](const char* line) {
     Json row = cli::parse(line);
-    return napkin::report::complete_row(row, shared, "rows.jsonl:1") ? row : Json();
+    return napkin::internal::report::complete_row(row, shared, "rows.jsonl:1") ? row : Json();
   };
   CHECK(whole(R"({"shared": {"device": "a", "sweep": "s", "shape": {"q": 1, "x": 2}}})").is_null());
   CHECK(whole(R"({"time": 1})") ==
@@ -199,7 +199,7 @@ TEST_CASE("a recording whose kernel has changed since is named, and none claims 
       CAPTURE(one.file);
       if (Values{"correctness", "counters", "speed"}.contains(manifest.folder)) CHECK_FALSE(one.sources.empty());
       for (const measured::RecordedSources& recorded : one.sources) {
-        const bool todays = is_todays(recorded, napkin::kernel_source_hash(recorded.kernel), same);
+        const bool todays = is_todays(recorded, napkin::internal::kernel_source_hash(recorded.kernel), same);
         CHECK_MESSAGE((todays || !recorded.fresh),
                       recorded.kernel << " has changed since " << recorded.revision
                                       << ": record anew, say fresh: false, or show that the machine code is the same "

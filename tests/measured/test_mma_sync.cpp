@@ -14,6 +14,7 @@
 namespace test_mma_sync {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 namespace {
 

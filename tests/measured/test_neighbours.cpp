@@ -13,6 +13,7 @@
 namespace test_neighbours {
 
 using namespace napkin;
+using namespace napkin::internal;
 using cli::Json;
 
 namespace {

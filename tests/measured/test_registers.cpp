@@ -16,6 +16,7 @@ namespace test_registers {
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 using test::RuledTile;
 using test::Verdict;
 using test::Verdicts;

@@ -16,6 +16,7 @@
 namespace test_second_card {
 
 using namespace napkin;
+using namespace napkin::internal;
 using cli::Json;
 using measured::Blind;
 using measured::blind;

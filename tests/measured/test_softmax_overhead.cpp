@@ -15,6 +15,7 @@
 namespace test_softmax_overhead {
 
 using namespace napkin;
+using namespace napkin::internal;
 using cli::Json;
 
 namespace {

@@ -17,6 +17,7 @@
 namespace test_tiles {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 namespace {
 

@@ -15,6 +15,7 @@
 namespace test_vector {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 namespace {
 

@@ -9,14 +9,14 @@
 
 namespace published {
 
-inline const std::vector<napkin::PublishedRow>& rows() {
-  static const std::vector<napkin::PublishedRow> read =
-      napkin::report::parse_published(napkin::published_rows_text(), "published.json");
+inline const std::vector<napkin::internal::PublishedRow>& rows() {
+  static const std::vector<napkin::internal::PublishedRow> read =
+      napkin::internal::report::parse_published(napkin::internal::published_rows_text(), "published.json");
   return read;
 }
 
-inline const std::vector<napkin::PublishedAnswer>& answers() {
-  static const std::vector<napkin::PublishedAnswer> asked = napkin::ask_published(rows());
+inline const std::vector<napkin::internal::PublishedAnswer>& answers() {
+  static const std::vector<napkin::internal::PublishedAnswer> asked = napkin::internal::ask_published(rows());
   return asked;
 }
 

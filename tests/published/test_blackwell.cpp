@@ -17,6 +17,7 @@ namespace test_blackwell {
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 using cli::Json;
 
 /// The clock against which the source of the one-SM rows plots its peak. It does not state the one that it ran at.

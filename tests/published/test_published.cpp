@@ -19,6 +19,7 @@ namespace test_published {
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 using cli::check_refused;
 using cli::Folder;
 using cli::Json;

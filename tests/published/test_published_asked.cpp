@@ -19,6 +19,7 @@ namespace test_published_asked {
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 using cli::Folder;
 using cli::Json;
 using published::answers;

@@ -18,6 +18,7 @@ namespace test_published_errors {
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 using cli::Json;
 using published::answers;
 using published::row_of;

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 struct Instruction {
   unsigned opcode = 0, scoreboard = 7;
@@ -125,4 +125,4 @@ inline std::vector<Batch> batches_of(std::string_view image) {
   return out;
 }
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

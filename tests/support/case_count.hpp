@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <vector>
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 inline int rounds(int all) {
   const char* share = std::getenv("NAPKIN_TEST_SHARE");
@@ -25,4 +25,4 @@ std::vector<Case> share_of(const std::vector<Case>& all) {
   return out;
 }
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

@@ -9,7 +9,7 @@
 #include "kernels/jit/compile.hpp"
 #include "kernels/runtime/environment.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 /// The process's, with the build's cache of kernels; nothing, and a word why, where no compiler is.
 inline std::optional<Environment> compiling_environment() {
@@ -20,4 +20,4 @@ inline std::optional<Environment> compiling_environment() {
   return std::nullopt;
 }
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

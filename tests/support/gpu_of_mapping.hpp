@@ -7,7 +7,7 @@
 #include "model/machine/load.hpp"
 #include "model/mapping/read/load.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 /// The first of one machine of each family; empty where none of them runs it.
 inline std::string home_gpu(const Mapping& mapping) {
@@ -18,4 +18,4 @@ inline std::string home_gpu(const Mapping& mapping) {
   return {};
 }
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

@@ -15,7 +15,7 @@
 #include "kernels/sass/loops.hpp"
 #include "tests/support/assembly.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 /// By the lowest nine bits of an instruction; the three above say where operands lie. sm_80 to sm_90.
 inline std::string_view opcode_of(unsigned bits) {
@@ -88,4 +88,4 @@ inline Amounts issued_beside(const std::vector<SassInstruction>& code, std::stri
   return out;
 }
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

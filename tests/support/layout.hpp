@@ -13,7 +13,7 @@
 #include "model/mapping/placed.hpp"
 #include "model/mapping/read/load.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 using Shape = std::vector<std::pair<std::string, std::int64_t>>;
 using Knobs = std::vector<std::pair<std::string, std::string>>;
@@ -70,4 +70,4 @@ class LaidOut {
   std::unique_ptr<Placer> placer;
 };
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

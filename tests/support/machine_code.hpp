@@ -14,7 +14,7 @@
 #include "model/base/error.hpp"
 #include "tests/support/assembly.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 /// One variant of one kernel, enough to compile it.
 struct KernelVariant {
@@ -69,4 +69,4 @@ inline std::vector<MachineCode> read_machine_code(const std::string& path) {
   return out;
 }
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

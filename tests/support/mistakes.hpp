@@ -7,7 +7,7 @@
 
 #include "model/base/error.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 /// The text with `to` in place of the first `from`, which must be there.
 inline std::string replaced(std::string text, const std::string& from, const std::string& to) {
@@ -51,4 +51,4 @@ void check_refused(const Slip& slip, const Parse& parse) {
   CHECK(refused);
 }
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

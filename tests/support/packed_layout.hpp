@@ -8,7 +8,7 @@
 #include "model/diagram/packing.hpp"
 #include "tests/support/layout.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 /// `shape` without b and the axes of lengths.
 inline std::unique_ptr<LaidOut> laid_out_packed(const std::string& kernel, Shape shape,
@@ -24,4 +24,4 @@ inline std::unique_ptr<LaidOut> laid_out_packed(const std::string& kernel, Shape
   return out;
 }
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

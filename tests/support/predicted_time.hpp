@@ -4,7 +4,7 @@
 #include "model/clock/run/period.hpp"
 #include "model/clock/time_model.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 inline Seconds predicted_time(const PlacedDiagram& placed, Count blocks_per_node) {
   Periods periods;
@@ -14,4 +14,4 @@ inline Seconds predicted_time(const PlacedDiagram& placed, Count blocks_per_node
   return model.with_launch(model.of(placed, blocks_per_node, graph, periods.of(graph)));
 }
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

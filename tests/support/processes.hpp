@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 /// Forks so many, each of which runs good(its number); checks that all of them return true.
 template <class Good>
@@ -58,4 +58,4 @@ std::string said_in_a_process(const Say& say) {
   return said;
 }
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

@@ -5,7 +5,7 @@
 
 #include "solver/space/setup.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 /// Returns a pointer that does not own; the part must outlive it.
 template <class Part>
@@ -19,4 +19,4 @@ Setup setup_of(const Parts& parts) {
   return {lent(parts.streamed), lent(parts.mapping), lent(parts.machine), parts.problem, {}};
 }
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

@@ -9,13 +9,16 @@
 #include "napkin/step.hpp"
 
 namespace napkin {
+class Session;
+}
+
+namespace napkin::internal {
 
 [[nodiscard]] QueryAnswer query_answer(const Question& question, AnswerParts parts);
 [[nodiscard]] SelectAnswer select_answer(const Question& question, int top, AnswerParts parts);
 [[nodiscard]] SensitivityAnswer sensitivity_answer(const Question& question);
 [[nodiscard]] NeedAnswer need_answer(const Question& question, const NeedAsk& ask);
 
-class Session;
 struct Island;
 
 /// Predicts a model's step. `machine` is one GPU under the question's conditions; `island` joins several, nullptr for a
@@ -23,4 +26,4 @@ struct Island;
 [[nodiscard]] StepAnswer step_answer(const Session& session, const StepAsk& ask, const Machine& machine,
                                      const Island* island);
 
-}  // namespace napkin
+}  // namespace napkin::internal

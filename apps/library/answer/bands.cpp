@@ -17,7 +17,7 @@
 #include "model/base/library.hpp"
 #include "model/machine/machine.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace band {  // bands' own words
 namespace {
 
@@ -306,6 +306,12 @@ std::vector<double> sizes_of(std::vector<double> errors) {
 }  // namespace
 }  // namespace band
 
+}  // namespace napkin::internal
+
+namespace napkin {
+
+using namespace internal;
+
 std::string_view name_of(Regime regime) { return band::regimes[static_cast<std::size_t>(regime)]; }
 
 const std::vector<KnownErrors>& known_errors() {
@@ -332,14 +338,14 @@ Band band_of(const PredictionKind& kind, std::string_view without) {
   return out;
 }
 
-std::optional<Band> band_of(const Machine& machine) {
-  const auto recorded = [&](const KnownErrors& known) { return known.recorded && known.kind.gpu == machine.name; };
+std::optional<Band> band_on(const std::string& gpu, const std::string& architecture) {
+  const auto recorded = [&](const KnownErrors& known) { return known.recorded && known.kind.gpu == gpu; };
   const auto published = [&](const KnownErrors& known) {
-    return !known.recorded && known.kind.architecture == machine.architecture;
+    return !known.recorded && known.kind.architecture == architecture;
   };
   Band out;
   std::vector<double> errors = band::errors_where(recorded);
-  out.recorded = !errors.empty(), out.of = out.recorded ? machine.name : machine.architecture;
+  out.recorded = !errors.empty(), out.of = out.recorded ? gpu : architecture;
   if (errors.empty()) errors = band::errors_where(published);
   if (errors.empty()) return std::nullopt;
   out.rows = std::ssize(errors);
@@ -374,13 +380,13 @@ const std::vector<ClassError>& class_errors() {
   return all;
 }
 
-std::vector<ClassError> classes_of(const Machine& machine, const std::string& kernel, bool by_graph) {
+std::vector<ClassError> classes_of(const std::string& architecture, const std::string& kernel, bool by_graph) {
   std::vector<ClassError> out;
   for (const ClassError& error : class_errors()) {
     if (error.kernel == kernel) out.push_back(error);
   }
   std::stable_partition(out.begin(), out.end(), [&](const ClassError& error) {
-    return error.architecture == machine.architecture && error.by_graph == by_graph;
+    return error.architecture == architecture && error.by_graph == by_graph;
   });
   return out;
 }

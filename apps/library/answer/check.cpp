@@ -9,7 +9,7 @@
 #include "model/mapping/read/load.hpp"
 #include "model/resource/resources.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr std::int64_t no_limit = std::int64_t{1} << 50;  // values: the check is of counts, not of what fits
@@ -118,4 +118,4 @@ CheckAnswer check_of(const Question& question, const Setup& setup, const PlacedD
   return answer;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -7,7 +7,7 @@
 #include "model/mapping/placed.hpp"
 #include "napkin/answers.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Returns the block's sizes as the streamed program knows them: groups no larger than their axis.
 [[nodiscard]] Partition partition_of(const PlacedDiagram& placed);
@@ -17,4 +17,4 @@ namespace napkin {
 /// program cannot be run.
 [[nodiscard]] CheckAnswer check_of(const Question& question, const Setup& setup, const PlacedDiagram& placed);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -3,7 +3,7 @@
 #include "apps/library/answer/law_setting.hpp"
 #include "apps/library/answer/session.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// Returns the kernels to compare; "all": those that run there, the fastest first, and the bound below them all.
@@ -32,6 +32,12 @@ ComparedMachine compared(const Session& session, const Question& problem, Answer
 }
 
 }  // namespace
+
+}  // namespace napkin::internal
+
+namespace napkin {
+
+using namespace internal;
 
 CompareAnswer Session::compare(const Ask& ask, const std::vector<std::string>& gpus,
                                const std::vector<std::string>& dtypes, const std::vector<std::string>& kernels,

@@ -7,7 +7,7 @@
 #include "model/mapping/read/load.hpp"
 #include "solver/emit/emit.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// Returns the mapping whose own form is asked for: the peer's that computes the algorithm there.
@@ -56,6 +56,12 @@ Emission emission_of(const Question& question, const std::string& form, int top)
 
 }  // namespace
 
+}  // namespace napkin::internal
+
+namespace napkin {
+
+using namespace internal;
+
 Emission Session::emit(const Ask& ask, const std::string& form, int top) const {
   const std::vector<std::string> forms = {"json", "cpp", "triton", "fa3", "fa4", "nccl"};
   if (std::find(forms.begin(), forms.end(), form) == forms.end()) {
@@ -71,7 +77,7 @@ Emission Session::emit(const Ask& ask, const std::string& form, int top) const {
   Ask asked = ask;
   if ((form == "triton" || form == "fa3" || form == "fa4") && ask.kernel.empty())
     asked.kernel = peer_of(state_->problem(ask), form);
-  const Question question = this->question(asked);
+  const Question question = question_of(*this, asked);
   return at_shape([&] { return emission_of(question, form, top); });
 }
 

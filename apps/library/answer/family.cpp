@@ -12,7 +12,7 @@
 #include "apps/library/rank/evaluate.hpp"
 #include "apps/library/rank/select_kernel.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr double tolerance = 0.01, wider[] = {0.02, 0.05, 0.1};
@@ -148,6 +148,12 @@ class Grid {
 
 }  // namespace
 
+}  // namespace napkin::internal
+
+namespace napkin {
+
+using namespace internal;
+
 FamilyAnswer Session::select_family(const Ask& ask, const ShapeFamily& family) const {
   FamilyAnswer answer;
   answer.family = family;
@@ -155,10 +161,10 @@ FamilyAnswer Session::select_family(const Ask& ask, const ShapeFamily& family) c
   const auto request_at = [&](const NamedSizes& shape) {
     asked.shape = shape;
     asked.bundled = ask.bundled;
-    Question question = this->question(asked);
+    Question question = question_of(*this, asked);
     if (asked.bundled || !keeps_to_bundled(question)) return question;
     asked.bundled = true;
-    return this->question(asked);
+    return question_of(*this, asked);
   };
   (void)request_at(family.at(family.range.to));
   (void)select(asked, 1);  // a size that cannot be is said before any work

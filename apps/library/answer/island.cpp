@@ -16,7 +16,7 @@
 #include "solver/optimum/program.hpp"
 #include "solver/optimum/sharing.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr double tenth = 1.1, matters = 0.005;  // as of a prediction on one GPU: a tenth more changes so much of it
@@ -221,6 +221,12 @@ DevicesCheck check_of(const Way& way) {
 }
 
 }  // namespace
+
+}  // namespace napkin::internal
+
+namespace napkin {
+
+using namespace internal;
 
 bool asks_island(const Ask& ask) { return !ask.memory && is_island(ask.gpu); }
 

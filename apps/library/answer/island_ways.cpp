@@ -12,7 +12,7 @@
 #include "model/mapping/read/load.hpp"
 #include "model/mapping/tile.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr std::int64_t longest_sequence = std::int64_t{1} << 22, rows_of_a_part = 64;
@@ -235,7 +235,7 @@ IslandQuestion island_question(const Session& session, const Ask& ask) {
   one.gpu = out.island.gpu;
   one.split.clear();
   one.check = false;
-  const Question question = session.question(one);  // every mistake that one GPU would refuse
+  const Question question = question_of(session, one);  // every mistake that one GPU would refuse
   out.ask.bundled = ask.bundled || keeps_to_bundled(question);
   out.machine = question.machine;
   out.problem = question.problem;
@@ -336,4 +336,4 @@ std::optional<std::int64_t> hidden_from(const Session& session, const IslandQues
   return *parts * step;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -11,7 +11,7 @@
 #include "model/island/schedule.hpp"
 #include "napkin/napkin.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// A question about an island with its names resolved.
 struct IslandQuestion {
@@ -70,4 +70,4 @@ struct IslandWays {
 
 [[nodiscard]] NamedSizes sizes_by_name(const Diagram& diagram, const Sizes& sizes);
 
-}  // namespace napkin
+}  // namespace napkin::internal

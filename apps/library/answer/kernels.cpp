@@ -11,7 +11,7 @@
 #include "apps/library/rank/evaluate.hpp"
 #include "apps/library/rank/select_kernel.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// Returns the kernel with its best tile; nothing if a limit is set and no tile stays within it.
@@ -26,12 +26,18 @@ std::optional<KernelAnswer> answer_of(const Setup& setup, Seconds limit) {
     return answer;
   }
   answer.tile = values_of(*setup.mapping, ranking.best().tile);
-  answer.predicted = napkin::answer_of(ranking.best().prediction);
+  answer.predicted = internal::answer_of(ranking.best().prediction);
   answer.by_graph = ranking.best().prediction.iteration.has_value();
   return answer;
 }
 
 }  // namespace
+
+}  // namespace napkin::internal
+
+namespace napkin {
+
+using namespace internal;
 
 std::vector<KernelAnswer> Session::kernels(const Ask& ask, double limit) const {
   const Question question = state_->kernels(ask);

@@ -7,7 +7,7 @@
 
 #include "apps/library/rank/select_kernel.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr std::size_t most_values = 24;  // of a knob in one landscape: a page shows no more
@@ -124,4 +124,4 @@ std::vector<LandscapeAnswer> landscapes_of(const Setup& setup, const Tile& chose
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

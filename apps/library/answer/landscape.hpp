@@ -11,7 +11,7 @@
 #include "model/mapping/tile.hpp"
 #include "napkin/answers.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// All tiles with one value of each of the two knobs.
 struct LandscapeCell {
@@ -37,4 +37,4 @@ struct LandscapeAnswer {
 /// cells than can be ranked in half a second are left out. `chosen` is marked; it need not be legal.
 [[nodiscard]] std::vector<LandscapeAnswer> landscapes_of(const Setup& setup, const Tile& chosen, std::size_t most);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -5,7 +5,7 @@
 #include "model/clock/power/joules.hpp"
 #include "solver/optimum/bandwidth.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr const char* f32_accumulators = "f32 accumulator bytes";
@@ -228,4 +228,4 @@ QuantisationAnswer quantisation_of(const LawSetting& first, const LawSetting& ot
           law.terms};
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

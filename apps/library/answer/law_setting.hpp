@@ -12,7 +12,7 @@
 #include "solver/optimum/multilevel.hpp"
 #include "solver/optimum/program.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The inputs of the laws of an algorithm on a machine in one type, in bytes and seconds a byte. Arrays with a type of
 /// their own count in it.
@@ -44,4 +44,4 @@ struct LawSetting {
 /// Compares two element types by the quantisation law: H* in bytes and seconds.
 [[nodiscard]] QuantisationAnswer quantisation_of(const LawSetting& first, const LawSetting& other);
 
-}  // namespace napkin
+}  // namespace napkin::internal

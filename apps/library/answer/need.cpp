@@ -21,7 +21,7 @@
 #include "model/machine/numbers.hpp"
 #include "napkin/napkin.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr double farthest = 16;      // how many times more or less of a number is tried
@@ -395,4 +395,4 @@ NeedAnswer need_answer(const Question& question, const NeedAsk& ask) {
   });
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -5,13 +5,15 @@
 
 namespace napkin {
 
+using namespace internal;
+
 std::optional<LoadAnswer> Session::other_load(const Ask& ask, const Head& head) const {
   if (!head.gpu || !head.kernel || head.tile.empty()) return std::nullopt;
   Ask other = ask;
   other.check = other.compile = false;
   other.progress = nullptr;
   other.conditions.load = {};
-  if (!question(other).machine->power.burst) return std::nullopt;
+  if (!question_of(*this, other).machine->power.burst) return std::nullopt;
   if (ask.conditions.load.kind == CardLoad::Kind::sustained) other.conditions.load.kind = CardLoad::Kind::burst;
   if (other.kernel.empty()) other.kernel = *head.kernel;
   other.tile.clear();

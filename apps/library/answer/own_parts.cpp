@@ -7,7 +7,7 @@
 
 #include "apps/library/rank/evaluate.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// Returns the knob that counts the parts of the block's level.
@@ -43,6 +43,12 @@ std::optional<OwnPartsAnswer> own_parts_of(const Setup& setup, const PlacedDiagr
   return out;
 }
 
+}  // namespace napkin::internal
+
+namespace napkin {
+
+using namespace internal;
+
 std::string OwnPartsAnswer::text() const {
   std::string out =
       fmt::format("{}=0 leaves the number of parts to the kernel's own rule, which makes {}", knob, parts);
@@ -52,3 +58,5 @@ std::string OwnPartsAnswer::text() const {
 }
 
 }  // namespace napkin
+
+namespace napkin::internal {}  // namespace napkin::internal

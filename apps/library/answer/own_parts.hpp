@@ -7,9 +7,9 @@
 #include "model/mapping/placed.hpp"
 #include "napkin/answers.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Returns the kernel's own choice for a placed tile; nothing if a knob of the tile says how many parts there are.
 [[nodiscard]] std::optional<OwnPartsAnswer> own_parts_of(const Setup& setup, const PlacedDiagram& placed);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -13,7 +13,7 @@
 #include "apps/library/rank/select_kernel.hpp"
 #include "apps/library/rank/select_tile.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// Judges a tile on the abstract machine, whose only limit is the memory that the paper's rule counts.
@@ -141,4 +141,4 @@ QueryAnswer query_answer(const Question& question, AnswerParts parts) {
   });
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -12,7 +12,7 @@
 #include "apps/library/rank/evaluate.hpp"
 #include "apps/library/rank/select_kernel.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// Adds the bytes that the best tile moves and holds.
@@ -121,4 +121,4 @@ SelectAnswer select_answer(const Question& question, int top, AnswerParts parts)
   });
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -12,7 +12,7 @@
 #include "apps/library/rank/select_tile.hpp"
 #include "model/machine/numbers.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr double step = 0.01;          // of the difference quotients
@@ -150,6 +150,12 @@ SensitivityAnswer sensitivity_answer(const Question& question) {
   });
 }
 
+}  // namespace napkin::internal
+
+namespace napkin {
+
+using namespace internal;
+
 std::vector<std::pair<std::string, double>> SensitivityAnswer::shares_by_basis() const {
   std::map<std::string, double> by_basis;
   double all = 0;
@@ -164,3 +170,5 @@ std::vector<std::pair<std::string, double>> SensitivityAnswer::shares_by_basis()
 }
 
 }  // namespace napkin
+
+namespace napkin::internal {}  // namespace napkin::internal

@@ -9,7 +9,7 @@
 #include "apps/library/question/setups.hpp"
 #include "model/island/island.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr std::size_t most_sequences = 4096;  // of a packed batch whose answer is kept
@@ -95,6 +95,14 @@ std::shared_ptr<const Answer> Answers<Answer>::keep(const AskedAs& asked, std::v
   return kept_.put({std::move(ask), asked.top, asked.parts}, {std::move(answer), std::move(files)}).answer;
 }
 
+Question question_of(const Session& session, const Ask& ask) { return session.state().question(ask); }
+
+}  // namespace napkin::internal
+
+namespace napkin {
+
+using namespace internal;
+
 Question Session::State::question(const Ask& ask) {
   const std::lock_guard lock(mutex);
   return make_question(ask, catalog);
@@ -128,14 +136,13 @@ Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 
-Question Session::question(const Ask& ask) const { return state_->question(ask); }
-
 std::shared_ptr<const QueryAnswer> Session::query(const Ask& ask, AnswerParts parts) const {
-  return answer_of(state_->queries, {ask, 0, parts}, [&] { return query_answer(question(ask), parts); });
+  return answer_of(state_->queries, {ask, 0, parts}, [&] { return query_answer(state_->question(ask), parts); });
 }
 
 std::shared_ptr<const SelectAnswer> Session::select(const Ask& ask, int top, AnswerParts parts) const {
-  return answer_of(state_->selections, {ask, top, parts}, [&] { return select_answer(question(ask), top, parts); });
+  return answer_of(state_->selections, {ask, top, parts},
+                   [&] { return select_answer(state_->question(ask), top, parts); });
 }
 
 std::vector<std::shared_ptr<const SelectAnswer>> Session::select_many(const Ask& ask,
@@ -157,7 +164,7 @@ std::vector<std::shared_ptr<const SelectAnswer>> Session::select_many(const Ask&
 
 SensitivityAnswer Session::sensitivity(const Ask& ask) const {
   if (ask.memory) throw Error("--memory", "has no clock", "--gpu with a profile (napkin list gpus)");
-  return sensitivity_answer(question(ask));
+  return sensitivity_answer(state_->question(ask));
 }
 
 StepAnswer Session::step(const StepAsk& ask) const {
@@ -168,7 +175,7 @@ StepAnswer Session::step(const StepAsk& ask) const {
 
 NeedAnswer Session::need(const NeedAsk& ask) const {
   if (ask.ask.memory) throw Error("--memory", "has no clock", "--gpu with a profile (napkin list gpus)");
-  return need_answer(question(ask.ask), ask);
+  return need_answer(state_->question(ask.ask), ask);
 }
 
 Session& default_session() {

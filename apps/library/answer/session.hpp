@@ -11,7 +11,7 @@
 #include "model/base/latest.hpp"
 #include "napkin/napkin.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The key of a kept answer.
 struct Asked {
@@ -55,20 +55,25 @@ class Answers {
   Latest<Asked, Kept, AskedHash, AskedEqual> kept_{256};
 };
 
+}  // namespace napkin::internal
+
+namespace napkin {
+
 struct Session::State {
   /// Resolves the question with its setups; problem() resolves it without.
-  [[nodiscard]] Question question(const Ask& ask);
-  [[nodiscard]] Question problem(const Ask& ask);
+  [[nodiscard]] internal::Question question(const Ask& ask);
+  [[nodiscard]] internal::Question problem(const Ask& ask);
   /// Resolves the question with the setups of all kernels, bundled and peers', that have the user's knobs; maybe none.
-  [[nodiscard]] Question kernels(const Ask& ask);
+  [[nodiscard]] internal::Question kernels(const Ask& ask);
 
   /// Returns the profile of that name or path, or of the GPU here, under the conditions.
-  [[nodiscard]] std::shared_ptr<const Machine> machine(const std::string& gpu, const CardConditions& conditions);
+  [[nodiscard]] std::shared_ptr<const internal::Machine> machine(const std::string& gpu,
+                                                                 const CardConditions& conditions);
 
   std::mutex mutex;  ///< guards the catalog
-  Catalog catalog;
-  Answers<QueryAnswer> queries;
-  Answers<SelectAnswer> selections;
+  internal::Catalog catalog;
+  internal::Answers<QueryAnswer> queries;
+  internal::Answers<SelectAnswer> selections;
 };
 
 }  // namespace napkin

@@ -17,7 +17,7 @@
 #include "model/mapping/read/load.hpp"
 #include "solver/select/workspace.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr double change = 1.1;         // of a number, to see whether it matters
@@ -135,6 +135,12 @@ StandingAnswer standing_of(const TimedTile& subject, const PlacedDiagram& placed
 
 }  // namespace
 
+}  // namespace napkin::internal
+
+namespace napkin {
+
+using namespace internal;
+
 std::optional<PredictedAnswer::Likely> PredictedAnswer::likely() const {
   if (!standing || !standing->band) return std::nullopt;
   const Band& band = *standing->band;
@@ -142,6 +148,10 @@ std::optional<PredictedAnswer::Likely> PredictedAnswer::likely() const {
   const auto after = [&](double factor) { return std::max(time * factor, least); };
   return Likely{after(band.mean), after(band.low), after(band.high), time * band.low < least};
 }
+
+}  // namespace napkin
+
+namespace napkin::internal {
 
 std::optional<StandingAnswer> standing_of(const Question& question, const Setup& setup, const Tile& tile,
                                           AnswerParts parts) {
@@ -152,4 +162,4 @@ std::optional<StandingAnswer> standing_of(const Question& question, const Setup&
   });
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -6,10 +6,10 @@
 
 #include "apps/library/question/question.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Returns the standing of a tile of a setup of the question; nothing if `parts` does not ask for it.
 [[nodiscard]] std::optional<StandingAnswer> standing_of(const Question& question, const Setup& setup, const Tile& tile,
                                                         AnswerParts parts);
 
-}  // namespace napkin
+}  // namespace napkin::internal

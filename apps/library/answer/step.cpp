@@ -23,7 +23,7 @@
 #include "model/island/schedule.hpp"
 #include "napkin/napkin.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 using EntryKind = StepEntryAnswer::Kind;
@@ -124,7 +124,7 @@ void add_question(const StepSetting& setting, const StepEntry& entry, StepLaunch
   Ask ask = entry.ask;
   ask.gpu = setting.gpu;
   out.answer.algorithm = ask.algorithm;
-  Question question = setting.session.question(ask);
+  Question question = question_of(setting.session, ask);
   at_shape([&] {
     const SelectedTile selected = select_tile(question);
     if (!may_be_timed(selected)) return add_bound(setting, ask, out);
@@ -324,4 +324,4 @@ StepAnswer step_answer(const Session& session, const StepAsk& ask, const Machine
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -6,8 +6,9 @@
 #include "model/clock/prediction.hpp"
 #include "model/clock/roofline/load.hpp"
 #include "model/clock/run/overhead.hpp"
+#include "model/machine/vocabulary_of.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 TimelineAnswer timeline_answer(const Question& question, const Setup& setup, const Tile& tile, int iterations,
                                std::vector<std::pair<std::string, double>> overhead) {
@@ -52,4 +53,4 @@ TimelineAnswer timeline_answer(const Question& question, const Setup& setup, con
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

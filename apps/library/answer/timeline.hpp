@@ -14,7 +14,7 @@
 #include "model/mapping/tile.hpp"
 #include "napkin/answers.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// A drawing of a run. Lanes are the pipes that serve one request at a time, then the threads of each agent instance.
 struct TimelineAnswer {
@@ -44,4 +44,4 @@ struct TimelineAnswer {
 [[nodiscard]] TimelineAnswer timeline_answer(const Question& question, const Setup& setup, const Tile& tile,
                                              int iterations, std::vector<std::pair<std::string, double>> overhead = {});
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -7,7 +7,7 @@
 #include "model/base/count.hpp"
 #include "napkin/ask.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr std::string_view functions = "min, max, ceil, touched";
@@ -149,4 +149,4 @@ std::int64_t amount_of(const yaml::Node& node, const Symbols& symbols, std::int6
   }
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

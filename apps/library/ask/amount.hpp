@@ -16,7 +16,7 @@
 
 #include "model/base/yaml.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 using Symbols = std::vector<std::pair<std::string, std::int64_t>>;
 
@@ -24,4 +24,4 @@ using Symbols = std::vector<std::pair<std::string, std::int64_t>>;
 /// quotient that is not whole, and an amount below `least`.
 [[nodiscard]] std::int64_t amount_of(const yaml::Node& node, const Symbols& symbols, std::int64_t least);
 
-}  // namespace napkin
+}  // namespace napkin::internal

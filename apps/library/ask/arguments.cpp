@@ -8,6 +8,9 @@
 #include "model/base/printable.hpp"
 
 namespace napkin {
+
+using namespace internal;
+
 namespace {
 
 std::string_view trimmed(std::string_view text) {

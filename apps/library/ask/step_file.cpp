@@ -8,7 +8,7 @@
 #include "model/base/library.hpp"
 #include "model/island/division.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 using Kind = StepEntryAnswer::Kind;
@@ -191,4 +191,4 @@ StepNotes notes_of_step(const std::string& name) {
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

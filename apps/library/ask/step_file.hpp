@@ -11,7 +11,7 @@
 #include "napkin/ask.hpp"
 #include "napkin/step.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Launches of one kind.
 struct StepEntry {
@@ -49,4 +49,4 @@ struct StepNotes {
 };
 [[nodiscard]] StepNotes notes_of_step(const std::string& name);
 
-}  // namespace napkin
+}  // namespace napkin::internal

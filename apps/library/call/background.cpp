@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-namespace napkin {
+namespace napkin::internal {
 
 bool selects_in_background() {
   const char* value = std::getenv("NAPKIN_BACKGROUND");  // NOLINT(concurrency-mt-unsafe): read once a GPU
@@ -51,4 +51,4 @@ void Background::run() {
   }
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -12,7 +12,7 @@
 
 #include "apps/library/call/selected.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Returns true if calls of new lengths do not wait for a tile of their own: if NAPKIN_BACKGROUND is 1.
 [[nodiscard]] bool selects_in_background();
@@ -55,4 +55,4 @@ class Background {
   std::thread thread_;
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

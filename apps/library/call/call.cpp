@@ -17,7 +17,7 @@
 #include "model/diagram/packing.hpp"
 #include "napkin/napkin.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr std::size_t calls_kept = 64;       // that come again without planning anew
@@ -319,6 +319,12 @@ auto on_gpu(int device, const Work& work) {
 
 }  // namespace
 
+}  // namespace napkin::internal
+
+namespace napkin {
+
+using namespace internal;
+
 void attention(const AttentionArgs& args, void* stream) {
   on_gpu(args.device, [&](Calls& calls) { calls.call(args, stream); });
 }
@@ -336,7 +342,7 @@ std::string attention_backward_refusal(const std::string& gpu, DType dtype, std:
   args.forward.sizes = {.q = 1024, .x = 1024, .d = d, .dv = dv};  // the answer depends on the heads' sizes alone
   args.forward.dtype = dtype;
   const Ask ask = ask_of(args, gpu);
-  const Question question = default_session().question(ask);
+  const Question question = question_of(default_session(), ask);
   const auto takes = [](const Setup& setup) { return setup.bundled() && fits(setup); };
   return std::any_of(question.setups.begin(), question.setups.end(), takes) ? "" : no_kernel(ask);
 }

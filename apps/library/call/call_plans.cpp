@@ -6,7 +6,7 @@
 #include "kernels/plans/attention_backward.hpp"
 #include "kernels/plans/matmul.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
@@ -194,4 +194,4 @@ void check_workspace(const AttentionBackwardArgs& args, std::uint64_t needed) {
                 "attention_backward_workspace(), " + std::to_string(bytes) + " bytes on the device");
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -15,7 +15,7 @@
 #include "napkin/ask.hpp"
 #include "napkin/call.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The launches of a call, in stream order.
 using Launches = std::vector<LaunchPlan>;
@@ -89,4 +89,4 @@ template <class Args>
 void check_workspace(const Args&, std::uint64_t) {}
 void check_workspace(const AttentionBackwardArgs& args, std::uint64_t needed);
 
-}  // namespace napkin
+}  // namespace napkin::internal

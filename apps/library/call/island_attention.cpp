@@ -5,7 +5,7 @@
 
 #include "model/base/error.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 IslandAttention::IslandAttention(Gpus& gpus, const Division& division, std::uint64_t seed)
     : gpus_(gpus), division_(division), type_(division.problem.dtype), seed_(seed) {
@@ -84,4 +84,4 @@ std::unique_ptr<IslandTrial> island_trial(Gpus& gpus, const Division& division, 
   throw Error("napkin validate", algorithm + " is not run on several GPUs", "attention or matmul");
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -7,7 +7,7 @@
 #include "apps/library/call/island_trial.hpp"
 #include "napkin/call.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The place of a row of the undivided problem: the GPU whose memory holds it at home, and the row there.
 struct HomeRow {
@@ -50,4 +50,4 @@ class IslandAttention : public IslandTrial {
   std::uint64_t seed_;
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -8,7 +8,7 @@
 #include "kernels/runtime/measure.hpp"
 #include "kernels/runtime/stopwatch.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr double least_runs = 5, most_runs = 4000, shortest = 1e-6;  // seconds
@@ -107,4 +107,4 @@ std::vector<std::uint16_t> downloaded(const IslandGpu& gpu, const DeviceMemory& 
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -11,7 +11,7 @@
 #include "kernels/runtime/run.hpp"
 #include "kernels/runtime/stream.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 struct IslandGpu {
   explicit IslandGpu(int ordinal)
@@ -57,4 +57,4 @@ class Gpus {
 /// Returns the 16-bit elements.
 [[nodiscard]] std::vector<std::uint16_t> downloaded(const IslandGpu& gpu, const DeviceMemory& memory);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -3,7 +3,7 @@
 
 #include "apps/library/call/island_attention.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// Attention divided by heads. A home array is ordered by the GPU that receives each part: [heads' GPU, b, row, head of
@@ -111,4 +111,4 @@ std::unique_ptr<IslandTrial> heads_trial(Gpus& gpus, const Division& division, s
   return std::make_unique<HeadsTrial>(gpus, division, seed);
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

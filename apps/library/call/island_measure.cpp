@@ -9,7 +9,7 @@
 #include "apps/library/question/revision.hpp"
 #include "kernels/runtime/driver_version.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr std::uint64_t first_seed = 20261128;
@@ -147,4 +147,4 @@ Readings IslandInstrument::links(int count) {
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

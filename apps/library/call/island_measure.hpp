@@ -12,7 +12,7 @@
 #include "model/machine/calibrate/reading.hpp"
 #include "napkin/napkin.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Seconds of a division, and bytes that calls bring into each GPU.
 struct IslandTimes {
@@ -51,4 +51,4 @@ class IslandInstrument {
   std::unique_ptr<Gpus> gpus_;
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -8,7 +8,7 @@
 #include "model/base/error.hpp"
 #include "napkin/call.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 class ProductTrial : public IslandTrial {
@@ -171,4 +171,4 @@ std::unique_ptr<IslandTrial> product_trial(Gpus& gpus, const Division& division,
   return std::make_unique<ProductTrial>(gpus, division, seed);
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -5,7 +5,7 @@
 #include "kernels/plans/add_part.hpp"
 #include "model/island/schedule.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 class RingTrial : public IslandAttention {
@@ -172,4 +172,4 @@ std::unique_ptr<IslandTrial> ring_trial(Gpus& gpus, const Division& division, st
   return std::make_unique<RingTrial>(gpus, division, seed);
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

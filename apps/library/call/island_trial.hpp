@@ -8,7 +8,7 @@
 #include "kernels/reference/reference.hpp"
 #include "model/island/division.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The half of a run: copies alone, or launches that wait for no copy.
 enum class IslandHalf { both, copies, work };
@@ -36,4 +36,4 @@ class IslandTrial {
 [[nodiscard]] std::unique_ptr<IslandTrial> heads_trial(Gpus& gpus, const Division& division, std::uint64_t seed);
 [[nodiscard]] std::unique_ptr<IslandTrial> product_trial(Gpus& gpus, const Division& division, std::uint64_t seed);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -9,7 +9,7 @@
 #include "apps/library/question/revision.hpp"
 #include "kernels/jit/sha256.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 class Key {
@@ -147,4 +147,4 @@ void KnownPlans::store(const std::string& key, const Launches& launches) {
                        content_of(launches));  // a failure is ignored: storing the compiled kernel has reported it
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

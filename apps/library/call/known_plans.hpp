@@ -12,7 +12,7 @@
 #include "kernels/runtime/device.hpp"
 #include "model/base/latest.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Returns a key of everything that a call's plan depends on except memory: a digest of this program's sources and YAML
 /// files, the GPU, sizes, type, mask, strides, scale, lengths, pages, and which optional arrays are given (not
@@ -59,4 +59,4 @@ class KnownPlans {
   Latest<std::string, Launches> met_;  ///< keyed by the bytes themselves, since hashing them takes longer than all else
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -17,7 +17,7 @@
 #include "solver/space/constraints.hpp"
 #include "solver/space/enumerate.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr int tiles_tried = 8;                     // of the ranking, until the compiler has nothing against one
@@ -25,7 +25,7 @@ constexpr std::uint64_t lengths_of_an_octave = 8;  // that are ranked
 
 /// Returns the question resolved for the kernels that meet the call's needs, all of them if none does.
 Question request_for(const Ask& ask, const CallNeeds& needs) {
-  Question question = default_session().question(ask);
+  Question question = question_of(default_session(), ask);
   const auto unfit = [&](const Setup& setup) {
     return (needs.packed && !takes_packed(*setup.mapping)) || (needs.cached && !takes_pages(*setup.mapping));
   };
@@ -44,7 +44,7 @@ Question request_for(const Ask& ask, const CallNeeds& needs) {
 /// registers: "takes d of 64, 96 or 128 only, not 256; needs 448 registers a thread, there are 240".
 std::string refusal_of(const Ask& ask) {
   constexpr std::int64_t most_tiles = 4096;  // tiles looked at
-  const Question question = default_session().question(ask);
+  const Question question = question_of(default_session(), ask);
   const Setup& setup = question.setups.front();
   const Space space = space_of(setup);
   const Placer placer = placer_of(setup);
@@ -142,4 +142,4 @@ bool Selected::advance() {
   return true;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -13,7 +13,7 @@
 #include "napkin/ask.hpp"
 #include "solver/space/length_rules.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Returns the question whose tile serves this one. Keys beyond the number of queries are rounded up to an eighth of
 /// the power of two below them, so that the steps of a generation share a ranking.
@@ -58,4 +58,4 @@ class Selected {
   std::size_t at_ = 0;  ///< index of the tile in the ranking
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

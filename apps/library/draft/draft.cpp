@@ -10,7 +10,7 @@
 #include "model/fusion/algorithm.hpp"
 #include "model/fusion/derive.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr std::size_t most_bytes = 1U << 28U;
@@ -123,4 +123,4 @@ Draft draft_mapping(const DraftAsk& ask) {
   return draft_text(parts, census, ask.tile);
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -6,7 +6,7 @@
 
 #include "napkin/ask.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 struct DraftAsk {
   std::string algorithm;
@@ -24,4 +24,4 @@ struct Draft {
 
 [[nodiscard]] Draft draft_mapping(const DraftAsk& ask);
 
-}  // namespace napkin
+}  // namespace napkin::internal

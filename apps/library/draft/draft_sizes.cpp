@@ -4,7 +4,7 @@
 
 #include "model/base/error.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr int warp = 32, warpgroup = 128;
@@ -65,4 +65,4 @@ DraftSizes draft_sizes(const DraftParts& parts, const SassCensus& census, const 
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -7,7 +7,7 @@
 
 #include "apps/library/draft/draft_text.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 struct DraftSizes {
   struct Size {
@@ -21,4 +21,4 @@ struct DraftSizes {
 
 [[nodiscard]] DraftSizes draft_sizes(const DraftParts& parts, const SassCensus& census, const TileText& tile);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -8,7 +8,7 @@
 #include "apps/library/draft/draft_sizes.hpp"
 #include "model/base/error.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 std::string listed(const std::vector<std::string>& words) { return "[" + joined(words) + "]"; }
@@ -323,4 +323,4 @@ Draft draft_text(const DraftParts& parts, const SassCensus& census, const TileTe
   return Writer(parts, census, draft_sizes(parts, census, tile)).draft();
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

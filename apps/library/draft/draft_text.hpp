@@ -8,7 +8,7 @@
 #include "kernels/sass/census.hpp"
 #include "napkin/ask.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// An operation of the algorithm: P = softmax (S) has the output P and the input S.
 struct DraftOperation {
@@ -43,4 +43,4 @@ struct DraftParts {
 /// leave open.
 [[nodiscard]] Draft draft_text(const DraftParts& parts, const SassCensus& census, const TileText& tile);
 
-}  // namespace napkin
+}  // namespace napkin::internal

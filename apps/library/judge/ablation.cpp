@@ -8,7 +8,7 @@
 #include "model/machine/number.hpp"
 #include "model/machine/numbers.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// The neutral values of constants whose absence is not a plain zero.
@@ -107,4 +107,4 @@ std::vector<AblationTerm> terms_of(const Machine& machine) {
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

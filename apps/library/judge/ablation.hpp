@@ -7,7 +7,7 @@
 
 #include "apps/library/judge/replay.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// A term that a prediction can be made without.
 struct AblationTerm {
@@ -20,4 +20,4 @@ struct AblationTerm {
 /// Returns every constant, co-use rate and latency that a prediction on this machine may read.
 [[nodiscard]] std::vector<AblationTerm> terms_of(const Machine& machine);
 
-}  // namespace napkin
+}  // namespace napkin::internal

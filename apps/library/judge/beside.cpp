@@ -13,7 +13,7 @@
 #include "model/base/library.hpp"
 #include "napkin/napkin.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -173,4 +173,4 @@ std::vector<BesideAnswer> published_beside(const Head& head, const std::vector<P
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

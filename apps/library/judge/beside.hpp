@@ -11,7 +11,7 @@
 #include "apps/library/judge/published.hpp"
 #include "napkin/answers.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// A measured call and its prediction today.
 struct BesideAnswer {
@@ -49,4 +49,4 @@ struct RecordedBest {
 [[nodiscard]] std::vector<BesideAnswer> published_beside(const Head& head, const std::vector<PublishedRow>& rows,
                                                          std::size_t most);
 
-}  // namespace napkin
+}  // namespace napkin::internal

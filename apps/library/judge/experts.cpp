@@ -6,7 +6,7 @@
 
 #include "apps/library/judge/sweep.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 enum class Masked { no, yes, either };
@@ -111,4 +111,4 @@ std::vector<SweepTile> expert_tiles(const Question& question, const Setup& setup
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

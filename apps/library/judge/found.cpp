@@ -7,7 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-namespace napkin {
+namespace napkin::internal {
 
 void FoundErrors::add(const PredictionKind& kind, bool recorded, const std::string& source,
                       double found_over_predicted) {
@@ -62,4 +62,4 @@ std::string FoundErrors::text() const {
   return fmt::format("[\n{}\n]\n", fmt::join(lines, ",\n"));
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -9,7 +9,7 @@
 #include "apps/library/judge/validation.hpp"
 #include "napkin/bands.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 class FoundErrors {
  public:
@@ -27,4 +27,4 @@ class FoundErrors {
   std::vector<KnownErrors> all_;
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -10,7 +10,7 @@
 #include "kernels/runtime/counters.hpp"
 #include "model/base/parallel.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr int bursts = 7;
@@ -172,4 +172,4 @@ std::string Workbench::count_bytes(const MountedTile& tile, MeasuredAnswer& into
   return reading.refused;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

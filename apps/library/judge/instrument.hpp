@@ -12,7 +12,7 @@
 #include "kernels/reference/bundled.hpp"
 #include "kernels/runtime/measure.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The time that a measurement may take.
 struct TimingPace {
@@ -65,4 +65,4 @@ class Workbench {
   std::unique_ptr<KernelTrial> trial_;
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr std::size_t fewest_of_a_gpu = 10;
@@ -67,4 +67,4 @@ std::string table_of(const IntervalJudgement& judged) {
          interval_rows("regime", judged.regimes) + "\n" + interval_rows("GPU", judged.gpus);
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

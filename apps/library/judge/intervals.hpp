@@ -7,7 +7,7 @@
 
 #include "napkin/bands.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 struct IntervalGroup {
   std::string of;  ///< name of the group: "all", "decode", "h100-sxm"
@@ -27,4 +27,4 @@ struct IntervalJudgement {
 /// Writes the judgement as tables in Markdown.
 [[nodiscard]] std::string table_of(const IntervalJudgement& judged);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -17,7 +17,7 @@
 #include "model/resource/resources.hpp"
 #include "napkin/napkin.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr double tera = 1e12;
@@ -333,4 +333,4 @@ std::vector<PublishedAnswer> ask_published(const std::vector<PublishedRow>& rows
   return answers;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

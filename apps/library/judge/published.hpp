@@ -14,7 +14,7 @@
 #include "napkin/answers.hpp"
 #include "napkin/ask.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// A row in the words of its source.
 struct PublishedRow {
@@ -158,4 +158,4 @@ using PublishedRows = std::vector<const PublishedAnswer*>;
 /// Divides asked rows into regimes.
 [[nodiscard]] std::vector<PublishedRegime> regimes_of(const PublishedRows& asked);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -6,7 +6,7 @@
 #include "model/base/library.hpp"
 #include "model/base/yaml.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr std::string_view names_path = "apps/library/judge/data/names.yaml";
@@ -290,4 +290,4 @@ std::vector<TileText> published_tiles(const PublishedKernel& kernel, const std::
   return tiles;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

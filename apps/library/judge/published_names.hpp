@@ -11,7 +11,7 @@
 
 #include "apps/library/judge/published.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Returns true if `text` matches `pattern`, in which * stands for any text.
 [[nodiscard]] bool matches(std::string_view pattern, std::string_view text);
@@ -83,4 +83,4 @@ struct PublishedNames {
 [[nodiscard]] std::vector<TileText> published_tiles(const PublishedKernel& kernel, const std::string& architecture,
                                                     const PublishedRow& row);
 
-}  // namespace napkin
+}  // namespace napkin::internal

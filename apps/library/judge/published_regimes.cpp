@@ -7,7 +7,7 @@
 
 #include "apps/library/judge/published.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr std::int64_t few_rows = 256, few_queries = 16;
@@ -80,4 +80,4 @@ std::vector<PublishedRegime> regimes_of(const PublishedRows& asked) {
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

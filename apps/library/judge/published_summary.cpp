@@ -6,7 +6,7 @@
 
 #include "apps/library/judge/published.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 using Rows = PublishedRows;
@@ -148,4 +148,4 @@ PublishedSummary summarise(const std::vector<PublishedAnswer>& answers) {
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

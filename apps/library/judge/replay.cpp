@@ -11,7 +11,7 @@
 #include "solver/select/tie.hpp"
 #include "solver/select/workspace.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 Ask ask_of(const Head& head) {
@@ -46,7 +46,7 @@ void leave_out_fitted(Machine& machine) {
 }
 
 std::unique_ptr<Measurable> measurable_of(const Ask& ask, const Edit& edit) {
-  auto out = std::make_unique<Measurable>(Measurable{default_session().question(ask), nullptr, nullptr});
+  auto out = std::make_unique<Measurable>(Measurable{question_of(default_session(), ask), nullptr, nullptr});
   if (edit) {
     auto machine = std::make_shared<Machine>(*out->question.machine);
     edit(*machine);
@@ -98,4 +98,4 @@ ScoredRow Replay::operator()(const ValidationRow& row) {
           std::move(today.kind)};
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -13,7 +13,7 @@
 #include "model/mapping/placed.hpp"
 #include "model/resource/resources.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// A change to the machine before a prediction, such as the removal of a constant or of all fitted numbers.
 using Edit = std::function<void(Machine& machine)>;
@@ -56,4 +56,4 @@ class Replay {
   std::map<std::string, std::unique_ptr<Measurable>> questions_;
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

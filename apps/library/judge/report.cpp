@@ -10,7 +10,7 @@
 #include "model/machine/about.hpp"
 #include "solver/space/about_rule.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr int drawn_iterations = 4, most_runners = 5;
@@ -101,7 +101,7 @@ void add_words(const Machine& machine, const Mapping& mapping, ReportAnswer& out
 
 ReportAnswer report_answer(const Session& session, const Ask& ask, const std::vector<PublishedRow>& published) {
   if (ask.memory) throw Error("--memory", "has no clock to report on", "--gpu G");
-  const Question question = session.question(ask);
+  const Question question = question_of(session, ask);
   return at_shape([&] {
     const SelectedTile selected = select_tile(question);
     const Setup& setup = *selected.setup;
@@ -115,7 +115,7 @@ ReportAnswer report_answer(const Session& session, const Ask& ask, const std::ve
     add_words(*question.machine, *setup.mapping, out);
     if (!out.query.predicted) return out;
     if (out.query.head.kernel)
-      out.classes = classes_of(*question.machine, *out.query.head.kernel, out.query.predicted->by_graph());
+      out.classes = classes_of(question.machine->architecture, *out.query.head.kernel, out.query.predicted->by_graph());
     if (!launched_once) return out;
     // A maximum or a norm multiplies nothing, and 0 FLOP a byte has no place on a logarithmic axis.
     if (out.query.work.flops > 0) {
@@ -127,4 +127,4 @@ ReportAnswer report_answer(const Session& session, const Ask& ask, const std::ve
   });
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -17,7 +17,7 @@
 #include "napkin/napkin.hpp"
 #include "napkin/sensitivity.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 struct ReportAnswer {
   QueryAnswer query;                           ///< query of the tile: the user's, or the selected one
@@ -40,4 +40,4 @@ struct ReportAnswer {
 [[nodiscard]] ReportAnswer report_answer(const Session& session, const Ask& ask,
                                          const std::vector<PublishedRow>& published);
 
-}  // namespace napkin
+}  // namespace napkin::internal

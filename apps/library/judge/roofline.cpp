@@ -3,7 +3,7 @@
 #include "apps/library/judge/replay.hpp"
 #include "apps/library/rank/evaluate.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 RooflineTile tile_at(const TileValues& tile, const PredictedAnswer& predicted, double flops,
@@ -40,4 +40,4 @@ RooflineAnswer roofline_of(const Question& question, const Setup& setup, const Q
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

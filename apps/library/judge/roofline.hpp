@@ -9,7 +9,7 @@
 #include "apps/library/question/question.hpp"
 #include "napkin/answers.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The speed that one level's pipe allows: bandwidth times FLOP a byte.
 struct RooflineSlope {
@@ -41,4 +41,4 @@ struct RooflineAnswer {
 [[nodiscard]] RooflineAnswer roofline_of(const Question& question, const Setup& setup, const QueryAnswer& answer,
                                          const std::vector<AlternativeAnswer>& runners);
 
-}  // namespace napkin
+}  // namespace napkin::internal

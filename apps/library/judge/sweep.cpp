@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 std::uint64_t mixed(std::uint64_t x) {  // splitmix64
@@ -113,4 +113,4 @@ std::vector<std::size_t> shuffled(std::size_t n, std::uint64_t seed) {
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -8,7 +8,7 @@
 
 #include "apps/library/rank/select_kernel.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 struct SweepOptions {
   double within = 1.5;      ///< factor of the best prediction within which legal tiles are near ones
@@ -40,4 +40,4 @@ struct SweepTile {
 /// Hashes a text with a seed, to the same number on every machine.
 [[nodiscard]] std::uint64_t hash_of(std::string_view text, std::uint64_t seed);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -6,7 +6,7 @@
 #include "model/base/error.hpp"
 #include "model/diagram/packing.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 std::int64_t size_of(const Head& head, const std::string& axis) {
@@ -83,4 +83,4 @@ std::string now_utc() {
   return text;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -12,7 +12,7 @@
 #include "napkin/answers.hpp"
 #include "napkin/bands.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 struct MeasuredAnswer {
   double time = 0;         ///< seconds of one launch, median
@@ -134,4 +134,4 @@ struct Regret {
 [[nodiscard]] std::optional<double> spearman(const std::vector<std::pair<double, double>>& pairs);
 [[nodiscard]] std::optional<ErrorSummary> summarise_errors(std::vector<double> errors);
 
-}  // namespace napkin
+}  // namespace napkin::internal

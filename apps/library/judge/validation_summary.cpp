@@ -7,7 +7,7 @@
 
 #include "apps/library/judge/validation.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr double near_best = 1.5;
@@ -213,4 +213,4 @@ ValidationSummary summarise(const std::vector<ScoredRow>& rows) {
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

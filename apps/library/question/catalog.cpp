@@ -10,10 +10,11 @@
 #include "model/fusion/rewrite.hpp"
 #include "model/island/island.hpp"
 #include "model/machine/load.hpp"
+#include "model/machine/under.hpp"
 #include "model/mapping/read/load.hpp"
 #include "solver/select/workspace.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr std::size_t parts_kept = 256;   // of each kind; there are some forty built in
@@ -122,4 +123,4 @@ const std::string& Catalog::gpu_here() {
   return *gpu_here_;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

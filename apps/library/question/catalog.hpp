@@ -12,7 +12,7 @@
 #include "apps/library/question/question.hpp"
 #include "model/base/latest.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 class TableMemory;
 
@@ -93,4 +93,4 @@ class Catalog {
   std::optional<std::string> gpu_here_;
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

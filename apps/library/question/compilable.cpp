@@ -5,7 +5,7 @@
 
 #include "kernels/reference/bundled.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 bool compilable(const Setup& setup) { return !setup.ideal && find_bundled(setup.mapping->name) != nullptr; }
@@ -22,4 +22,4 @@ void check_compilable(const Question& question) {
   throw Error("--compile", what, "a question for one of " + joined(bundled_names()));
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

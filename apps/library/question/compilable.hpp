@@ -3,9 +3,9 @@
 
 #include "apps/library/question/question.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Throws Error at --compile if no setup has a kernel that can be compiled.
 void check_compilable(const Question& question);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -11,7 +11,7 @@
 #include "model/base/error.hpp"
 #include "model/machine/load.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 std::string lower(std::string text) {
@@ -98,4 +98,4 @@ std::string profile_here() {
   }
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

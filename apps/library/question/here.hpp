@@ -7,7 +7,7 @@
 #include "kernels/runtime/device.hpp"
 #include "model/machine/machine.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Returns true if a device of that name ("NVIDIA H200") may be that product: its words include the first word that has
 /// a digit of the product's name or of an alias.
@@ -25,4 +25,4 @@ namespace napkin {
 /// Returns the profile of the first GPU of this machine. Throws CudaFailure if there is none.
 [[nodiscard]] std::string profile_here();
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -6,7 +6,7 @@
 
 #include "apps/library/question/setups.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Returns true if the question asks only bundled kernels: the user names none, and a bundled one has the machine's
 /// fastest instruction.
@@ -16,4 +16,4 @@ namespace napkin {
                      [&](const Setup& setup) { return setup.bundled() && by_fastest_instruction(question, setup); });
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

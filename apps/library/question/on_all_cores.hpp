@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <functional>
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Calls `call` for each number below `count`, one thread for every `worth_a_thread` calls. Throws the error of the
 /// least number after all calls were made.
 void on_all_cores(std::size_t count, const std::function<void(std::size_t)>& call, std::size_t worth_a_thread = 8);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -11,10 +11,11 @@
 #include "model/diagram/packing.hpp"
 #include "model/island/island.hpp"
 #include "model/machine/load.hpp"
+#include "model/machine/vocabulary_of.hpp"
 #include "model/mapping/tile.hpp"
 #include "solver/select/workspace.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 std::shared_ptr<const Machine> machine_of(const Ask& ask, Catalog& catalog) {
@@ -160,4 +161,4 @@ Head head_of(const Question& question, const Setup& setup, const Tile* tile) {
   return head;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

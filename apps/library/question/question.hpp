@@ -20,6 +20,10 @@
 #include "solver/space/setup.hpp"
 
 namespace napkin {
+class Session;
+}
+
+namespace napkin::internal {
 
 class Catalog;
 class TableMemory;
@@ -47,6 +51,9 @@ struct Question {
 /// that does not compute the algorithm, a knob that no setup has, options that exclude each other.
 [[nodiscard]] Question make_question(const Ask& ask, Catalog& catalog);
 
+/// Resolves the question with what a session keeps. Throws Error as make_question().
+[[nodiscard]] Question question_of(const Session& session, const Ask& ask);
+
 /// Resolves the question without its setups, for a machine that cannot have the kernel or the type.
 [[nodiscard]] Question resolve_problem(const Ask& ask, Catalog& catalog);
 
@@ -64,4 +71,4 @@ auto at_shape(Work&& work) {
   }
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

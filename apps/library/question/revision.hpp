@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Returns the revision of the sources that this program was built from, as git describes it; "unknown" without git.
 [[nodiscard]] std::string_view source_revision();
@@ -12,4 +12,4 @@ namespace napkin {
 /// apps/library except pages.
 [[nodiscard]] std::string_view source_digest();
 
-}  // namespace napkin
+}  // namespace napkin::internal

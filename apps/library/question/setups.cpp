@@ -13,7 +13,7 @@
 #include "model/mapping/read/load.hpp"
 #include "solver/select/workspace.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// Returns the built-in algorithm that has the diagram's structure, and whose kernels therefore compute it; "" if there
@@ -269,4 +269,4 @@ std::vector<std::string> kept_out_by_sizes(const Question& question, Catalog& ca
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

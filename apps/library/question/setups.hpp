@@ -7,7 +7,7 @@
 
 #include "apps/library/question/question.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Makes the setup of the ideal mapping, with the user's knobs: every array is at the lowest level that holds it.
 [[nodiscard]] Setup ideal_setup(const Question& question);
@@ -34,4 +34,4 @@ namespace napkin {
 /// mma.sync is that on an A100, not on an H100.
 [[nodiscard]] bool by_fastest_instruction(const Question& question, const Setup& setup);
 
-}  // namespace napkin
+}  // namespace napkin::internal

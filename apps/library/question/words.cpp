@@ -8,8 +8,9 @@
 #include <map>
 
 #include "model/machine/number.hpp"
+#include "model/machine/vocabulary_of.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// A violation and its subject.
@@ -178,4 +179,4 @@ std::vector<std::string> notes_of(const Setup& setup) {
   return notes;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

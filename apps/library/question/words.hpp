@@ -7,7 +7,7 @@
 #include "apps/library/question/question.hpp"
 #include "solver/space/constraints.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 [[nodiscard]] std::string words_of(const Violation& violation, const Question& question, const Mapping& mapping);
 
@@ -22,4 +22,4 @@ namespace napkin {
 /// Joins words, `last` before the last one: "bf16, f16 or e4m3".
 [[nodiscard]] std::string listed(const std::vector<std::string>& words, const std::string& last);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -4,7 +4,7 @@
 #include "kernels/reference/bundled.hpp"
 #include "model/resource/plan.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 LaunchPlan variant_of(const PlacedDiagram& placed) {
@@ -44,4 +44,4 @@ CompiledAnswer compiled_of(const Placement& placement) {
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

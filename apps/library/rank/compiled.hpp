@@ -4,10 +4,10 @@
 
 #include "apps/library/rank/evaluate.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Compiles through the disk cache. Throws CudaFailure if NVRTC is missing, if the kernel does not take the tile, and
 /// if it does not compile; the answer has spills and serialised instructions.
 [[nodiscard]] CompiledAnswer compiled_of(const Placement& placement);
 
-}  // namespace napkin
+}  // namespace napkin::internal

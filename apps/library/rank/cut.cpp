@@ -11,7 +11,7 @@
 #include "model/diagram/slice.hpp"
 #include "solver/select/workspace.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr double none = std::numeric_limits<double>::infinity();
@@ -234,4 +234,4 @@ std::vector<LevelAnswer> levels_of(const std::vector<LaunchAnswer>& launches) {
   return sum;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -8,7 +8,7 @@
 
 #include "apps/library/question/question.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Returns true if the algorithm may be cut: neither a kernel nor a tile is given.
 [[nodiscard]] bool may_be_cut(const Question& question);
@@ -23,4 +23,4 @@ namespace napkin {
 /// abstract machine.
 [[nodiscard]] std::optional<UnfusedAnswer> unfused_of(const Question& question);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -8,7 +8,7 @@
 #include "model/mapping/table_rows.hpp"
 #include "model/resource/plan.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// Returns the pipe of a level's transfers. A group of nodes (a cluster) loads over its members' pipe; the pipe among
@@ -170,4 +170,4 @@ OccupancyAnswer answer_of(const Plan& plan) {
           plan.shared_limit.value.get(),   plan.blocks_per_sm.get(),   plan.limited_by};
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

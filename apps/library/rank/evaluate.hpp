@@ -11,7 +11,7 @@
 #include "solver/select/workspace.hpp"
 #include "solver/space/constraints.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// A placed tile, its plan and its violations.
 struct Placement {
@@ -45,4 +45,4 @@ struct Placement {
 /// Returns the clock at which bandwidths are stated if nothing is predicted.
 [[nodiscard]] Hertz clock_of(const Machine& machine);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -7,7 +7,7 @@
 #include "model/mapping/table_rows.hpp"
 #include "model/resource/resources.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr double twice = 2;         // device memory alone takes so much longer than the products alone
@@ -47,4 +47,4 @@ PredictionKind kind_of(const Question& question, const Setup& setup, const Place
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -7,9 +7,9 @@
 #include "model/mapping/placed.hpp"
 #include "napkin/bands.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 [[nodiscard]] PredictionKind kind_of(const Question& question, const Setup& setup, const PlacedDiagram& placed,
                                      const Prediction& prediction);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -9,7 +9,7 @@
 #include "solver/select/workspace.hpp"
 #include "solver/space/constraints.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// A knob that sizes an axis at a block's level.
@@ -136,4 +136,4 @@ std::optional<OptimumAnswer::Integer> least_transfer(const Setup& setup) {
   return OptimumAnswer::Integer{found->transfer, found->group};
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -8,7 +8,7 @@
 #include "apps/library/question/question.hpp"
 #include "napkin/answers.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Returns the bytes that groups of such sizes move into a block's level, in chunks of 1; values on the abstract
 /// machine.
@@ -18,4 +18,4 @@ namespace napkin {
 /// workspace.
 [[nodiscard]] std::optional<OptimumAnswer::Integer> least_transfer(const Setup& setup);
 
-}  // namespace napkin
+}  // namespace napkin::internal

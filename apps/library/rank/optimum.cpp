@@ -9,7 +9,7 @@
 #include "solver/optimum/program.hpp"
 #include "solver/optimum/report.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr int group_rank = 1000;  // group sizes print after the axes
@@ -197,4 +197,4 @@ NamedSizes integer_groups(const Question& question, const Streamed& streamed, co
   return sizes;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

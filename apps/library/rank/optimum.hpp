@@ -5,7 +5,7 @@
 #include "apps/library/question/question.hpp"
 #include "model/mapping/placed.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Fills `formula` and `optimum` of a query's answer.
 void add_optimum(const Question& question, const Setup& setup, const PlacedDiagram& placed, QueryAnswer& answer);
@@ -14,4 +14,4 @@ void add_optimum(const Question& question, const Setup& setup, const PlacedDiagr
 /// (streams: 1 unless given); groups of 1 if not even these fit.
 [[nodiscard]] NamedSizes integer_groups(const Question& question, const Streamed& streamed, const NamedSizes& fixed);
 
-}  // namespace napkin
+}  // namespace napkin::internal

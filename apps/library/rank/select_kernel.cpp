@@ -9,7 +9,7 @@
 #include "apps/library/rank/kind.hpp"
 #include "napkin/bands.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 Ranking::Ranking(const Setup& setup, Seconds limit)
     : setup_(&setup),
@@ -18,7 +18,7 @@ Ranking::Ranking(const Setup& setup, Seconds limit)
 
 Explanation Ranking::explain() {
   if (!ranked_) rank(1);
-  return napkin::explain(*selector_, selection_);
+  return internal::explain(*selector_, selection_);
 }
 
 Rejections Ranking::count_rejections() const { return selector_->count_rejections(); }
@@ -161,4 +161,4 @@ std::vector<Ranked> legal_tiles(const Setup& setup) {
 
 bool fits(const Setup& setup) { return Selector(setup, setup.workspace->tables).any_legal(); }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -13,7 +13,7 @@
 #include "solver/explain/explain.hpp"
 #include "solver/select/select.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The ranking of a setup's tiles, with explanations. Points to the setup.
 class Ranking {
@@ -64,4 +64,4 @@ class Ranking {
 /// Returns true if any tile of the setup is legal.
 [[nodiscard]] bool fits(const Setup& setup);
 
-}  // namespace napkin
+}  // namespace napkin::internal

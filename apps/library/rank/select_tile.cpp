@@ -12,7 +12,7 @@
 #include "apps/library/rank/optimum.hpp"
 #include "apps/library/rank/select_kernel.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// The distance of a tile from legality: the number of violations, then the sum of the powers of two by which they
@@ -133,4 +133,4 @@ Tile abstract_tile(const Question& question, const Setup& setup) {
   return tile;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -7,7 +7,7 @@
 #include "apps/library/question/question.hpp"
 #include "solver/space/constraints.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// A tile, legal or not, and the setup whose knobs it sets. Points into the question.
 struct SelectedTile {
@@ -36,4 +36,4 @@ struct OtherSetting {
 /// axes.
 [[nodiscard]] Tile abstract_tile(const Question& question, const Setup& setup);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -4,7 +4,7 @@
 #include "apps/report/diagram/frame.hpp"
 #include "apps/report/diagram/picture.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 std::vector<std::string> level_colours(const std::vector<DiagramLevel>& levels, LevelId compute, LevelId threads) {
   static constexpr const char* below[] = {"#1f6fc4", "#0b7285", "#c92a2a", "#846358", "#5c940d"};
@@ -28,4 +28,4 @@ std::vector<std::string> level_colours(const std::vector<DiagramLevel>& levels, 
   return out;
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

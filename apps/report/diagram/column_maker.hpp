@@ -11,7 +11,7 @@
 #include "apps/report/diagram/places.hpp"
 #include "model/fusion/program.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 /// Writes an auxiliary as the paper does, with a Greek letter: "mu.P".
 [[nodiscard]] std::string greek(const std::string& auxiliary);
@@ -106,4 +106,4 @@ class ColumnMaker {
   std::vector<int> parts_;                       // bundles of parts apart from their sums
 };
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -6,7 +6,7 @@
 #include "model/diagram/text.hpp"
 #include "model/fusion/accumulator.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 std::string greek(const std::string& auxiliary) {
   const std::size_t end = std::min(auxiliary.find('.'), auxiliary.size());
@@ -216,4 +216,4 @@ bool ColumnMaker::stays(ArrayId array, OpId reader) const {
          std::any_of(later.begin(), later.end(), [&](OpId id) { return id > reader; });
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -15,7 +15,7 @@
 #include "model/fusion/derive.hpp"
 #include "model/mapping/place/parts.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 std::string symbol_of(const Operation& operation) {
@@ -304,4 +304,4 @@ ColumnDiagram columns_of(const PlacedDiagram& placed, const std::vector<Granular
   return out;
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

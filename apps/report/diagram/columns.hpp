@@ -13,7 +13,7 @@
 #include "model/mapping/placed.hpp"
 #include "solver/space/granularity.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 /// An axis's label where it changes: "g_q" of 384, a multiple of 64.
 struct AxisTag {
@@ -140,4 +140,4 @@ struct ColumnDiagram {
 [[nodiscard]] ColumnDiagram columns_of(const Streamed& streamed);
 [[nodiscard]] ColumnDiagram columns_of(const PlacedDiagram& placed, const std::vector<Granularity>& divisors);
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 constexpr double small = 0.75;  // of letters below and above the line
@@ -72,4 +72,4 @@ Path rectangle(const Rectangle& box, std::string role, std::string colour, std::
   return out;
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

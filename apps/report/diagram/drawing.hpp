@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 struct Point {
   double x = 0, y = 0;
@@ -81,4 +81,4 @@ struct Drawing {
 /// Writes a tikzpicture; `whole` makes it a document that compiles by itself.
 [[nodiscard]] std::string tikz_of(const Drawing& drawing, bool whole);
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

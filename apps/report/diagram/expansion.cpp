@@ -9,7 +9,7 @@
 #include "model/base/error.hpp"
 #include "model/fusion/pseudocode.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 constexpr const char *whole_colour = "#222222", *chunk_colour = "#d9690b", *state_colour = "#2b8a3e",
@@ -207,4 +207,4 @@ Json stages_json(const Streamed& streamed) {
   return list;
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -9,7 +9,7 @@
 #include "model/fusion/stages.hpp"
 #include "model/mapping/placed.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 /// The sizes of a stream, if they are known.
 struct StreamSizes {
@@ -30,4 +30,4 @@ struct StreamSizes {
 /// Converts the stages: rule, sentence and the program of each.
 [[nodiscard]] Json stages_json(const Streamed& streamed);
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -6,7 +6,7 @@
 
 #include "apps/report/units.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 constexpr double row = 15;
@@ -133,4 +133,4 @@ void add_foot(const ColumnDiagram& d, const Frame& f, const std::vector<std::str
   out.height = y + 8;
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -7,10 +7,10 @@
 
 #include "apps/report/diagram/frame.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 /// Sets the drawing's height, too.
 void add_foot(const ColumnDiagram& diagram, const Frame& frame, const std::vector<std::string>& colours,
               Drawing& drawing);
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

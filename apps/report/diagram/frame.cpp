@@ -8,7 +8,7 @@
 #include "apps/report/diagram/lanes.hpp"
 #include "apps/report/units.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 constexpr double margin = 20, title_room = 64, first_wire = 30, below_last = 15, lane_gap = 10;
@@ -280,4 +280,4 @@ void Frame::widths() {
   left.push_back(x);
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -7,7 +7,7 @@
 #include "apps/report/diagram/columns.hpp"
 #include "apps/report/diagram/drawing.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 constexpr double wire_gap = 22, name_size = 12, axis_size = 11, small_size = 10;
 constexpr double tag_gap = 8;  ///< room between an array's name and its type, for letters wider than most
@@ -60,4 +60,4 @@ struct Frame {
 [[nodiscard]] double fork_of(const Bundle& bundle);
 [[nodiscard]] double box_width(const ColumnFunction& function);
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -9,7 +9,7 @@
 #include "model/fusion/partition.hpp"
 #include "model/resource/columns.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 /// Returns the column of data for a column of the memory rule: the one after the last piece of its operation, or, for
@@ -102,4 +102,4 @@ void add_notes(Places& places, ColumnDiagram& d) {
     d.notes.push_back(fmt::format("chunks of {} that the mask rules out are left out", name(*s.stream)));
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

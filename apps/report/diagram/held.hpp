@@ -5,9 +5,9 @@
 #include "apps/report/diagram/columns.hpp"
 #include "apps/report/diagram/places.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 void add_held(const Places& places, ColumnDiagram& diagram);
 void add_notes(Places& places, ColumnDiagram& diagram);
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -8,7 +8,7 @@
 #include "apps/report/diagram/picture.hpp"
 #include "apps/report/units.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 constexpr double node_width = 200, node_height = 62, apart_x = 236, apart_y = 120, first_row = 64, border = 24;
@@ -127,4 +127,4 @@ class Tree {
 
 Drawing hierarchy_of(const Machine& machine, Hertz clock) { return Tree(machine, clock).run(); }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -5,9 +5,9 @@
 #include "apps/report/diagram/drawing.hpp"
 #include "model/machine/machine.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 /// Draws a machine's levels and pipes; `clock` converts rates a clock.
 [[nodiscard]] Drawing hierarchy_of(const Machine& machine, Hertz clock);
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -1,6 +1,6 @@
 #include "apps/report/diagram/json.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 std::string phase_name(Phase phase) { return phase == Phase::head ? "head" : phase == Phase::loop ? "loop" : "tail"; }
@@ -107,4 +107,4 @@ class ColumnWriter {
 
 Json json_of(const ColumnDiagram& diagram) { return ColumnWriter(diagram).run(); }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

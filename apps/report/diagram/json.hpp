@@ -4,10 +4,10 @@
 #include "apps/report/diagram/columns.hpp"
 #include "apps/report/json/json.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 /// Makes {"levels": [...], "bundles": [...], "columns": [{"kind": "data", "phase": "head", "events": [...], ...},
 /// ...]}.
 [[nodiscard]] Json json_of(const ColumnDiagram& diagram);
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

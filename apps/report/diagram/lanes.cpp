@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 /// The bundles that a function touches, before lanes are ordered.
@@ -115,4 +115,4 @@ std::vector<int> lanes_of(const ColumnDiagram& diagram) {
   return out;
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -6,9 +6,9 @@
 
 #include "apps/report/diagram/columns.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 /// Returns each bundle's lane, from 0 at the top. Bundles of a lane are never live together.
 [[nodiscard]] std::vector<int> lanes_of(const ColumnDiagram& diagram);
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -11,7 +11,7 @@
 #include "apps/report/diagram/frame.hpp"
 #include "apps/report/diagram/picture.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 inline constexpr double wire_width = 2, curve_width = 2;  ///< widths of an axis' line beside and between functions
 
@@ -81,4 +81,4 @@ class Painter {
   Drawing out_;
 };
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

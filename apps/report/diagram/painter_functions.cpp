@@ -4,7 +4,7 @@
 
 #include "apps/report/diagram/painter.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 constexpr const char* tensor_hue = "#1f6fc4";
@@ -181,4 +181,4 @@ void Painter::shape(const ColumnFunction& f, const Rectangle& box, const std::st
   if (!f.unit.empty()) label({x, y + 25 - rows}, plain(f.unit), "unit", small_size, false, tensor_hue, Anchor::middle);
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

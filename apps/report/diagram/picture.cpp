@@ -6,7 +6,7 @@
 #include "apps/report/diagram/foot.hpp"
 #include "apps/report/diagram/painter.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 using Kind = DiagramColumn::Kind;
@@ -215,4 +215,4 @@ void Painter::phases() {
 
 Drawing drawing_of(const ColumnDiagram& diagram) { return Painter(diagram).run(); }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

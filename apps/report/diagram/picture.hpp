@@ -8,7 +8,7 @@
 #include "apps/report/diagram/columns.hpp"
 #include "apps/report/diagram/drawing.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 /// Returns the colour of each level, by LevelId: black for device memory, orange for the units' node, green for its
 /// threads, blue and on for further memories, purple for caches.
@@ -17,4 +17,4 @@ namespace napkin::report {
 
 [[nodiscard]] Drawing drawing_of(const ColumnDiagram& diagram);
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -8,7 +8,7 @@
 #include "model/resource/columns.hpp"
 #include "model/resource/table.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 Places::Places(const Streamed& streamed) : s_(streamed) {
   levels_ = {{0, "high", LevelKind::ordinary, true}, {1, "low", LevelKind::ordinary, true}};
@@ -277,4 +277,4 @@ Stretch Places::stretch(int bundle, const std::vector<AxisId>& axes, LevelId lev
   return out;
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

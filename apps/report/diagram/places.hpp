@@ -7,7 +7,7 @@
 
 #include "apps/report/diagram/columns.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 /// A crossing, in the form that the picture needs.
 struct Trip {
@@ -68,4 +68,4 @@ class Places {
   std::vector<Trip> trips_;
 };
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

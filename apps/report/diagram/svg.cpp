@@ -4,7 +4,7 @@
 #include "apps/report/diagram/drawing.hpp"
 #include "apps/report/escaped.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 std::string number(double value) {
@@ -81,4 +81,4 @@ std::string svg_of(const Drawing& drawing) {
   return out + "</svg>\n";
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

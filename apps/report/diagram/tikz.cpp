@@ -5,7 +5,7 @@
 
 #include "apps/report/diagram/drawing.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 constexpr double scale = 0.02;  // centimetres a unit; a label of 12 units is a letter of \footnotesize
@@ -112,4 +112,4 @@ std::string tikz_of(const Drawing& drawing, bool whole) {
   return whole ? out + "\\end{document}\n" : out;
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -6,7 +6,7 @@
 #include "apps/report/diagram/picture.hpp"
 #include "model/base/error.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 constexpr const char *array_colour = "#222222", *tile_colour = "#d9690b", *agent_colour = "#2b8a3e",
@@ -211,4 +211,4 @@ class Tiling {
 
 Drawing tiling_of(const PlacedDiagram& placed) { return Tiling(placed).run(); }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -6,9 +6,9 @@
 #include "apps/report/diagram/drawing.hpp"
 #include "model/mapping/placed.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 /// Draws the tiling of a product's result. Throws Error if no product of the diagram has a result of two axes.
 [[nodiscard]] Drawing tiling_of(const PlacedDiagram& placed);
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

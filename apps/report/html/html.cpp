@@ -8,7 +8,7 @@
 
 #include "apps/report/units.hpp"
 
-namespace napkin::report::html {
+namespace napkin::internal::report::html {
 namespace {
 
 constexpr std::string_view no_break = "\u00a0";
@@ -208,4 +208,4 @@ std::string page(const Page& page) {
       text(page.title), style_sheet(), text(page.kicker), text(page.heading), page.lead, links, page.body, page.footer);
 }
 
-}  // namespace napkin::report::html
+}  // namespace napkin::internal::report::html

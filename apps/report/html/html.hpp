@@ -9,7 +9,7 @@
 
 #include "napkin/answers.hpp"
 
-namespace napkin::report::html {
+namespace napkin::internal::report::html {
 
 /// Escapes text; "->" becomes an arrow.
 [[nodiscard]] std::string text(std::string_view words);
@@ -79,4 +79,4 @@ struct Page {
 /// Returns the style sheet of every page.
 [[nodiscard]] std::string_view style_sheet();
 
-}  // namespace napkin::report::html
+}  // namespace napkin::internal::report::html

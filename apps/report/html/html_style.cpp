@@ -2,7 +2,7 @@
 
 #include "apps/report/html/html.hpp"
 
-namespace napkin::report::html {
+namespace napkin::internal::report::html {
 
 namespace {
 constexpr std::string_view sheet = R"(
@@ -139,4 +139,4 @@ footer { border-top: 1px solid var(--line); padding-top: 1rem; color: var(--soft
 
 std::string_view style_sheet() { return sheet; }
 
-}  // namespace napkin::report::html
+}  // namespace napkin::internal::report::html

@@ -11,7 +11,7 @@
 #include "apps/report/html/report_parts.hpp"
 #include "apps/report/units.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 struct Made {
@@ -138,4 +138,4 @@ Json json_of(const ReportAnswer& answer) {
   return json;
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

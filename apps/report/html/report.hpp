@@ -11,7 +11,7 @@
 #include "apps/report/diagram/columns.hpp"
 #include "apps/report/json/json.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 /// Writes the page. `command` makes it again: "napkin report attention --gpu ...".
 [[nodiscard]] std::string html_of(const ReportAnswer& answer, const ColumnDiagram& columns, std::string_view command);
@@ -29,4 +29,4 @@ struct ReplayReport {
 /// Writes predicted against measured times, errors by kernel, regret by sweep.
 [[nodiscard]] std::string html_of(const ReplayReport& replay, std::string_view command);
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

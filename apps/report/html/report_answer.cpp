@@ -13,7 +13,7 @@
 #include "apps/report/text/why.hpp"
 #include "apps/report/units.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 using html::number;
@@ -248,4 +248,4 @@ std::string sure_section(const ReportAnswer& answer) {
                        rests_on(answer) + classes_table(answer) + bases_table(answer));
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

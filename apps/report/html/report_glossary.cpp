@@ -7,7 +7,7 @@
 #include "apps/report/html/html.hpp"
 #include "apps/report/html/report_parts.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 std::string_view about(const ReportAnswer& answer, const std::string& name) {
   const auto at = answer.about.find(name);
@@ -44,4 +44,4 @@ std::string glossary_section(const ReportAnswer& answer) {
                                      "<dl class=\"glossary\">\n" + lines + "</dl>\n"));
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

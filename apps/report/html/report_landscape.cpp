@@ -14,7 +14,7 @@
 #include "apps/report/text/text.hpp"
 #include "apps/report/units.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 /// Upper ends of the shades, as fractions over the best time; the last shade has no end.
@@ -162,4 +162,4 @@ std::string landscape_section(const ReportAnswer& answer) {
                            further + rejected_table(answer));
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

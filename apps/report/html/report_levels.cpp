@@ -12,7 +12,7 @@
 #include "model/diagram/text.hpp"
 #include "model/fusion/pseudocode.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 using html::number;
@@ -133,4 +133,4 @@ std::string levels_section(const ReportAnswer& answer) {
           held_table(query) + combined(query) + formulas_of(query));
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

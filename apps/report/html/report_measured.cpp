@@ -9,7 +9,7 @@
 #include "apps/report/text/text.hpp"
 #include "apps/report/units.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 constexpr double whole_bar = 0.25;  // an error that fills half of a bar
@@ -105,4 +105,4 @@ std::string measured_section(const ReportAnswer& answer) {
   return html::section("measured", "Measured beside predicted", lead_of(answer), body + doubts.list());
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

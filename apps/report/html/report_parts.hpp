@@ -8,7 +8,7 @@
 #include "apps/library/judge/report.hpp"
 #include "apps/report/diagram/columns.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 /// Writes the answer as a sentence of HTML: "781.4 µs at 703.5 TFLOP/s ...".
 [[nodiscard]] std::string sentence_of(const ReportAnswer& answer);
@@ -38,4 +38,4 @@ namespace napkin::report {
 [[nodiscard]] std::string sensitivity_section(const ReportAnswer& answer);
 [[nodiscard]] std::string measured_section(const ReportAnswer& answer);
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

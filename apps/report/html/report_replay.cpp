@@ -15,7 +15,7 @@
 #include "apps/report/text/text.hpp"
 #include "apps/report/units.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 using Rows = std::vector<const ScoredRow*>;
@@ -256,4 +256,4 @@ std::string html_of(const ReplayReport& replay, std::string_view command) {
   return html::page(page);
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -12,7 +12,7 @@
 #include "apps/report/text/text.hpp"
 #include "apps/report/units.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 constexpr double flop_a_tera = 1e12, near_enough = 1.03;
@@ -298,4 +298,4 @@ std::string roofline_section(const ReportAnswer& answer) {
           tiles_table(answer));
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -12,7 +12,7 @@
 #include "apps/report/text/timeline.hpp"
 #include "apps/report/units.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 constexpr std::size_t bars_at_first = 10;
@@ -120,4 +120,4 @@ std::string sensitivity_section(const ReportAnswer& answer) {
                        body);
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -11,7 +11,7 @@
 #include "apps/library/judge/validation.hpp"
 #include "napkin/answers.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 /// Form of a field in JSON.
 enum class As {
@@ -193,4 +193,4 @@ struct Fields<MeasuredAnswer> {
       Field{"reference_error", &MeasuredAnswer::reference_error});
 };
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -6,7 +6,7 @@
 #include "apps/report/json/part.hpp"
 #include "apps/report/json/standing.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 template <class T>
@@ -207,4 +207,4 @@ Json json_of(const SelectAnswer& answer) {
 
 std::string line_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

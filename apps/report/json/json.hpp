@@ -9,7 +9,7 @@
 
 #include "napkin/answers.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 using Json = nlohmann::ordered_json;
 
@@ -40,4 +40,4 @@ using Json = nlohmann::ordered_json;
 /// Writes a line of text with its newline. Bytes that are not UTF-8 are replaced.
 [[nodiscard]] std::string line_of(const Json& json);
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

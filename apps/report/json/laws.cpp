@@ -9,7 +9,7 @@
 #include "apps/report/units.hpp"
 #include "model/base/dtype.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 namespace {
 
@@ -212,4 +212,4 @@ std::string caching_text(const Laws& laws) {
                      laws.caching->ratio);
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -11,7 +11,7 @@
 #include "napkin/answers.hpp"
 #include "napkin/laws.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 /// Converts the laws; `tile` holds the bytes that a tile moves at each level, and a value of the question's type has
 /// `value_bytes`.
@@ -48,4 +48,4 @@ namespace napkin::report {
 [[nodiscard]] std::string cluster_text(const Laws& laws);
 [[nodiscard]] std::string caching_text(const Laws& laws);
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

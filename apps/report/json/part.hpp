@@ -13,7 +13,7 @@
 #include "apps/report/json/fields.hpp"
 #include "apps/report/json/json.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 template <class T>
 Json value_json(const T& value);
@@ -60,4 +60,4 @@ Json list_json(const std::vector<Part>& parts) {
   return list;
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -8,7 +8,7 @@
 #include "apps/report/json/part.hpp"
 #include "apps/report/units.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 constexpr std::size_t most_named = 4;
@@ -125,4 +125,4 @@ Json json_of(const StandingAnswer& standing) {
           {"unsure", standing.unsure.empty() ? Json(nullptr) : Json(standing.unsure)}};
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

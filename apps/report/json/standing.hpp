@@ -8,7 +8,7 @@
 #include "apps/report/json/json.hpp"
 #include "napkin/answers.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 /// Writes "16 published speeds".
 [[nodiscard]] std::string found_text(const Band& band);
@@ -39,4 +39,4 @@ namespace napkin::report {
 [[nodiscard]] Json json_of(const StandingAnswer& standing);
 [[nodiscard]] Json json_of(const std::optional<Band>& band);
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

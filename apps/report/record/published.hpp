@@ -10,7 +10,7 @@
 #include "apps/report/json/json.hpp"
 #include "apps/report/table.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 /// Parses a JSON list of rows (tests/published/README.md has the keys). Throws Error at file:line:column for missing,
 /// unknown and repeated keys, wrong types and impossible sizes.
@@ -20,4 +20,4 @@ namespace napkin::report {
 [[nodiscard]] Json json_of(const PublishedSummary& summary);
 [[nodiscard]] Json json_of(const PublishedAnswer& answer);
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

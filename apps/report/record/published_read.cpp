@@ -5,7 +5,7 @@
 #include "apps/report/record/published.hpp"
 #include "model/base/yaml.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 constexpr std::int64_t largest = std::int64_t{1} << 40;
@@ -105,4 +105,4 @@ std::vector<PublishedRow> parse_published(std::string_view text, const std::stri
   return rows;
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

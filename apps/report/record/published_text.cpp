@@ -6,7 +6,7 @@
 #include "apps/report/text/text.hpp"
 #include "apps/report/units.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 std::string percent(double fraction) { return fmt::format("{:.1f} %", 100 * fraction); }
@@ -203,4 +203,4 @@ Json json_of(const PublishedAnswer& answer) {
   return json;
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -10,7 +10,7 @@
 #include "model/base/error.hpp"
 #include "model/machine/number.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 constexpr std::array text_keys = {"command", "experiment", "quantity", "unit",    "device",
@@ -173,4 +173,4 @@ Json json_of(const Calibration& calibration) {
   return {{"findings", findings}, {"tensor", rows}};
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -10,7 +10,7 @@
 #include "apps/report/table.hpp"
 #include "model/machine/calibrate/calibration.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 /// A reading, with the place and time of its measurement.
 struct ReadingRow {
@@ -29,4 +29,4 @@ struct ReadingRow {
 /// Makes "findings" and "tensor" of `napkin calibrate --json`: value, unit, spread, before; null if not known.
 [[nodiscard]] Json json_of(const Calibration& calibration);
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

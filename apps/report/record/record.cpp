@@ -2,7 +2,7 @@
 
 #include "apps/report/json/part.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 Json json_of(const ValidationRow& row) {
   Json json = json_of(row.head, "validate");
   if (!row.levels.empty()) json["levels"] = json_of(row.levels);
@@ -20,4 +20,4 @@ Json json_of(const ValidationRow& row) {
   return json;
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -9,7 +9,7 @@
 #include "apps/library/judge/validation.hpp"
 #include "apps/report/json/json.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 [[nodiscard]] Json json_of(const ValidationRow& row);
 
@@ -39,4 +39,4 @@ class RowFile {
   int file_ = -1;
 };
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

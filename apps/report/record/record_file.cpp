@@ -8,7 +8,7 @@
 #include "apps/report/record/record.hpp"
 #include "model/base/error.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 [[noreturn]] void fail(const std::string& path, const std::string& where) {
@@ -53,4 +53,4 @@ void RowFile::append(const Json& row) {
   if (::fsync(file_) != 0 && errno != EINVAL && errno != ENOTSUP && errno != EROFS) fail(path_, where_);
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -13,7 +13,7 @@
 #include "model/base/error.hpp"
 #include "model/base/file.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 /// A JSON object whose keys must all be read.
@@ -309,4 +309,4 @@ std::vector<RecordedRow> read_rows(const std::string& file, const std::string& w
   return parse_rows(read_file(file, most, where), file);
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

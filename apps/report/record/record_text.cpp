@@ -6,7 +6,7 @@
 #include "apps/report/units.hpp"
 #include "model/diagram/packing.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 Json errors_json(const std::optional<ErrorSummary>& errors) {
@@ -67,7 +67,7 @@ std::string scaled(const std::optional<double>& value, double unit, int digits) 
 }
 
 std::string shape_text(const Head& head) {
-  const std::string lengths = head.lengths.empty() ? "" : " lengths " + text_of(head.lengths);
+  const std::string lengths = head.lengths.empty() ? "" : " lengths " + internal::text_of(head.lengths);
   return text_of(head.shape) + lengths + (head.mask.kind == Mask::Kind::none ? "" : " " + text_of(head.mask));
 }
 
@@ -135,4 +135,4 @@ std::string table_of(const std::vector<const ValidationRow*>& rows, const Style&
   return table.text(style);
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

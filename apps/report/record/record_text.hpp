@@ -9,7 +9,7 @@
 #include "apps/report/json/json.hpp"
 #include "apps/report/table.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 /// Makes {"kernels": {name: {split: {...}}}, "regret": {...}}, as `--replay --json` prints it.
 [[nodiscard]] Json json_of(const ValidationSummary& summary);
@@ -21,4 +21,4 @@ namespace napkin::report {
 /// Writes a table with prediction beside measurement, a row each.
 [[nodiscard]] std::string table_of(const std::vector<const ValidationRow*>& rows, const Style& style);
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

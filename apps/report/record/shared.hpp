@@ -7,7 +7,7 @@
 
 #include "model/base/error.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 /// Adds the members of `shared` to a row that lacks them, and returns true. A line {"shared": {...}} is no row: its
 /// members replace those of `shared`, a null removes one, and the result is false. Throws Error at `where`.
@@ -32,4 +32,4 @@ bool complete_row(Json& row, Json& shared, const std::string& where) {
   return false;
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -5,7 +5,7 @@
 #include "apps/report/text/text.hpp"
 #include "apps/report/units.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 std::string block_text(const BlockAnswer& block) {
@@ -69,4 +69,4 @@ std::string asked_for(const QueryAnswer& answer, const Style& style) {
   return text;
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

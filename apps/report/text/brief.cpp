@@ -10,7 +10,7 @@
 #include "apps/report/units.hpp"
 #include "model/diagram/packing.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 constexpr std::size_t page_width = 100;
@@ -60,7 +60,7 @@ std::string asked_line(const Head& head, const Style& style) {
   const std::string machine = head.gpu ? *head.gpu + ", " + head.dtype : "the abstract two-level machine";
   const std::string subject = fmt::format("{} on {}{}", head.algorithm, machine, mask_text(head.mask));
   const std::string sizes =
-      text_of(head.shape) + (head.lengths.empty() ? "" : ", lengths " + napkin::text_of(head.lengths));
+      text_of(head.shape) + (head.lengths.empty() ? "" : ", lengths " + internal::text_of(head.lengths));
   // Decorated after the breaking of lines, which counts characters.
   const std::string line = wrapped(subject + ": " + sizes, page_width, std::string(entry_width, ' ')) + "\n";
   return line.starts_with(subject) ? style.strong(subject) + line.substr(subject.size()) : line;
@@ -110,4 +110,4 @@ std::string sure_line(const Brief& brief, const Style& style) {
   return text.empty() ? "" : entry("how sure", text, style);
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -9,7 +9,7 @@
 #include "apps/report/table.hpp"
 #include "napkin/answers.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 /// The parts of an answer that its first lines print.
 struct Brief {
@@ -39,4 +39,4 @@ struct Brief {
 /// Writes an entry of an answer: "label      text", wrapped to the page's width.
 [[nodiscard]] std::string entry(std::string_view label, std::string_view text, const Style& style);
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -8,7 +8,7 @@
 #include "apps/report/units.hpp"
 #include "model/base/error.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 std::string amount(Bytes bytes) { return bytes.value == Count(0) ? "" : count_text(bytes.value.get()); }
@@ -156,4 +156,4 @@ std::string text_of(const Configuration& configuration, const Style& style) {
   return memory_table(configuration, style) + throughput_table(configuration, style) + text_of(configuration.detail);
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

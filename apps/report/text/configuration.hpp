@@ -10,7 +10,7 @@
 #include "model/resource/detail.hpp"
 #include "model/resource/table.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 /// The memory that a tile reserves, and its work. Keeps no pointer to the placed diagram.
 struct Configuration {
@@ -35,4 +35,4 @@ struct Configuration {
 /// ahead.
 [[nodiscard]] std::string rounds_of(const Detail& detail);
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -6,7 +6,7 @@
 #include "apps/report/text/configuration.hpp"
 #include "apps/report/units.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 std::int64_t whole(Count count) { return count.get(); }
@@ -233,4 +233,4 @@ Json json_of(const Detail& detail) {
           {"staged", staged_json(detail.staged)}};
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -11,7 +11,7 @@
 #include "model/diagram/problem.hpp"
 #include "model/diagram/text.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 using namespace dependence;
@@ -343,4 +343,4 @@ std::string dot_of(const Dependences& all) {
   return text + "}\n";
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

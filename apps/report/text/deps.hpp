@@ -13,7 +13,7 @@
 #include "model/dependence/traffic.hpp"
 #include "model/dependence/transform.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 /// A nest and its analysis.
 struct Dependences {
@@ -48,4 +48,4 @@ struct Dependences {
 /// statements: solid for values (RAW), dashed for order alone (WAR, WAW), red if a loop carries them.
 [[nodiscard]] std::string dot_of(const Dependences& dependences);
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -7,7 +7,7 @@
 #include "apps/report/text/text.hpp"
 #include "apps/report/units.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 bool runs(const ShapeFamily& family, const std::string& axis) {
@@ -109,4 +109,4 @@ Json json_of(const FamilyAnswer& answer) {
   return json;
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

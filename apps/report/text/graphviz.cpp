@@ -13,7 +13,7 @@
 
 extern char** environ;
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 /// A file without a name. It vanishes with its last user, and, unlike a pipe, cannot fill up.
@@ -79,4 +79,4 @@ std::string svg_of_dot(const std::string& dot, const std::string& where) {
               "a working installation of the package graphviz");
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

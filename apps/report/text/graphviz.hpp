@@ -3,10 +3,10 @@
 
 #include <string>
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 /// Makes the SVG of a graph by graphviz's `dot`. Throws Error at `where`, which names the package if the program is
 /// missing, and its message if it fails.
 [[nodiscard]] std::string svg_of_dot(const std::string& dot, const std::string& where);
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -8,7 +8,7 @@
 #include "apps/report/text/text.hpp"
 #include "apps/report/units.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 constexpr std::size_t island_width = 100, label_width = 11;
@@ -209,4 +209,4 @@ Json json_of(const IslandAnswer& answer, std::string_view command) {
   return json;
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -9,10 +9,10 @@
 #include "apps/report/table.hpp"
 #include "napkin/island.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 [[nodiscard]] std::string text_of(const IslandAnswer& answer, const Style& style);
 /// Converts the answer; `command` is "query" or "select".
 [[nodiscard]] Json json_of(const IslandAnswer& answer, std::string_view command);
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -7,7 +7,7 @@
 #include "apps/report/text/text.hpp"
 #include "apps/report/units.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 std::string text_of(const std::vector<QueryAnswer>& levels, const Style& style) {
   const Head& head = levels.front().head;
@@ -33,4 +33,4 @@ Json json_of(const std::vector<QueryAnswer>& levels) {
   return json;
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -4,7 +4,7 @@
 #include "apps/report/text/text.hpp"
 #include "apps/report/units.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 std::string values_table(const std::vector<LevelAnswer>& levels, const Style& style) {
@@ -62,4 +62,4 @@ std::string table_of(const Head& head, const std::vector<LevelAnswer>& levels, c
   return head.gpu ? moves_table(head, levels, style) + "\n" + holds_table(levels, style) : values_table(levels, style);
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -7,7 +7,7 @@
 #include "apps/report/text/why.hpp"
 #include "apps/report/units.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 /// Writes the target: "600.0 us", "700.0 TFLOP/s", "0.4 J".
@@ -119,4 +119,4 @@ Json json_of(const NeedAnswer& answer) {
   return json;
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

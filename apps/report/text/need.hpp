@@ -7,9 +7,9 @@
 #include "apps/report/table.hpp"
 #include "napkin/need.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 [[nodiscard]] std::string text_of(const NeedAnswer& answer, const Style& style);
 [[nodiscard]] Json json_of(const NeedAnswer& answer);
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -10,7 +10,7 @@
 #include "apps/report/text/why.hpp"
 #include "apps/report/units.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 constexpr int tornado_width = 980, tornado_names = 330, tornado_right = 210, tornado_row = 24, tornado_top = 84;
@@ -157,4 +157,4 @@ std::string svg_of(const SensitivityAnswer& answer) {
   return out + "</svg>\n";
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

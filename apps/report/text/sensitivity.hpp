@@ -9,7 +9,7 @@
 #include "apps/report/table.hpp"
 #include "napkin/sensitivity.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 /// Writes the ten numbers with the largest effects.
 [[nodiscard]] std::string text_of(const SensitivityAnswer& answer, const Style& style);
@@ -21,4 +21,4 @@ namespace napkin::report {
 /// Writes a self-contained SVG document of the ten largest.
 [[nodiscard]] std::string svg_of(const SensitivityAnswer& answer);
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -5,7 +5,7 @@
 #include "apps/report/text/text.hpp"
 #include "apps/report/units.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 using StepKind = StepEntryAnswer::Kind;
@@ -157,4 +157,4 @@ Json json_of(const StepAnswer& answer) {
   return json;
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

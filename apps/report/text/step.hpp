@@ -7,9 +7,9 @@
 #include "apps/report/table.hpp"
 #include "napkin/step.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 [[nodiscard]] std::string text_of(const StepAnswer& answer, const Style& style);
 [[nodiscard]] Json json_of(const StepAnswer& answer);
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -12,7 +12,7 @@
 #include "apps/report/text/why.hpp"
 #include "apps/report/units.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 /// Names the resource that stops another block, in the machine's words.
@@ -392,4 +392,4 @@ std::string explained(const SelectAnswer& answer, const Style& style) {
   return text + entry("space", space_text(answer), style);
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -8,7 +8,7 @@
 #include "apps/report/table.hpp"
 #include "napkin/answers.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 [[nodiscard]] std::string text_of(const QueryAnswer& answer, const Style& style);
 [[nodiscard]] std::string text_of(const SelectAnswer& answer, const Style& style);
@@ -41,4 +41,4 @@ inline constexpr double worth_naming = 1.2;
 /// Writes the bytes that levels move and hold: one table in the abstract machine's values, two in bytes.
 [[nodiscard]] std::string table_of(const Head& head, const std::vector<LevelAnswer>& levels, const Style& style);
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

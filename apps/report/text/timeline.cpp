@@ -9,7 +9,7 @@
 #include "apps/report/text/timeline_waits.hpp"
 #include "apps/report/units.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 constexpr int chart_columns = 100;
@@ -181,4 +181,4 @@ std::string perfetto_of(const TimelineAnswer& r) {
   return line_of(Json{{"traceEvents", events}, {"displayTimeUnit", "ns"}});
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

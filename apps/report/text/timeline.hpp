@@ -10,7 +10,7 @@
 #include "apps/report/json/json.hpp"
 #include "apps/report/table.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 [[nodiscard]] std::string text_of(const TimelineAnswer& report, const Style& style);
 [[nodiscard]] Json json_of(const TimelineAnswer& report);
@@ -26,4 +26,4 @@ struct TimelinePicture {
 /// Writes the Trace Event Format: one complete event a span, a clock shown as a microsecond.
 [[nodiscard]] std::string perfetto_of(const TimelineAnswer& report);
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 bool has_threads(const EventGraph& graph, int agent) {
@@ -56,4 +56,4 @@ std::string pipe_name(const BusiestPipe& pipe) {
   return fmt::format("{}{}", pipe.name, pipe.beside_tensor ? " beside the tensor unit" : "");
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -8,7 +8,7 @@
 
 #include "apps/report/text/timeline.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 /// A row of the drawing.
 struct Lane {
@@ -27,4 +27,4 @@ struct Lane {
 /// Names the busiest pipe in the machine's words: "L2 -> shared", "tensor cores".
 [[nodiscard]] std::string pipe_words(const TimelineAnswer& r);
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -16,7 +16,7 @@
 #include "apps/report/text/timeline_waits.hpp"
 #include "apps/report/units.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 constexpr int lane_label = 104, lane_height = 30, bar_height = 22, right_edge = 16, clocks_row = 34, key_row = 24,
@@ -357,4 +357,4 @@ std::string svg_of(const TimelineAnswer& report, const TimelinePicture& picture)
   return Chart(report, picture).svg();
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -5,7 +5,7 @@
 #include <optional>
 #include <tuple>
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 constexpr double same_clock = 0.5;
@@ -58,4 +58,4 @@ std::vector<Wait> waits_of(const TimelineAnswer& r) {
   return out;
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

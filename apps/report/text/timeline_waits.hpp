@@ -6,7 +6,7 @@
 
 #include "apps/library/answer/timeline.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 /// A span of threads that waited for another lane's span.
 struct Wait {
@@ -15,4 +15,4 @@ struct Wait {
 
 [[nodiscard]] std::vector<Wait> waits_of(const TimelineAnswer& r);
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

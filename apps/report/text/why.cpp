@@ -8,7 +8,7 @@
 
 #include "apps/report/units.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 namespace {
 
 constexpr const char* waits_bind = "critical cycle";  // as a bound
@@ -91,4 +91,4 @@ std::string chain_text(const PredictedAnswer& predicted) {
   return predicted.iteration ? fmt::format("{}", fmt::join(predicted.iteration->waits, " > ")) : "";
 }
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

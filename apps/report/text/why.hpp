@@ -7,7 +7,7 @@
 
 #include "napkin/answers.hpp"
 
-namespace napkin::report {
+namespace napkin::internal::report {
 
 /// Names the limit: "the tensor cores", "L2 -> shared", "a chain of waits".
 [[nodiscard]] std::string limit_of(const Head& head, const PredictedAnswer& predicted);
@@ -19,4 +19,4 @@ namespace napkin::report {
 /// Writes the longest chain of waits: "P.exp[0] > P.convert[0]"; "" if there is none.
 [[nodiscard]] std::string chain_text(const PredictedAnswer& predicted);
 
-}  // namespace napkin::report
+}  // namespace napkin::internal::report

@@ -14,7 +14,7 @@
 #include "model/resource/resources.hpp"
 #include "model/resource/reuse.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// Returns the bytes of a row that a block's copy loads.
@@ -302,4 +302,4 @@ double cluster_latency(const Machine& machine) {
   return 0;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -5,7 +5,7 @@
 
 #include "model/mapping/placed.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 struct CopyTime {
   double clocks = 0;   ///< clocks on the pipe into the block; other copies may pass a copy that waits for device memory
@@ -88,4 +88,4 @@ struct UnsharedFraction {
 /// Returns the latency between two blocks of a cluster; 0 if the machine has no clusters.
 [[nodiscard]] double cluster_latency(const Machine& machine);
 
-}  // namespace napkin
+}  // namespace napkin::internal

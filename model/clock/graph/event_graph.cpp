@@ -6,7 +6,7 @@
 #include "model/mapping/compile/ways.hpp"
 #include "model/mapping/knobs.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 GraphBuilder::GraphBuilder(const PlacedDiagram& placed) : p_(placed) {
   for (const EdgeMapping& edge : p_.mapping->edges) {
@@ -103,4 +103,4 @@ EventGraph event_graph(const PlacedDiagram& placed) { return GraphBuilder(placed
 
 EventGraph event_nodes(const PlacedDiagram& placed) { return GraphBuilder(placed).nodes(); }
 
-}  // namespace napkin
+}  // namespace napkin::internal

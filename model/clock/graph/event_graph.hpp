@@ -12,7 +12,7 @@
 #include "model/clock/graph/issue_model.hpp"
 #include "model/mapping/placed.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 enum class NodeKind {
   copy,    ///< copy engine that fills a buffer: one at a time, in order of request
@@ -110,4 +110,4 @@ struct EventGraph {
 /// 1.
 void set_tokens(EventGraph& graph, const Tile& tile);
 
-}  // namespace napkin
+}  // namespace napkin::internal

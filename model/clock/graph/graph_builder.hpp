@@ -13,7 +13,7 @@
 #include "model/clock/graph/event_graph.hpp"
 #include "model/mapping/placed.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Returns by how many iterations an edge with that many tokens lets its target run ahead.
 [[nodiscard]] inline int delay_of(std::int64_t tokens, int ahead) {
@@ -137,4 +137,4 @@ class GraphBuilder {
   EventGraph g_;
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

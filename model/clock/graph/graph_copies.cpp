@@ -6,7 +6,7 @@
 #include "model/clock/graph/graph_builder.hpp"
 #include "model/clock/roofline/load.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 const Crossing* GraphBuilder::crossing_of(const std::string& name) const {
   const bool store = name.starts_with("store ");
@@ -100,4 +100,4 @@ bool GraphBuilder::by_threads(const std::string& copy) const {
   return crossing != nullptr && crossing->engine == CopyEngine::cp_async;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

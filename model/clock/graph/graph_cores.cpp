@@ -4,7 +4,7 @@
 #include "model/clock/graph/graph_builder.hpp"
 #include "model/clock/roofline/load.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Returns the crossing into the variable that the name says, or out of it.
 const Crossing* GraphBuilder::way_of(const std::string& name) const {
@@ -104,4 +104,4 @@ void GraphBuilder::copies_in_order() {
   for (const int copy : copies) g_.edges.push_back({copy, copy, 1, 0, EdgeFrom::issued});
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -6,7 +6,7 @@
 #include "model/clock/graph/copy_cost.hpp"
 #include "model/clock/graph/graph_builder.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 EventNode& GraphBuilder::node(std::string name, NodeKind kind, int of_agent) {
   g_.nodes.push_back({std::move(name), kind, Phase::loop, of_agent, 0, 0, std::vector<double>(g_.pipes.size(), 0.0)});
@@ -159,4 +159,4 @@ std::vector<int> GraphBuilder::threads_of(int agent, Phase phase) const {
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

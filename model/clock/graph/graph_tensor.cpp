@@ -7,7 +7,7 @@
 #include "model/clock/graph/graph_builder.hpp"
 #include "model/clock/roofline/load.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 namespace {
 
@@ -99,4 +99,4 @@ void GraphBuilder::add_round_robin_waits() {
   }
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -6,7 +6,7 @@
 #include "model/clock/graph/graph_builder.hpp"
 #include "model/clock/roofline/load.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 double GraphBuilder::instances(int agent) const {
   if (agent < 0) return 1;
@@ -136,4 +136,4 @@ void GraphBuilder::alone(EventNode& node) const {
         node.clocks + alone(node, node.cut_demand) + node.cut_serial;  // a chunk is masked first, then looked at
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -4,7 +4,7 @@
 
 #include "model/clock/graph/event_graph.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// Returns the share of shared memory's port left to others beside operands that fill it.
@@ -77,4 +77,4 @@ VectorPipes vector_pipes(const Machine& machine, UnitId in_steps) {
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

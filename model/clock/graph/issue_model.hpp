@@ -10,7 +10,7 @@
 
 #include "model/machine/machine.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 struct EventNode;
 
@@ -50,4 +50,4 @@ struct VectorPipes {
 /// work is).
 [[nodiscard]] VectorPipes vector_pipes(const Machine& machine, UnitId in_steps);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -12,7 +12,7 @@
 #include "model/mapping/compile/compiled.hpp"
 #include "model/resource/order.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// The features of a tile that decide which numbers are read.
@@ -271,4 +271,4 @@ bool power_needs_known(const PlacedDiagram& placed) {
   return all;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

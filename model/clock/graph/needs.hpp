@@ -8,7 +8,7 @@
 
 #include "model/mapping/placed.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The treatment of a missing number.
 enum class Without {
@@ -32,4 +32,4 @@ struct Need {
 /// Returns true if all energies of the tile's work are known, so that power and clock follow.
 [[nodiscard]] bool power_needs_known(const PlacedDiagram& placed);
 
-}  // namespace napkin
+}  // namespace napkin::internal

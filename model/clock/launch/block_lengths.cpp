@@ -6,7 +6,7 @@
 
 #include "model/clock/launch/ends.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -256,4 +256,4 @@ double BlockLengths::busiest_at_least(BlockOrder order, double iteration, double
   return known != nullptr ? known->busiest(iteration, beyond) : 0;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

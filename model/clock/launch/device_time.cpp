@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace napkin {
+namespace napkin::internal {
 
 double DeviceTime::seconds(double busy, double clock) const {
   const auto wave = [&](double part, double alone) { return std::max(busy * part, alone / clock); };
@@ -59,4 +59,4 @@ double bytes_beside_rows(const PlacedDiagram& placed) {
   return bytes;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

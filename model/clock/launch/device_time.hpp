@@ -5,7 +5,7 @@
 
 #include "model/clock/launch/launch.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The shares of a launch's bytes that its waves of blocks load, and the clocks that a wave takes if memory is fast.
 struct DeviceTime {
@@ -32,4 +32,4 @@ struct DeviceTime {
 /// opens a page of memory for a few bytes, and counts as `device_row` bytes more.
 [[nodiscard]] double bytes_beside_rows(const PlacedDiagram& placed);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -6,7 +6,7 @@
 
 #include "model/clock/launch/launch.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Returns true if each block or tile goes to the first free node.
 inline bool goes_to_first_free(BlockOrder order) {
@@ -38,4 +38,4 @@ inline BlockClocks clocks_of_mean(const EventGraph& graph, const Period& period,
   return block_clocks(graph, period, shape.mean, shape.cut);
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

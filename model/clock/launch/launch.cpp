@@ -11,7 +11,7 @@
 #include "model/diagram/visits.hpp"
 #include "model/resource/order.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 LaunchShape launch_shape(const PlacedDiagram& placed) {
   LaunchShape out;
@@ -145,4 +145,4 @@ double cycles_at_least(BlockOrder order, const LaunchShape& shape, const BlockEn
   return std::max({cycles / resident, longest, std::min(cycles, period.pipe.clocks * who.iterations)});
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

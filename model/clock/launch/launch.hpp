@@ -16,7 +16,7 @@
 #include "model/resource/block_ids.hpp"
 #include "model/resource/order.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 struct LaunchClocks {
   double busiest = 0;  ///< clocks of the node that runs longest
@@ -141,4 +141,4 @@ struct BlockEnds {
 [[nodiscard]] double cycles_at_least(BlockOrder order, const LaunchShape& shape, const BlockEnds& ends,
                                      BlockClocks block, const Period& period, Count blocks);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -3,7 +3,7 @@
 #include "model/clock/roofline/assumed_clock.hpp"
 #include "model/clock/roofline/shared_pipe.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 using Moved = std::vector<std::pair<std::string, std::string>>;
@@ -49,4 +49,4 @@ Seconds time_of_other_launches(const PlacedDiagram& placed, Hertz clock) {
   return sum;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -9,7 +9,7 @@
 #include "model/base/quantity.hpp"
 #include "model/mapping/placed.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 struct OtherLaunch {
   std::string name;
@@ -23,4 +23,4 @@ struct OtherLaunch {
 /// Returns the time of all other launches.
 [[nodiscard]] Seconds time_of_other_launches(const PlacedDiagram& placed, Hertz clock);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -9,7 +9,7 @@
 #include "model/clock/launch/ends.hpp"
 #include "model/resource/order.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// A queue of nodes by the clocks that each has run so far, which gives the first free one.
@@ -195,4 +195,4 @@ LaunchClocks packed_launch_clocks(const PlacedDiagram& placed, const EventGraph&
   return PackedLaunch(placed, graph, period, shape).run();
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

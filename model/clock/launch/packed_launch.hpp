@@ -4,9 +4,9 @@
 
 #include "model/clock/launch/launch.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 [[nodiscard]] LaunchClocks packed_launch_clocks(const PlacedDiagram& placed, const EventGraph& graph,
                                                 const Period& period, const LaunchShape& shape);
 
-}  // namespace napkin
+}  // namespace napkin::internal

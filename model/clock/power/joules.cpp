@@ -2,7 +2,7 @@
 
 #include "model/clock/power/power.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 double joules_of_byte(const Machine& machine, LevelId into) {
   const Pipe* pipe = machine.pipe_into(into);
@@ -17,4 +17,4 @@ double joules_of_flop(const Machine& machine, const TensorInstruction& instructi
   return energy_rates(machine).of_flop(instruction);
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

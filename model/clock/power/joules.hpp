@@ -4,7 +4,7 @@
 
 #include "model/machine/machine.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Returns the joules of a byte over the pipe into a level: the pipe's own energy, else the architecture's for a byte
 /// of device memory, out of the L2, or that threads load; 0 if none is known.
@@ -13,4 +13,4 @@ namespace napkin {
 /// Returns the joules of a FLOP of a tensor instruction; 0 if not known.
 [[nodiscard]] double joules_of_flop(const Machine& machine, const TensorInstruction& instruction);
 
-}  // namespace napkin
+}  // namespace napkin::internal

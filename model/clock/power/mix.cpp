@@ -4,7 +4,7 @@
 
 #include "model/machine/calibrate/fit.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr int halvings = 60;
@@ -37,4 +37,4 @@ HeldClock held_clock(const PowerLaw& law, std::span<const MixPart> parts) {
   return {Hertz(high), Watts(watts_at(law, parts, high))};
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -12,7 +12,7 @@
 
 #include "model/clock/power/power.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The launches of one kind in a mix with others.
 struct MixPart {
@@ -27,4 +27,4 @@ struct MixPart {
 /// Finds the clock at which all parts run, and the mean power; for no parts the highest clock and idle power.
 [[nodiscard]] HeldClock held_clock(const PowerLaw& law, std::span<const MixPart> parts);
 
-}  // namespace napkin
+}  // namespace napkin::internal

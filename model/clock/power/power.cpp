@@ -10,7 +10,7 @@
 #include "model/machine/calibrate/fit.hpp"
 #include "model/resource/reuse.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr double reference_clock = energy_clock;
@@ -211,4 +211,4 @@ GraphPrediction predict_by_graph(const PlacedDiagram& placed, const EventGraph& 
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

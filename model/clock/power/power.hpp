@@ -12,7 +12,7 @@
 #include "model/clock/launch/launch.hpp"
 #include "model/mapping/placed.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The joules of a launch at f0.
 struct Energy {
@@ -117,4 +117,4 @@ struct GraphPrediction {
 [[nodiscard]] GraphPrediction predict_by_graph(const PlacedDiagram& placed, const EventGraph& graph,
                                                const Period& period);
 
-}  // namespace napkin
+}  // namespace napkin::internal

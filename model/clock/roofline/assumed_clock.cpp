@@ -1,6 +1,6 @@
 #include "model/clock/roofline/assumed_clock.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 AssumedClock assumed_clock(const Machine& machine) {
   const Clocks& c = machine.clocks;
@@ -15,4 +15,4 @@ Seconds launch_overhead(const Machine& machine) {
   return Seconds(gap != nullptr && gap->value > 0 ? gap->value : machine.constant_or("launch_overhead", 0));
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -6,7 +6,7 @@
 
 #include "model/machine/machine.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Returns the time that every call takes beside its kernel; 0 if the profile does not have it.
 [[nodiscard]] Seconds launch_overhead(const Machine& machine);
@@ -18,4 +18,4 @@ struct AssumedClock {
 };
 [[nodiscard]] AssumedClock assumed_clock(const Machine& machine);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -8,7 +8,7 @@
 #include "model/resource/order.hpp"
 #include "model/resource/resources.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 using By = CombineMapping::By;
@@ -111,4 +111,4 @@ Synchronisation synchronisation(const PlacedDiagram& placed, Hertz clock) {
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

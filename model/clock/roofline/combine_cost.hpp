@@ -5,7 +5,7 @@
 #include "model/base/quantity.hpp"
 #include "model/mapping/placed.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The time to combine parts of results. It follows the groups' loops and overlaps with none of their work.
 struct Synchronisation {
@@ -23,4 +23,4 @@ struct Synchronisation {
 /// if they are added without waiting. Chains of turns run in parallel.
 [[nodiscard]] Synchronisation synchronisation(const PlacedDiagram& placed, Hertz clock);
 
-}  // namespace napkin
+}  // namespace napkin::internal

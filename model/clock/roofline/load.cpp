@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 const Diagram& diagram(const PlacedDiagram& placed) { return placed.streamed->diagram; }
@@ -371,4 +371,4 @@ Phase phase_of(const PlacedOperation& operation, const WorkMapping& work) {
   return work.first || work.masked ? Phase::head : operation.phase;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -10,7 +10,7 @@
 
 #include "model/mapping/placed.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The clocks that a pipe of a compute node works for a block.
 struct PipeLoad {
@@ -122,4 +122,4 @@ struct TensorLoad {
 /// Returns the phase of a piece of work; work of cut chunks counts as done before a block's iterations.
 [[nodiscard]] Phase phase_of(const PlacedOperation& operation, const WorkMapping& work);
 
-}  // namespace napkin
+}  // namespace napkin::internal

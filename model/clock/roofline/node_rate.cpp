@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-namespace napkin {
+namespace napkin::internal {
 
 Count few_nodes(const Machine& machine, Count blocks) {
   if (blocks >= machine.compute_nodes()) return 0;
@@ -34,4 +34,4 @@ double node_rate(const PlacedDiagram& placed, Count blocks) {
   return std::max(std::min(share, machine.constant_or("l2_bandwidth_one_sm", 0)), each);
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

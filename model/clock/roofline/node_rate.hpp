@@ -3,7 +3,7 @@
 
 #include "model/mapping/placed.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Returns the number of nodes that share the L2's rate, if fewer than all work and each gets more for it; 0 if each
 /// gets the rate of all at once. Never below the number that a node's own rate can tell apart. Example: 120 of a B300's
@@ -19,4 +19,4 @@ namespace napkin {
 /// more each, if the machine states a total. Infinite if no pipe has a rate.
 [[nodiscard]] double node_rate(const PlacedDiagram& placed, Count blocks);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -2,7 +2,7 @@
 
 #include "model/base/error.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 SharedPipe shared_pipe(const Machine& machine, LevelId into, Hertz clock) {
   const Pipe* pipe = machine.pipe_into(into);
@@ -27,4 +27,4 @@ SharedPipe device_pipe(const Machine& machine) {
   throw Error(machine.name, "has no bandwidth of device memory", "pipes: {device: {bandwidth}}");
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -6,7 +6,7 @@
 
 #include "model/mapping/placed.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// A pipe of the machine that all nodes share.
 struct SharedPipe {
@@ -24,4 +24,4 @@ struct SharedPipe {
 /// Returns device memory's pipe of a machine: the first that has a rate. Throws Error if none has.
 [[nodiscard]] SharedPipe device_pipe(const Machine& machine);
 
-}  // namespace napkin
+}  // namespace napkin::internal

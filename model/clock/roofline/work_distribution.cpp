@@ -9,7 +9,7 @@
 #include "model/diagram/seen.hpp"
 #include "model/resource/order.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 std::size_t index(AxisId axis) { return static_cast<std::size_t>(axis); }
@@ -276,4 +276,4 @@ double compulsory_bytes(const PlacedDiagram& placed) {
   return bytes;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -4,7 +4,7 @@
 
 #include "model/mapping/placed.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The numbers of a block's chunks, in its own order, that are cut at its start and at its end: the mask or the array's
 /// end hides a part of them.
@@ -35,4 +35,4 @@ struct Schedule {
 /// mask hides from all rows.
 [[nodiscard]] double compulsory_bytes(const PlacedDiagram& placed);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -4,7 +4,7 @@
 
 #include "model/base/error.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr double same_period = 1e-9;    // of a period, beside which two are one
@@ -72,4 +72,4 @@ double tensor_share(const EventGraph& graph, const Period& period) {
   return clocks / period.clocks;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -9,7 +9,7 @@
 
 #include "model/clock/run/period.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Returns the operations with vector work in the loop ("P" of "P.exp"), in the graph's order.
 [[nodiscard]] std::vector<std::string> operations_with_overhead(const EventGraph& graph);
@@ -24,4 +24,4 @@ namespace napkin {
 /// Returns the share of a steady iteration in which the matrix unit works.
 [[nodiscard]] double tensor_share(const EventGraph& graph, const Period& period);
 
-}  // namespace napkin
+}  // namespace napkin::internal

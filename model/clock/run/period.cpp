@@ -6,7 +6,7 @@
 
 #include "model/clock/run/simulation.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// Iterations of a run that does not settle, and the iteration from which its steady part is read. Their difference is
@@ -314,4 +314,4 @@ std::size_t Periods::bytes() const {
   return sum;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

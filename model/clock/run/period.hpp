@@ -17,7 +17,7 @@
 #include "model/clock/roofline/work_distribution.hpp"
 #include "model/clock/run/period_bounds.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 class Simulation;
 
@@ -180,4 +180,4 @@ class Periods {
   std::shared_ptr<Simulation> simulation_;
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -7,7 +7,7 @@
 
 #include "model/base/error.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// Returns the clocks from a node's start to the earliest start of an edge's target.
@@ -201,4 +201,4 @@ BusiestPipe busiest_pipe(const EventGraph& graph) {
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

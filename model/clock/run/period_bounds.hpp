@@ -11,7 +11,7 @@
 
 #include "model/clock/graph/event_graph.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 struct CycleRatio {
   double clocks = 0;               ///< clocks an iteration; 0 if there is no cycle of waits
@@ -31,4 +31,4 @@ struct BusiestPipe {
 };
 [[nodiscard]] BusiestPipe busiest_pipe(const EventGraph& graph);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -5,7 +5,7 @@
 
 #include "model/base/error.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr double same_clocks = 1e-6;  // what counts as the same distance, over an iteration's clocks
@@ -339,4 +339,4 @@ bool Simulation::repeats(int iteration, int distance) const {
   return shift > 0;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

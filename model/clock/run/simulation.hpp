@@ -12,7 +12,7 @@
 
 #include "model/clock/run/timeline.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 class Simulation {
  public:
@@ -259,4 +259,4 @@ class Simulation {
   int most_back_ = 0, most_ahead_ = 0;  // iterations at a block's end and start whose arcs have other targets
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -5,7 +5,7 @@
 
 #include "model/clock/run/simulation.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr double repeat_tolerance = 1e-4;  // two distances are equal within it, over the clocks of what repeats itself
@@ -176,4 +176,4 @@ void Simulation::move_on(int from, int last, int iterations) {
   for (std::size_t i = s_.first_arrival; i < s_.arrivals.size(); ++i) move(s_.arrivals[i].job);
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -3,7 +3,7 @@
 
 #include "model/clock/run/simulation.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 void Simulation::turn_to(const EventGraph& graph) {
   g_ = &graph;
@@ -88,4 +88,4 @@ void Simulation::add_arcs(const EventEdge& e, int instance) {
   for (int target = 0; target < there; ++target) add(target, e.delay);
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

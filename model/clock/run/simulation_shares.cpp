@@ -3,7 +3,7 @@
 
 #include "model/clock/run/simulation.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr std::size_t share_slots = 2048, most_kept = 6, most_demands = 1024;
@@ -97,4 +97,4 @@ bool Simulation::stopped(std::size_t k) const {
                      [&](const Demand& d) { return room_[d.pipe] <= tiny; });
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

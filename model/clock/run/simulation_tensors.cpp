@@ -3,7 +3,7 @@
 
 #include "model/clock/run/simulation.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 void Simulation::hand_over(Job job) {
   Tensors& t = s_.unit;
   t.handing.push_back({job, never});
@@ -160,4 +160,4 @@ void Simulation::see_what_is_handed_over() {
   for (const Handing& h : t.handing) s_.ends[handed] = std::min(s_.ends[handed], h.time);
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -7,7 +7,7 @@
 
 #include "model/clock/graph/event_graph.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// A node of an instance in an iteration. Times in clocks from the block's start.
 struct TimelineSpan {
@@ -25,4 +25,4 @@ struct Timeline {
 /// graph that cannot run (a cycle without tokens) and for numbers < 1.
 [[nodiscard]] Timeline run(const EventGraph& graph, int iterations, int blocks = 1, bool keep_spans = false);
 
-}  // namespace napkin
+}  // namespace napkin::internal

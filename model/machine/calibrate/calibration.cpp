@@ -8,7 +8,7 @@
 #include "model/machine/calibrate/calibration_rules.hpp"
 #include "model/machine/number.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr const char* exponent_name = "energy_exponent";
@@ -194,4 +194,4 @@ Calibration calibrate(const Machine& base, const Readings& readings, const Stamp
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -10,7 +10,7 @@
 #include "model/machine/calibrate/reading.hpp"
 #include "model/machine/machine.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// The origin of a measurement: person or tool, date, driver.
 struct Stamp {
@@ -36,4 +36,4 @@ struct Calibration {
 /// if readings are no numbers.
 [[nodiscard]] Calibration calibrate(const Machine& base, const Readings& readings, const Stamp& stamp);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -5,7 +5,7 @@
 #include "model/machine/calibrate/calibration_rules.hpp"
 #include "model/machine/machine.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr const char* of_card = "power_card";
@@ -52,4 +52,4 @@ std::vector<MeasuredNumber> measured_card(const Machine& base, const Readings& r
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -5,7 +5,7 @@
 #include <map>
 #include <optional>
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr double lanes = 32;     // results of a warp instruction
@@ -390,4 +390,4 @@ std::vector<MeasuredNumber> measured_energies(const Readings& readings, double e
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -11,7 +11,7 @@
 #include "model/machine/calibrate/reading.hpp"
 #include "model/machine/machine.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 struct MeasuredNumber {
   std::string name;   ///< place in a profile
@@ -57,4 +57,4 @@ struct SteadyReading {
 /// load has products, the first kind of work.
 [[nodiscard]] std::optional<MeasuredNumber> clock_beside_tensor(const std::map<std::string, SteadyReading>& loads);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -5,7 +5,7 @@
 
 #include "model/machine/calibrate/calibration_rules.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 void add_products(const Readings& readings, std::vector<MeasuredNumber>& out) {
@@ -69,4 +69,4 @@ std::vector<MeasuredNumber> measured_synchronous(const Readings& readings) {
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -7,7 +7,7 @@
 
 #include "model/base/error.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 double quantile(const std::vector<double>& sorted, double q) {
@@ -101,4 +101,4 @@ PowerFit fit_power(const std::vector<PowerPoint>& points, double idle, const std
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

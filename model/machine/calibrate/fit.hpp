@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace napkin {
+namespace napkin::internal {
 
 /// A measured number: the median of its repetitions, and their spread.
 struct Estimate {
@@ -49,4 +49,4 @@ struct PowerFit {
 [[nodiscard]] PowerFit fit_power(const std::vector<PowerPoint>& points, double idle, const std::vector<bool>& scales,
                                  double exponent, double reference_clock = energy_clock);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace napkin {
+namespace napkin::internal {
 
 std::string_view Reading::parameter(std::string_view name) const {
   const auto found = with.find(name);
@@ -21,4 +21,4 @@ std::vector<const Reading*> matching(const Readings& readings, std::string_view 
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

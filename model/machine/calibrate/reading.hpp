@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace napkin {
+namespace napkin::internal {
 
 struct Reading {
   std::string experiment;                                ///< "tensor_time"
@@ -26,4 +26,4 @@ using Conditions = std::map<std::string, std::string, std::less<>>;
 [[nodiscard]] std::vector<const Reading*> matching(const Readings& readings, std::string_view experiment,
                                                    std::string_view quantity, const Conditions& with = {});
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -4,7 +4,7 @@
 
 #include "model/mapping/compile/compiled.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 using By = CombineMapping::By;
@@ -88,4 +88,4 @@ void Placer::Compiled::compile_combine() {
   combine_ = std::make_shared<const PlacedCombine>(std::move(out));
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

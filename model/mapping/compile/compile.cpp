@@ -6,7 +6,7 @@
 #include "model/mapping/compile/compiled.hpp"
 #include "model/mapping/read/load.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// Checks that the mapping's roles are the ones that the streamed diagram was derived with. A split axis may also
@@ -292,4 +292,4 @@ int Placer::Compiled::agent_of(const CompiledVariable& variable) const {
   return divider_ >= 0 ? divider_ : static_cast<int>(agents_.size()) - 1;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -5,7 +5,7 @@
 #include "model/mapping/compile/compiled.hpp"
 #include "model/mapping/read/load.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 const LevelMapping* find_level(const Mapping& mapping, const std::string& name) {
@@ -163,4 +163,4 @@ void Placer::Compiled::compile_level(LevelId id) {
   }
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

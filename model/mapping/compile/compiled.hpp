@@ -13,7 +13,7 @@
 #include "model/mapping/knobs.hpp"
 #include "model/mapping/placed.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Returns true if the engine adds to the data that it overwrites.
 [[nodiscard]] inline bool adds(CopyEngine engine) {
@@ -243,4 +243,4 @@ class Placer::Compiled {
   mutable std::mutex making_;  // guards the making of variants
 };
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -6,7 +6,7 @@
 #include "model/mapping/compile/compiled.hpp"
 #include "model/mapping/compile/ways.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 bool has(std::span<const ArrayId> arrays, ArrayId array) {
@@ -358,4 +358,4 @@ std::shared_ptr<const Variant> Placer::Compiled::make_variant(const Tile& tile) 
   return VariantMaker(*this, tile).make();
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -4,7 +4,7 @@
 #include "model/mapping/asked.hpp"
 #include "model/mapping/compile/compiled.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 /// Returns a block's extent of an axis, if no knob changes it.
 std::optional<Count> Placer::Compiled::constant_extent(AxisId axis) const {
   if (axis == stream_) return std::nullopt;
@@ -193,4 +193,4 @@ std::shared_ptr<const Variant> Placer::Compiled::shared_variant(const Tile& tile
   return distinct_.emplace_back(std::move(held), make_variant(tile)).second;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

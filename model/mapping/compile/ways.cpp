@@ -5,7 +5,7 @@
 
 #include "model/mapping/compile/compiled.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 bool Ways::streams(ArrayId array) const { return s_.stream && d_.arrays[at(array)].has(*s_.stream); }
 
@@ -203,4 +203,4 @@ int Placer::Compiled::agent_at(LevelId level) const {
   return -1;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

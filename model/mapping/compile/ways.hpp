@@ -11,7 +11,7 @@
 
 #include "model/mapping/placed.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 class Ways {
  public:
@@ -68,4 +68,4 @@ class Ways {
 /// Returns true if the agents of a placed diagram are cores of the machine, so that its arrays take these routes.
 [[nodiscard]] bool goes_ways(const PlacedDiagram& placed);
 
-}  // namespace napkin
+}  // namespace napkin::internal

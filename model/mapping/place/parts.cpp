@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 class Finder {
@@ -66,4 +66,4 @@ PartsOf parts_of(const PlacedDiagram& placed) {
   return [&placed](const Statement& statement) { return Finder(placed).of(statement); };
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -5,11 +5,11 @@
 #include "model/fusion/program.hpp"
 #include "model/mapping/placed.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Returns an operation's parts: those of the variables that it reads or makes; for a store those of its staging
 /// variable. A softmax renews its maximum for each part if the mapping counts work for that (`per_chunk`). Keeps a
 /// pointer to `placed`.
 [[nodiscard]] PartsOf parts_of(const PlacedDiagram& placed);
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -6,7 +6,7 @@
 #include "model/mapping/own_parts.hpp"
 #include "model/mapping/table_rows.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 Count product(const std::vector<AxisId>& axes, const std::vector<Count>& extent) {
@@ -285,4 +285,4 @@ void Placer::Compiled::place_operations(const Tile& tile, PlacedDiagram& into, c
   }
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -5,7 +5,7 @@
 #include "model/diagram/packing.hpp"
 #include "model/mapping/compile/compiled.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 Count number_of(const GuardedNumber& alternatives, const Tile& tile, Count otherwise) {
   for (const auto& [guard, number] : alternatives) {
@@ -183,4 +183,4 @@ void Placer::Compiled::start(PlacedDiagram& into, const std::shared_ptr<const Va
   }
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

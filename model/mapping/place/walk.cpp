@@ -4,7 +4,7 @@
 
 #include "model/mapping/placed.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// The mask's plane of a question: the streamed axis, and the axis across.
@@ -183,4 +183,4 @@ bool walks_backward(const PlacedDiagram& placed) {
   return false;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -12,7 +12,7 @@
 #include "model/mapping/read/load.hpp"
 #include "model/mapping/read/read.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 using mapping_text::Reader;
@@ -383,4 +383,4 @@ bool runs_on(const Mapping& mapping, const Machine& machine) {
   });
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

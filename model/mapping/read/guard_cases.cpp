@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 /// Returns the values of each knob, one of each set of values for which every guard gives the same answer.
@@ -91,4 +91,4 @@ std::vector<const Guard*> weakest(const std::vector<const Guard*>& guards) {
   return out;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -9,7 +9,7 @@
 
 #include "model/mapping/mapping.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 using KnobValues = std::vector<std::int64_t>;  ///< The knobs' values, by KnobId.
 
@@ -27,4 +27,4 @@ void for_each_case(const Mapping& m, const std::vector<const Guard*>& guards, co
 /// Returns the guards that no other guard implies: whenever any given guard holds, one of the returned holds.
 [[nodiscard]] std::vector<const Guard*> weakest(const std::vector<const Guard*>& guards);
 
-}  // namespace napkin
+}  // namespace napkin::internal

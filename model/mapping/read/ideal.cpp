@@ -5,7 +5,7 @@
 
 #include "model/mapping/read/load.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr std::int64_t largest = std::int64_t{1} << 20;     // size of a group
@@ -182,4 +182,4 @@ std::vector<AxisRole> mapped_roles(const Mapping& mapping, const Diagram& diagra
   return roles;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

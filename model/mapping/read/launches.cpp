@@ -5,7 +5,7 @@
 #include "model/fusion/derive.hpp"
 #include "model/mapping/read/load.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 bool Mapping::computed_apart(std::string_view output) const {
   return std::any_of(launches.begin(), launches.end(), [&](const Launch& launch) {
@@ -33,4 +33,4 @@ Streamed streamed_by(const Mapping& mapping, const Diagram& diagram) {
   return derive(main, mapped_roles(mapping, main));
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -9,7 +9,7 @@
 #include "model/base/yaml_overlay.hpp"
 #include "model/mapping/read/read.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 namespace {
 
 constexpr std::string_view folder = "kernels/";
@@ -146,4 +146,4 @@ std::vector<std::string> peers_mappings(std::string_view algorithm) { return map
 
 std::vector<std::string> builtin_mappings() { return embedded_names(mapping_name); }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -11,7 +11,7 @@
 #include "model/machine/machine.hpp"
 #include "model/mapping/mapping.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 /// Parses a mapping. A table that it names is the file beside `file`, else the built-in table of that name.
 [[nodiscard]] Mapping parse_mapping(std::string_view text, const std::string& file);
@@ -53,4 +53,4 @@ void check(const Mapping& mapping, const Machine& machine, DType dtype);
 /// Makes the ideal mapping with each knob's domain bounded by the axis's size.
 [[nodiscard]] Mapping ideal_mapping(const Streamed& streamed, const Machine& machine, const Sizes& sizes);
 
-}  // namespace napkin
+}  // namespace napkin::internal

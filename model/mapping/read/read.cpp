@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-namespace napkin::mapping_text {
+namespace napkin::internal::mapping_text {
 namespace {
 
 constexpr std::int64_t most_section_bytes = std::int64_t{1} << 40;
@@ -300,4 +300,4 @@ void Reader::launches(const yaml::Node& node) {
   }
 }
 
-}  // namespace napkin::mapping_text
+}  // namespace napkin::internal::mapping_text

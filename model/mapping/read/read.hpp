@@ -10,7 +10,7 @@
 #include "model/base/yaml.hpp"
 #include "model/mapping/mapping.hpp"
 
-namespace napkin::mapping_text {
+namespace napkin::internal::mapping_text {
 
 /// A table that a mapping names; without a path there is none.
 struct TableFile {
@@ -92,4 +92,4 @@ void check_sizes(const Mapping& mapping);
 /// leave an alternative. Throws Error with a position.
 void check_within(const Mapping& mapping);
 
-}  // namespace napkin::mapping_text
+}  // namespace napkin::internal::mapping_text

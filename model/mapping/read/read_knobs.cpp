@@ -4,7 +4,7 @@
 
 #include "model/mapping/read/read.hpp"
 
-namespace napkin::mapping_text {
+namespace napkin::internal::mapping_text {
 namespace {
 
 constexpr std::size_t most_values = 4096;  // of a knob's domain
@@ -170,4 +170,4 @@ std::int64_t Reader::knob_value(const Knob& knob, const yaml::Node& node) const 
   return v;
 }
 
-}  // namespace napkin::mapping_text
+}  // namespace napkin::internal::mapping_text

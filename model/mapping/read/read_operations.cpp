@@ -4,7 +4,7 @@
 
 #include "model/mapping/read/read.hpp"
 
-namespace napkin::mapping_text {
+namespace napkin::internal::mapping_text {
 namespace {
 
 /// Parses a count: "12" or "1/8"; nothing for any other text.
@@ -143,4 +143,4 @@ void Reader::operations(const yaml::Node& node) {
   for (const auto& [name, entry] : node.entries()) m_.operations.push_back(operation(name, entry));
 }
 
-}  // namespace napkin::mapping_text
+}  // namespace napkin::internal::mapping_text

@@ -4,7 +4,7 @@
 
 #include "model/mapping/read/read.hpp"
 
-namespace napkin::mapping_text {
+namespace napkin::internal::mapping_text {
 namespace {
 
 constexpr std::int64_t most_distance = 64;
@@ -288,4 +288,4 @@ void Reader::combine(const yaml::Node& node) {
   m_.combine = std::move(combine);
 }
 
-}  // namespace napkin::mapping_text
+}  // namespace napkin::internal::mapping_text

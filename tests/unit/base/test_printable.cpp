@@ -10,6 +10,7 @@
 namespace test_printable {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 TEST_CASE("control characters and bytes that are no UTF-8 are shown by their codes") {
   CHECK(printable("plain, \u00e9 \u4e2d \U0001f600") == "plain, \u00e9 \u4e2d \U0001f600");

@@ -9,12 +9,12 @@
 namespace test_yaml {
 
 using napkin::Error;
-namespace yaml = napkin::yaml;
+namespace yaml = napkin::internal::yaml;
 
 namespace {
 
 std::string message_of(const std::string& text) {
-  return napkin::test::refusal_of([&] { return yaml::parse(text, "f.yaml"); });
+  return napkin::internal::test::refusal_of([&] { return yaml::parse(text, "f.yaml"); });
 }
 
 }  // namespace

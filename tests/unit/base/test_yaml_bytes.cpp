@@ -19,10 +19,10 @@
 
 namespace test_yaml_bytes {
 
-using napkin::embedded_files;
-using napkin::EmbeddedFile;
 using napkin::Error;
-namespace yaml = napkin::yaml;
+using napkin::internal::embedded_files;
+using napkin::internal::EmbeddedFile;
+namespace yaml = napkin::internal::yaml;
 
 namespace {
 
@@ -122,10 +122,10 @@ std::vector<EmbeddedFile> bundled() {
 }  // namespace
 
 TEST_CASE("a file that is not embedded is a defect that is told, and no empty text") {
-  CHECK_THROWS_WITH_AS((void)napkin::embedded_file("no/such.json"),
+  CHECK_THROWS_WITH_AS((void)napkin::internal::embedded_file("no/such.json"),
                        "'no/such.json' is not in the program: name it in napkin_embed of CMakeLists.txt",
                        std::logic_error);
-  for (const EmbeddedFile& file : embedded_files()) CHECK(napkin::embedded_file(file.path).text == file.text);
+  for (const EmbeddedFile& file : embedded_files()) CHECK(napkin::internal::embedded_file(file.path).text == file.text);
 }
 
 TEST_CASE("the bundled files: each value is what yaml-cpp reads at that place") {

@@ -9,6 +9,7 @@
 namespace test_yaml_write {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 TEST_CASE("plain words stay plain, all others stand in quotes") {
   CHECK(yaml::written("dv") == "dv");

@@ -5,7 +5,7 @@
 
 #include "model/clock/graph/event_graph.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 /// A graph of thread nodes of one agent instance each, which share no pipe.
 struct Small {
@@ -19,4 +19,4 @@ struct Small {
   void edge(int from, int to, int delay = 0) { graph.edges.push_back({from, to, delay}); }
 };
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

@@ -14,7 +14,8 @@
 namespace test_copies {
 
 using namespace napkin;
-using namespace napkin::test;
+using namespace napkin::internal;
+using namespace napkin::internal::test;
 
 namespace {
 

@@ -20,7 +20,8 @@
 namespace test_cores {
 
 using namespace napkin;
-using namespace napkin::test;
+using namespace napkin::internal;
+using namespace napkin::internal::test;
 
 namespace {
 

@@ -22,7 +22,8 @@
 namespace test_cores_backward {
 
 using namespace napkin;
-using namespace napkin::test;
+using namespace napkin::internal;
+using namespace napkin::internal::test;
 
 namespace {
 

@@ -6,7 +6,7 @@
 
 #include "model/clock/launch/device_time.hpp"
 
-namespace napkin {
+namespace napkin::internal {
 
 namespace {
 
@@ -92,4 +92,4 @@ TEST_CASE("device time: lengths that a mask makes unequal, and stream-K, count a
   CHECK(DeviceTime().seconds(20e-6, clock) == 20e-6);
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -12,7 +12,8 @@
 namespace test_known_graphs {
 
 using namespace napkin;
-using namespace napkin::test;
+using namespace napkin::internal;
+using namespace napkin::internal::test;
 
 namespace {
 

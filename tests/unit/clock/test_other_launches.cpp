@@ -10,8 +10,9 @@
 namespace test_other_launches {
 
 using namespace napkin;
-using napkin::testing::Given;
-using napkin::testing::Mapped;
+using namespace napkin::internal;
+using napkin::internal::testing::Given;
+using napkin::internal::testing::Mapped;
 
 TEST_CASE("launches that stream: their bytes by hand, over device memory or the L2, and a launch's own time each") {
   const Given shape = {{"b", 2}, {"h", 16}, {"q", 4096}, {"x", 4096}, {"d", 64}};

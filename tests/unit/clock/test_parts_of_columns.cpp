@@ -7,6 +7,7 @@
 namespace test_parts_of_columns {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 const PlacedOperation& product_of(const PlacedDiagram& placed, std::string_view output) {
   const Diagram& diagram = placed.streamed->diagram;

@@ -25,6 +25,7 @@
 namespace test_time {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 namespace {
 

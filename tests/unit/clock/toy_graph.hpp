@@ -8,7 +8,7 @@
 
 #include "model/clock/graph/event_graph.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 using Durations = std::vector<std::pair<std::string, double>>;
 
@@ -25,4 +25,4 @@ inline EventGraph toy(const PlacedDiagram& placed, const Durations& stages) {
   return graph;
 }
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

@@ -21,7 +21,8 @@ namespace test_attention {
 namespace {
 
 using namespace napkin;
-using namespace napkin::dependence;
+using namespace napkin::internal;
+using namespace napkin::internal::dependence;
 using Sets = std::vector<std::vector<std::string>>;
 
 constexpr const char* corrected =

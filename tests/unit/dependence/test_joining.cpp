@@ -16,7 +16,8 @@ namespace test_joining {
 namespace {
 
 using namespace napkin;
-using namespace napkin::dependence;
+using namespace napkin::internal;
+using namespace napkin::internal::dependence;
 
 Nest nest_with(const std::string& arrays, const std::string& statements) {
   return parse_nest("nest: t\nloops: {i: 3, j: 7}\narrays: {" + arrays + "}\nstatements:\n" + statements, "t.yaml");

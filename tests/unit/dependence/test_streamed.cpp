@@ -25,7 +25,8 @@ namespace test_streamed {
 namespace {
 
 using namespace napkin;
-using namespace napkin::dependence;
+using namespace napkin::internal;
+using namespace napkin::internal::dependence;
 
 void agree(const Streamed& streamed) {
   const std::vector<std::string> apart = disagreements(streamed);

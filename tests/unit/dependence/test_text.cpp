@@ -13,7 +13,8 @@ namespace test_text {
 namespace {
 
 using namespace napkin;
-using namespace napkin::dependence;
+using namespace napkin::internal;
+using namespace napkin::internal::dependence;
 
 // A nest whose only statement is this one.
 std::string with(const std::string& statement) {

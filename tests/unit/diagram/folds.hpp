@@ -6,7 +6,7 @@
 
 #include "model/diagram/text.hpp"
 
-namespace napkin::testing {
+namespace napkin::internal::testing {
 
 inline const std::string variance = R"yaml(  variance:
     of: [x]
@@ -63,4 +63,4 @@ inline Diagram with_folds(const std::string& folds, const std::string& axes, con
                        "t.yaml");
 }
 
-}  // namespace napkin::testing
+}  // namespace napkin::internal::testing

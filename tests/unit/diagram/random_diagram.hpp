@@ -9,7 +9,7 @@
 
 #include "model/diagram/diagram.hpp"
 
-namespace napkin::testing {
+namespace napkin::internal::testing {
 
 class DiagramMaker {
  public:
@@ -165,4 +165,4 @@ class DiagramMaker {
 
 inline Diagram make_diagram(std::vector<std::uint8_t> choices) { return DiagramMaker(std::move(choices)).make(); }
 
-}  // namespace napkin::testing
+}  // namespace napkin::internal::testing

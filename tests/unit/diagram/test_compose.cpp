@@ -9,6 +9,7 @@ namespace test_compose {
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 Diagram scores() {
   return parse_diagram(R"yaml(

@@ -13,7 +13,8 @@ namespace test_fold {
 namespace {
 
 using namespace napkin;
-using namespace napkin::testing;
+using namespace napkin::internal;
+using namespace napkin::internal::testing;
 
 double value_of(const std::string& text, const std::vector<std::string>& names = {},
                 const std::vector<double>& values = {}) {

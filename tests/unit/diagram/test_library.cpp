@@ -9,6 +9,7 @@ namespace test_library {
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 TEST_CASE("the built-in diagrams are there, by name") {
   const auto names = builtin_diagrams();

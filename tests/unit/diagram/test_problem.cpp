@@ -10,6 +10,7 @@ namespace test_problem {
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 std::string error_of(const std::vector<std::pair<std::string, std::int64_t>>& given) {
   return test::refusal_of([&] { return resolve_sizes(load_diagram("attention"), given, "--shape"); });

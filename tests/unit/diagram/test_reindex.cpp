@@ -14,7 +14,8 @@ namespace test_reindex {
 namespace {
 
 using namespace napkin;
-using napkin::testing::written;
+using namespace napkin::internal;
+using napkin::internal::testing::written;
 
 Diagram convolution(const std::string& row, const std::string& axes = "i: , k: , c: , x: ") {
   return written(axes, "\"X[x: " + row + ", c]\", \"W[k,c]\"", {"Y[i] = contract over k, c (X, W)"}, "Y");

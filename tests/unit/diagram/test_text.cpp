@@ -19,6 +19,7 @@ namespace test_text {
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 void round_trips(const Diagram& d) {
   const std::string text = print(d);

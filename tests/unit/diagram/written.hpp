@@ -7,7 +7,7 @@
 
 #include "model/diagram/text.hpp"
 
-namespace napkin::testing {
+namespace napkin::internal::testing {
 
 inline Diagram written(const std::string& axes, const std::string& inputs, const std::vector<std::string>& operations,
                        const std::string& outputs) {
@@ -16,4 +16,4 @@ inline Diagram written(const std::string& axes, const std::string& inputs, const
   return parse_diagram(text + "outputs: [" + outputs + "]\n", "t.yaml");
 }
 
-}  // namespace napkin::testing
+}  // namespace napkin::internal::testing

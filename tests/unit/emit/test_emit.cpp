@@ -16,8 +16,9 @@
 namespace test_emit {
 
 using namespace napkin;
-using napkin::testing::Case;
-using napkin::testing::Shape;
+using namespace napkin::internal;
+using napkin::internal::testing::Case;
+using napkin::internal::testing::Shape;
 
 namespace {
 

@@ -13,7 +13,8 @@
 namespace test_explain {
 
 using namespace napkin;
-using napkin::testing::Case;
+using namespace napkin::internal;
+using napkin::internal::testing::Case;
 
 namespace {
 

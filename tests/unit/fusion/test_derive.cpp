@@ -19,7 +19,8 @@ namespace test_derive {
 namespace {
 
 using namespace napkin;
-using napkin::testing::written;
+using namespace napkin::internal;
+using napkin::internal::testing::written;
 
 std::string role_of(const Streamed& s, const std::string& axis) {
   switch (s.roles[static_cast<std::size_t>(s.diagram.axis(axis))]) {

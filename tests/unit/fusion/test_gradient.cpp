@@ -16,7 +16,8 @@ namespace test_gradient {
 namespace {
 
 using namespace napkin;
-using napkin::testing::written;
+using namespace napkin::internal;
+using napkin::internal::testing::written;
 
 std::vector<std::string> names(const Diagram& d, const std::vector<ArrayId>& ids) {
   std::vector<std::string> out;

@@ -14,6 +14,7 @@ namespace test_partition {
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 struct Case {
   Streamed streamed;

@@ -12,7 +12,8 @@ namespace test_rewrite {
 namespace {
 
 using namespace napkin;
-using napkin::testing::written;
+using namespace napkin::internal;
+using napkin::internal::testing::written;
 
 Sizes sizes(const Diagram& d, std::vector<std::pair<std::string, std::int64_t>> shape) {
   return resolve_sizes(d, shape, "shape");

@@ -12,7 +12,7 @@
 #include "model/fusion/derive.hpp"
 #include "model/interpret/run.hpp"
 
-namespace napkin::testing {
+namespace napkin::internal::testing {
 
 using Given = std::vector<std::pair<std::string, std::int64_t>>;
 
@@ -55,7 +55,7 @@ struct Attention {
   }
 
   /// O[q,dv] and, per row, the log-sum-exp.
-  [[nodiscard]] std::vector<double> outputs(const Mask& mask, std::vector<double>* log_sum_exp = nullptr) const {
+  [[nodiscard]] std::vector<double> outputs(const Mask& mask, std::vector<double>* lse = nullptr) const {
     std::vector<double> O(static_cast<std::size_t>(q * dv), 0.0);
     for (std::int64_t i = 0; i < q; ++i) {
       std::vector<double> s(static_cast<std::size_t>(x), -infinity);
@@ -68,7 +68,7 @@ struct Attention {
       const double top = *std::max_element(s.begin(), s.end());
       double sum = 0;
       for (double v : s) sum += v == -infinity ? 0.0 : std::exp(v - top);
-      if (log_sum_exp != nullptr) log_sum_exp->push_back(sum == 0 ? -infinity : top + std::log(sum));
+      if (lse != nullptr) lse->push_back(sum == 0 ? -infinity : top + std::log(sum));
       if (sum == 0) continue;
       for (std::int64_t j = 0; j < x; ++j) {
         const double v = s[static_cast<std::size_t>(j)];
@@ -85,4 +85,4 @@ struct Attention {
   }
 };
 
-}  // namespace napkin::testing
+}  // namespace napkin::internal::testing

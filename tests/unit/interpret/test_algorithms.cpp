@@ -13,7 +13,8 @@ namespace test_algorithms {
 namespace {
 
 using namespace napkin;
-using namespace napkin::testing;
+using namespace napkin::internal;
+using namespace napkin::internal::testing;
 
 /// Small sizes that differ from axis to axis; an axis with a default by another axis takes that one's.
 Given small_shape(const Diagram& diagram) {

@@ -15,7 +15,8 @@ namespace test_folds {
 namespace {
 
 using namespace napkin;
-using namespace napkin::testing;
+using namespace napkin::internal;
+using namespace napkin::internal::testing;
 
 constexpr std::int64_t rows = 5, columns = 7;
 

@@ -13,7 +13,8 @@ namespace test_gradients {
 namespace {
 
 using namespace napkin;
-using namespace napkin::testing;
+using namespace napkin::internal;
+using namespace napkin::internal::testing;
 
 constexpr double step = 1e-5;       // of a central difference
 constexpr double tolerance = 2e-7;  // of it, relative to the largest gradient

@@ -13,7 +13,8 @@
 namespace test_run {
 
 using namespace napkin;
-using namespace napkin::testing;
+using namespace napkin::internal;
+using namespace napkin::internal::testing;
 
 namespace {
 

@@ -6,7 +6,8 @@
 namespace test_split {
 
 using namespace napkin;
-using namespace napkin::testing;
+using namespace napkin::internal;
+using namespace napkin::internal::testing;
 
 TEST_CASE("flash-decode: one query, keys split among groups") {
   const Diagram d = load_diagram("attention");

@@ -10,6 +10,7 @@
 namespace test_stages {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 namespace {
 

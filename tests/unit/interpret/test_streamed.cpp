@@ -6,7 +6,8 @@
 namespace test_streamed {
 
 using namespace napkin;
-using namespace napkin::testing;
+using namespace napkin::internal;
+using namespace napkin::internal::testing;
 
 namespace {
 

@@ -12,6 +12,7 @@
 namespace test_island {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 namespace {
 

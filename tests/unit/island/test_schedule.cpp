@@ -10,6 +10,7 @@
 namespace test_schedule {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 namespace {
 

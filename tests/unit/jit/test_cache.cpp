@@ -13,6 +13,7 @@
 namespace test_cache {
 
 using namespace napkin;
+using namespace napkin::internal;
 namespace fs = std::filesystem;
 
 namespace {

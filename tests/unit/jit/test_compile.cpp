@@ -11,6 +11,7 @@
 namespace test_compile {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 namespace {
 

@@ -19,6 +19,7 @@
 namespace test_disk_cache {
 
 using namespace napkin;
+using namespace napkin::internal;
 namespace fs = std::filesystem;
 
 namespace {

@@ -5,6 +5,7 @@
 namespace test_sha256 {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 namespace {
 std::string hash_of(std::string_view text) { return hex(Sha256().add(text).digest()); }

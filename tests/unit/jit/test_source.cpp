@@ -9,6 +9,7 @@
 namespace test_source {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 TEST_CASE("headers are followed, once each, whatever they include") {
   const std::vector<EmbeddedFile> files{

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace napkin {
+namespace napkin::internal {
 
 inline constexpr std::string_view small_profile = R"(name: small
 about: a machine for the tests
@@ -97,4 +97,4 @@ inline std::string changed(std::string_view old, std::string_view replacement) {
   return text;
 }
 
-}  // namespace napkin
+}  // namespace napkin::internal

@@ -10,6 +10,7 @@
 namespace test_about {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 TEST_CASE("every number of every built-in profile has a line, and so have its units and pipes") {
   for (const std::string& name : builtin_machines()) {

@@ -3,12 +3,13 @@
 
 #include "model/base/embedded.hpp"
 #include "model/base/error.hpp"
-#include "model/machine/conditions.hpp"
 #include "model/machine/load.hpp"
+#include "model/machine/under.hpp"
 
 namespace test_conditions {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 double limit_of(const Machine& machine, CardLoad::Kind kind, double fraction = 1) {
   return power_limit(machine, {kind, fraction}, "--load").value;

@@ -10,6 +10,7 @@
 namespace test_machine_cores {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 TEST_CASE("a cube core and two vector cores, each with its memories") {
   for (const char* name : {"ascend-910b2", "ascend-950pr"}) {

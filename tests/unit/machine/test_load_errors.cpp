@@ -11,6 +11,7 @@
 namespace test_load_errors {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 namespace {
 

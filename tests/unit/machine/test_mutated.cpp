@@ -19,6 +19,7 @@
 namespace test_mutated {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 namespace {
 

@@ -16,6 +16,7 @@
 namespace test_numbers {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 TEST_CASE("an unknown unit is refused with the page that has the units") {
   std::ifstream in(NAPKIN_SOURCE_DIR "/docs/own-gpu.md");

@@ -12,6 +12,7 @@
 namespace test_profiles {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 namespace {
 

@@ -14,6 +14,7 @@
 namespace test_write {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 TEST_CASE("every built-in profile survives being written, and its text is then a fixed point") {
   for (const std::string& name : builtin_machines()) {

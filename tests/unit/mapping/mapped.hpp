@@ -11,7 +11,7 @@
 #include "model/mapping/placed.hpp"
 #include "model/mapping/read/load.hpp"
 
-namespace napkin::testing {
+namespace napkin::internal::testing {
 
 using Given = std::vector<std::pair<std::string, std::int64_t>>;
 using Text = std::vector<std::pair<std::string, std::string>>;
@@ -76,4 +76,4 @@ struct Abstract {
   }
 };
 
-}  // namespace napkin::testing
+}  // namespace napkin::internal::testing

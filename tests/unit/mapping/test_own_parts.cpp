@@ -15,6 +15,7 @@ namespace test_own_parts {
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 /// The fewest parts of at most `most` whose last wave is filled to 85 % of the best, by trying each.
 std::int64_t by_trying(std::int64_t blocks, std::int64_t slots, std::int64_t chunks, std::int64_t most, bool distinct) {

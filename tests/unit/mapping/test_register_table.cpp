@@ -17,6 +17,7 @@ namespace test_register_table {
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 const std::string good =
     "# A comment: of no matter.\n"

@@ -21,6 +21,7 @@
 namespace test_micro_kernels {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include "solver/optimum/geometric_program.hpp"
 #include "solver/optimum/integer.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 inline GeometricProgram program(const std::vector<std::pair<std::string, double>>& axes) {
   GeometricProgram p;
@@ -68,4 +68,4 @@ inline IntegerProblem matmul_integer(Count a, Count b, Count c, Count memory) {
   return p;
 }
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

@@ -8,6 +8,7 @@
 namespace test_bandwidth {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 namespace {
 

@@ -7,6 +7,7 @@
 namespace test_report {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 namespace {
 

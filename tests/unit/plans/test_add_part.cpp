@@ -10,6 +10,7 @@
 namespace test_add_part {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 TEST_CASE("a part of a ring is added by its type's variant, the first one in place of the running result") {
   DeviceProperties h200;

@@ -12,6 +12,7 @@
 namespace test_attention_form {
 
 using namespace napkin;
+using namespace napkin::internal;
 using test::LaidOut;
 
 namespace {

@@ -11,6 +11,7 @@
 namespace test_attention_order {
 
 using namespace napkin;
+using namespace napkin::internal;
 using test::LaidOut;
 
 namespace {

@@ -17,6 +17,7 @@
 namespace test_attention_sm80_plan {
 
 using namespace napkin;
+using namespace napkin::internal;
 using test::LaidOut;
 
 namespace {

@@ -14,6 +14,7 @@
 namespace test_backward_order {
 
 using namespace napkin;
+using namespace napkin::internal;
 using test::LaidOut;
 
 namespace {

@@ -12,6 +12,7 @@
 namespace test_block_order {
 
 using namespace napkin;
+using namespace napkin::internal;
 using test::LaidOut;
 
 namespace {

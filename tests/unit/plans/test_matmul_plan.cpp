@@ -14,6 +14,7 @@
 namespace test_matmul_plan {
 
 using namespace napkin;
+using namespace napkin::internal;
 using test::LaidOut;
 
 namespace {

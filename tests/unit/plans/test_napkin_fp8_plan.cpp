@@ -11,6 +11,7 @@
 namespace test_napkin_fp8_plan {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 TEST_CASE("every knob of the paper's mapping is a knob of the kernel, with its values; every array is one of its") {
   const Mapping paper = load_mapping("napkin_fp8", "test"), built = load_mapping("napkin_fp8_sm90", "test");

@@ -8,6 +8,7 @@
 namespace test_plan_content {
 
 using namespace napkin;
+using namespace napkin::internal;
 using test::LaidOut;
 
 namespace {

@@ -9,6 +9,7 @@
 namespace test_banded_memory {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 TEST_CASE("the first byte that was changed is named as an element of the array") {
   constexpr unsigned char untouched = 0xA5;

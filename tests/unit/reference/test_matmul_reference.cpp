@@ -8,6 +8,7 @@
 namespace test_matmul_reference {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 namespace {
 

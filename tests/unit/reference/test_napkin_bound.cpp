@@ -10,6 +10,7 @@
 namespace test_napkin_bound {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 namespace {
 

@@ -6,7 +6,7 @@
 
 namespace test_units {
 
-using namespace napkin::report;
+using namespace napkin::internal::report;
 
 TEST_CASE("numbers as people read them") {
   CHECK(count_text(0) == "0");

@@ -13,7 +13,7 @@
 
 #include "model/diagram/problem.hpp"
 
-namespace napkin::testing {
+namespace napkin::internal::testing {
 
 /// One launch of attention: sizes, the tile, and how many blocks run at once.
 struct ReuseCase {
@@ -138,4 +138,4 @@ class ReuseTwin {
   double again_ = 0;
 };
 
-}  // namespace napkin::testing
+}  // namespace napkin::internal::testing

@@ -18,6 +18,7 @@ namespace test_extended {
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 using testing::Mapped;
 
 std::vector<std::string> outputs_of(const Mapping& mapping) {

@@ -11,8 +11,9 @@ namespace test_memory {
 namespace {
 
 using namespace napkin;
-using napkin::testing::Abstract;
-using napkin::testing::Mapped;
+using namespace napkin::internal;
+using napkin::internal::testing::Abstract;
+using napkin::internal::testing::Mapped;
 
 LevelMemory at_level(const PlacedDiagram& placed, const char* name) {
   for (const LevelMemory& m : memories(placed)) {

@@ -12,7 +12,8 @@ namespace test_parts {
 namespace {
 
 using namespace napkin;
-using napkin::testing::Mapped;
+using namespace napkin::internal;
+using napkin::internal::testing::Mapped;
 
 /// Bytes of all parts in f32.
 Bytes kept(const PartsMemory& memory) {

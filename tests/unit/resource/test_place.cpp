@@ -12,8 +12,9 @@ namespace test_place {
 namespace {
 
 using namespace napkin;
-using napkin::testing::Abstract;
-using napkin::testing::Mapped;
+using namespace napkin::internal;
+using napkin::internal::testing::Abstract;
+using napkin::internal::testing::Mapped;
 
 const PlacedLevel& level(const PlacedDiagram& p, const char* name) { return *p.find_level(p.machine->level(name)); }
 

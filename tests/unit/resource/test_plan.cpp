@@ -33,6 +33,7 @@
 namespace test_plan {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 namespace {
 

@@ -15,6 +15,7 @@
 namespace test_reuse {
 
 using namespace napkin;
+using namespace napkin::internal;
 using testing::ReuseCase;
 using testing::ReuseTwin;
 

@@ -16,6 +16,7 @@ namespace test_side_caches {
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 using testing::Mapped;
 
 LevelTransfer into_l2(const PlacedDiagram& placed) {

@@ -14,6 +14,7 @@
 namespace test_table {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 namespace {
 

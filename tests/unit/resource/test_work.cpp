@@ -10,7 +10,8 @@ namespace test_work {
 namespace {
 
 using namespace napkin;
-using napkin::testing::Mapped;
+using namespace napkin::internal;
+using napkin::internal::testing::Mapped;
 
 }  // namespace
 

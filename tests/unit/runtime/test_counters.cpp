@@ -5,6 +5,7 @@
 namespace test_counters {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 TEST_CASE("a refusal says what would allow it") {
   const std::string privileges = refusal("cuptiRangeProfilerEnable", 35, "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES");

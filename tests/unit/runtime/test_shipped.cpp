@@ -11,6 +11,7 @@
 namespace test_shipped {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include "kernels/sass/sass.hpp"
 #include "model/base/error.hpp"
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 inline std::string recording(const std::string& name) {
   return std::string(NAPKIN_SOURCE_DIR) + "/tests/unit/sass/recorded/" + name + ".sass";
@@ -22,4 +22,4 @@ inline SassFunction recorded(const std::string& name) {
   return read_sass(text.str()).at(0);
 }
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

@@ -8,6 +8,7 @@
 namespace test_sass {
 
 using namespace napkin;
+using namespace napkin::internal;
 using test::recorded;
 
 namespace {

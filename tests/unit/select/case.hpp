@@ -12,7 +12,7 @@
 #include "solver/space/setup.hpp"
 #include "tests/support/setup.hpp"
 
-namespace napkin::testing {
+namespace napkin::internal::testing {
 
 using Shape = std::vector<std::pair<std::string, std::int64_t>>;
 
@@ -45,4 +45,4 @@ struct Case {
   }
 };
 
-}  // namespace napkin::testing
+}  // namespace napkin::internal::testing

@@ -12,7 +12,8 @@
 namespace test_select {
 
 using namespace napkin;
-using napkin::testing::Case;
+using namespace napkin::internal;
+using napkin::internal::testing::Case;
 
 namespace {
 

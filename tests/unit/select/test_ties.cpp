@@ -13,6 +13,7 @@ namespace test_ties {
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 using testing::Case;
 using testing::Shape;
 

@@ -10,7 +10,8 @@
 namespace test_space_about_rule {
 
 using namespace napkin;
-using namespace napkin::test;
+using namespace napkin::internal;
+using namespace napkin::internal::test;
 
 TEST_CASE("each rule of a question has its line, and a relation's says what it compares") {
   const LaidOut cores("ascend_forward", "ascend-910b2", {{"q", 256}, {"x", 1024}, {"d", 128}}, DType::f16);

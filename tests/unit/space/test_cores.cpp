@@ -10,7 +10,8 @@
 namespace test_space_cores {
 
 using namespace napkin;
-using namespace napkin::test;
+using namespace napkin::internal;
+using namespace napkin::internal::test;
 
 TEST_CASE("a buffer is deeper than the cube is ahead, and what lies in UB fits: 297,216 bytes of 196,608 do not") {
   const LaidOut laid("ascend_forward", "ascend-910b2", {{"q", 256}, {"x", 1024}, {"d", 128}}, DType::f16);

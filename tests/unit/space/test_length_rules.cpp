@@ -12,8 +12,9 @@
 namespace test_length_rules {
 
 using namespace napkin;
-using napkin::testing::Case;
-using napkin::testing::Shape;
+using namespace napkin::internal;
+using napkin::internal::testing::Case;
+using napkin::internal::testing::Shape;
 
 namespace {
 

@@ -13,6 +13,7 @@
 namespace test_moved_tiles {
 
 using namespace napkin;
+using namespace napkin::internal;
 using test::LaidOut;
 
 TEST_CASE("where a tile is legal at some lengths, the rules that read lengths decide at others") {

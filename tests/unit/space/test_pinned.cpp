@@ -11,6 +11,7 @@
 namespace test_pinned {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 TEST_CASE("FlashAttention's tile of split keys stays the library's for short keys") {
   for (const std::int64_t keys : {1, 65, 4096}) {

@@ -11,8 +11,6 @@
 
 namespace napkin {
 
-struct Machine;
-
 /// The regime of a call: the resource that limits it, or its starts and ends.
 enum class Regime {
   few_rows,    ///< products whose bytes take twice as long in device memory as their FLOP: 16 rows of activations
@@ -63,8 +61,9 @@ struct Band {
 /// Computes the band of a prediction from the errors of similar kinds, the nearest weighted most; `without` leaves out
 /// a source. (model/README.md, Bands)
 [[nodiscard]] Band band_of(const PredictionKind& kind, std::string_view without = {});
-/// Returns the band of all predictions of the event graph on that product or architecture; nothing if no row is known.
-[[nodiscard]] std::optional<Band> band_of(const Machine& machine);
+/// Returns the band of all predictions of the event graph on that GPU, or else on its architecture; nothing if no row
+/// is known.
+[[nodiscard]] std::optional<Band> band_on(const std::string& gpu, const std::string& architecture);
 
 /// The error of a class of predictions: a mapping on an architecture or product, by one clock.
 struct ClassError {
@@ -78,6 +77,7 @@ struct ClassError {
 };
 [[nodiscard]] const std::vector<ClassError>& class_errors();
 /// Returns the classes of one kernel, those of that architecture and clock first.
-[[nodiscard]] std::vector<ClassError> classes_of(const Machine& machine, const std::string& kernel, bool by_graph);
+[[nodiscard]] std::vector<ClassError> classes_of(const std::string& architecture, const std::string& kernel,
+                                                 bool by_graph);
 
 }  // namespace napkin

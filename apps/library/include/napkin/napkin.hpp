@@ -37,8 +37,6 @@
 
 namespace napkin {
 
-struct Question;
-
 /// A selected configuration in the form that another program reads.
 struct Emission {
   std::string text;
@@ -103,11 +101,11 @@ class Session {
   /// names another.
   [[nodiscard]] Emission emit(const Ask& ask, const std::string& form, int top = 5) const;
 
-  /// Resolves all names of the question, for this project's own programs. Throws Error for every mistake in it.
-  [[nodiscard]] Question question(const Ask& ask) const;
+  /// The files and answers that a Session keeps, for this project's own programs.
+  struct State;
+  [[nodiscard]] State& state() const { return *state_; }
 
  private:
-  struct State;
   std::unique_ptr<State> state_;
 };
 

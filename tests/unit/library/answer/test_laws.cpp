@@ -13,6 +13,7 @@
 namespace test_laws {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 namespace {
 

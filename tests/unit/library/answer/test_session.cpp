@@ -24,6 +24,7 @@
 namespace test_session {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 namespace {
 
@@ -135,7 +136,7 @@ TEST_CASE("no more than 256 answers are kept, the latest ones") {
 
 TEST_CASE("requests of one kind share their parts, so that the solver knows them again") {
   const Session session;
-  const Question a = session.question(attention(1024)), b = session.question(attention(4096, true));
+  const Question a = question_of(session, attention(1024)), b = question_of(session, attention(4096, true));
   CHECK(a.machine == b.machine);
   CHECK(a.diagram == b.diagram);
   REQUIRE(a.setups.size() == b.setups.size());
@@ -149,7 +150,7 @@ TEST_CASE("requests of one kind share their parts, so that the solver knows them
   // The parts of an ideal setup are the question's own, and so is its workspace.
   Ask ideal = matmul(1024);
   ideal.gpu = "ascend-910b2";
-  const Question c = session.question(ideal), d = session.question(ideal);
+  const Question c = question_of(session, ideal), d = question_of(session, ideal);
   REQUIRE(c.setups.front().ideal);
   CHECK(c.machine == d.machine);
   CHECK(c.setups.front().workspace != d.setups.front().workspace);
@@ -163,14 +164,14 @@ TEST_CASE("a changed file is noticed: profile, mapping, algorithm") {
   ask.gpu = folder.write("mine.yaml", profile);
   const auto before = session.query(ask);
   CHECK(session.query(ask) == before);
-  const Question old = session.question(ask);
+  const Question old = question_of(session, ask);
 
   (void)folder.write("mine.yaml", test::replaced(profile, "name: h200-sxm", "name: h200-new"));
   const auto after = session.query(ask);
   CHECK(before->head.gpu == "h200-sxm");
   CHECK(after->head.gpu == "h200-new");
   CHECK(session.query(ask) == after);
-  const Question renewed = session.question(ask);
+  const Question renewed = question_of(session, ask);
   CHECK(renewed.machine != old.machine);
   CHECK(renewed.setups.front().workspace != old.setups.front().workspace);
   CHECK(old.machine->name == "h200-sxm");
@@ -250,7 +251,7 @@ TEST_CASE("every mistake is raised in making the request") {
   const Session session;
   const auto refused = [&](const Ask& ask, const std::string& message) {
     CAPTURE(message);
-    CHECK_THROWS_WITH_AS((void)session.question(ask), doctest::Contains(message.c_str()), Error);
+    CHECK_THROWS_WITH_AS((void)question_of(session, ask), doctest::Contains(message.c_str()), Error);
     CHECK_THROWS_WITH_AS((void)session.query(ask), doctest::Contains(message.c_str()), Error);
   };
   const auto changed = [](const auto& change) {

@@ -16,6 +16,7 @@
 namespace test_standing {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 TEST_CASE("a likely time is no lower than what no mapping goes below, and a bound is no lower than itself") {
   StandingAnswer standing;
@@ -115,7 +116,7 @@ TEST_CASE("classes are the rows by kernel, architecture and clock, recorded ones
     CHECK(each.ninety.value() >= each.median);
   }
   CHECK(in_classes == rows);
-  const auto band = band_of(load_machine("h100-sxm", "test"));
+  const auto band = band_on("h100-sxm", "sm_90");
   REQUIRE(band);
   CHECK(band->recorded);
 }

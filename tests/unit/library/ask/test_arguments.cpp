@@ -2,9 +2,12 @@
 
 #include <doctest/doctest.h>
 
+#include "model/diagram/problem.hpp"
+
 namespace test_arguments {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 TEST_CASE("shapes") {
   CHECK(parse_shape("q=8192") == NamedSizes{{"q", 8192}});

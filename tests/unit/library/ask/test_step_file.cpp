@@ -14,6 +14,7 @@
 namespace test_step_file {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <string>
 
-namespace napkin::test {
+namespace napkin::internal::test {
 
 /// The driver in this process, and a cache of its own. Loaded before anyone asks for a driver, it is the one that is
 /// found.
@@ -52,4 +52,4 @@ inline FakeDriver& fake_driver() {
   return one;
 }
 
-}  // namespace napkin::test
+}  // namespace napkin::internal::test

@@ -18,6 +18,7 @@
 namespace test_background {
 
 using namespace napkin;
+using namespace napkin::internal;
 using test::fake_driver;
 
 namespace {

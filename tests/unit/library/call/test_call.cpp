@@ -17,6 +17,7 @@
 namespace test_call {
 
 using namespace napkin;
+using namespace napkin::internal;
 using test::fake_driver;
 
 namespace {

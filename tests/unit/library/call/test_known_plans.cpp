@@ -17,6 +17,7 @@
 namespace test_known_plans {
 
 using namespace napkin;
+using namespace napkin::internal;
 using test::fake_driver;
 namespace fs = std::filesystem;
 
@@ -51,7 +52,7 @@ Launches plan_of(char mark) {
 /// Of both, one behind the other.
 std::string content_of(const Launches& launches) {
   std::string out;
-  for (const LaunchPlan& plan : launches) out += napkin::content_of(plan);
+  for (const LaunchPlan& plan : launches) out += napkin::internal::content_of(plan);
   return out;
 }
 

@@ -12,6 +12,7 @@
 namespace test_calibration {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 namespace {
 

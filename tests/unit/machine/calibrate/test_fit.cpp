@@ -11,6 +11,7 @@
 namespace test_fit {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 TEST_CASE("median, and how far the quartiles lie apart") {
   const Estimate one = estimate({7});

@@ -10,7 +10,8 @@ namespace test_combine {
 namespace {
 
 using namespace napkin;
-using napkin::testing::Mapped;
+using namespace napkin::internal;
+using napkin::internal::testing::Mapped;
 
 std::string text_with(const std::string& combine, const std::string& group = "a, b, c",
                       const std::string& engine = "plain") {

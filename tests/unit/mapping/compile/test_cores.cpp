@@ -11,6 +11,7 @@
 namespace test_mapping_cores {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 namespace {
 

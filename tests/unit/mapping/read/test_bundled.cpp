@@ -16,6 +16,7 @@
 namespace test_bundled {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 TEST_CASE("bundled kernels by their files' keys: those whose mapping says so, proposed ones by name alone") {
   for (const char* algorithm : {"attention", "matmul", "mlp"}) {

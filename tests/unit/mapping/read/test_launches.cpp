@@ -14,7 +14,8 @@ namespace test_launches {
 namespace {
 
 using namespace napkin;
-using napkin::testing::Mapped;
+using namespace napkin::internal;
+using napkin::internal::testing::Mapped;
 
 const PlacedOperation& made(const PlacedDiagram& placed, const std::string& name) {
   const Diagram& d = placed.streamed->diagram;

@@ -23,6 +23,7 @@ namespace test_load {
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 
 const std::string good = R"(mapping: small
 algorithm: matmul

@@ -27,7 +27,8 @@ namespace test_columns {
 namespace {
 
 using namespace napkin;
-using namespace napkin::report;
+using namespace napkin::internal;
+using namespace napkin::internal::report;
 
 Streamed streamed_of(const std::string& name) { return derive(linearised(load_diagram(name))); }
 
@@ -108,7 +109,7 @@ Ask ask_of(const Case& one) {
 }
 
 ColumnDiagram diagram_of(const Ask& ask) {
-  const Question question = default_session().question(ask);
+  const Question question = question_of(default_session(), ask);
   const SelectedTile selected = select_tile(question);
   const Placer placer = placer_of(*selected.setup);
   return columns_of(placer.place(selected.tile), {});
@@ -256,7 +257,7 @@ TEST_CASE("hierarchies and tilings have labels that one can read") {
     ask.algorithm = "matmul";
     ask.gpu = gpu;
     ask.shape = {{"a", 4096}, {"b", 4096}, {"c", 4096}};
-    const Question question = default_session().question(ask);
+    const Question question = question_of(default_session(), ask);
     const SelectedTile selected = select_tile(question);
     const Placer placer = placer_of(*selected.setup);
     const Drawing hierarchy = hierarchy_of(*question.machine, clock_of(*question.machine));

@@ -17,6 +17,7 @@ namespace test_fields {
 namespace {
 
 using namespace napkin;
+using namespace napkin::internal;
 using report::As;
 using report::Json;
 using Names = std::set<std::string>;

@@ -18,7 +18,8 @@ namespace test_deps {
 namespace {
 
 using namespace napkin;
-using namespace napkin::report;
+using namespace napkin::internal;
+using namespace napkin::internal::report;
 
 std::set<std::string> keys_of(const Json& json) {
   std::set<std::string> keys;
