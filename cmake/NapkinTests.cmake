@@ -15,6 +15,8 @@
 # The target `everyday` builds the programs of the kinds below and what they run, and CTest's label of that name picks
 # their tests: what script/test builds and runs without --all.
 set(NAPKIN_EVERYDAY unit law golden measured published emulator)
+# Kinds whose sources are one CTest test ("published.all"): they share what takes longest, the answers to published rows.
+set(NAPKIN_TOGETHER published)
 add_custom_target(everyday)
 
 # The target that tests link for everything there is.
@@ -52,6 +54,11 @@ function(napkin_test_target target)
       set(apart "slow*,compiling*")
     endif()
   endforeach()
+  if(kind IN_LIST NAPKIN_TOGETHER)
+    napkin_ctest(${arg_PREFIX}.all "${arg_LABELS}" COMMAND ${target} "--test-suite-exclude=${apart}")
+    set_tests_properties(${arg_PREFIX}.all PROPERTIES COST 50)
+    set(arg_SOURCES)
+  endif()
   foreach(source IN LISTS arg_SOURCES)
     get_filename_component(name ${source} NAME_WE)
     string(REGEX REPLACE "^test_" "" name ${name})

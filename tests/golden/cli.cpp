@@ -12,7 +12,11 @@
 #include <thread>
 #include <utility>
 
+#include "apps/napkin/ask.hpp"
+#include "apps/napkin/commands.hpp"
 #include "apps/napkin/program.hpp"
+#include "apps/report/json/json.hpp"
+#include "napkin/napkin.hpp"
 #include "tests/golden/schema.hpp"
 
 /// Of the sanitizer, where there is one.
@@ -114,6 +118,17 @@ std::vector<std::string> words_of(const std::string& line) {
 }
 
 Run napkin(const std::string& line) { return napkin(words_of(line)); }
+
+Json asked(const std::vector<std::string>& words) {
+  namespace program = ::napkin::internal::cli;
+  namespace report = ::napkin::internal::report;
+  const bool given = words.front() == "query";
+  const program::Command command = given ? program::query_command() : program::select_command();
+  const ::napkin::Ask ask = program::ask_of(program::parse(command, {words.begin() + 1, words.end()}));
+  return given ? report::json_of(*::napkin::query(ask)) : report::json_of(*::napkin::select(ask, 1));
+}
+
+Json asked(const std::string& line) { return asked(words_of(line)); }
 
 Json answer(const std::string& line, int most) {
   const Run run = napkin(line + " --json");

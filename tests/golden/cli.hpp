@@ -55,6 +55,11 @@ Run run_program(std::vector<std::string> words, std::vector<std::string> environ
 
 Run napkin(std::vector<std::string> words, std::vector<std::string> environment = {});
 Run napkin(const std::string& line);
+
+/// Answers `napkin query` or `napkin select` in this process, whose session keeps what the questions of one kernel
+/// share; without the parts that take longer.
+Json asked(const std::vector<std::string>& words);
+Json asked(const std::string& line);
 /// What the line answers with --json. Requires an exit of at most `most`: 1 where nothing may fit.
 Json answer(const std::string& line, int most = 0);
 /// The program's own function in a copy of this process: for many short questions, of each of which starting a

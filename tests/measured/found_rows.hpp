@@ -170,12 +170,11 @@ inline void add_recorded_rows(napkin::internal::FoundErrors& found, const std::f
   }
 }
 
-inline napkin::internal::FoundErrors found_errors(const std::filesystem::path& recordings) {
-  using namespace napkin;
-  using namespace napkin::internal;
-  FoundErrors found;
-  const auto published = report::parse_published(published_rows_text(), std::string(published_rows_path));
-  found.add(ask_published(published));
+/// The errors of today's model: of published rows' answers, and of the recordings.
+inline napkin::internal::FoundErrors found_errors(const std::vector<napkin::internal::PublishedAnswer>& published,
+                                                  const std::filesystem::path& recordings) {
+  napkin::internal::FoundErrors found;
+  found.add(published);
   add_recorded_rows(found, recordings);
   add_bench_rows(found, recordings);
   return found;

@@ -30,9 +30,7 @@ double time_of(const Json& row, const std::string& gpu) {
                                                " --json --kernel " + row["kernel"].get<std::string>() + " --shape " +
                                                cli::pairs(row["shape"]) + " --tile " + cli::pairs(row["tile"]) + load);
   if (row["mask"] == "causal") ask.emplace_back("--causal");
-  const auto run = cli::napkin(ask);
-  REQUIRE_MESSAGE(run.code == 0, run.err);
-  return run.json()["predicted"]["time"];
+  return cli::asked(ask)["predicted"]["time"];
 }
 
 /// Errors of the times of a card's rows under that load, by the profile.

@@ -19,12 +19,11 @@ using measured::number;
 
 /// Predicted seconds of a vendor's fastest tile, without stream-K: no kernel of the recording has it.
 double selected(const Json& shape) {
-  const auto run = cli::napkin(
-      cli::words_of("select matmul --gpu h200-sxm --json --load burst --l2 cold --kernel vendor_matmul_sm90 --tile "
-                    "order=grouped --shape " +
-                    pairs(shape)));
-  REQUIRE_MESSAGE(run.code == 0, run.err);
-  return run.json()["predicted"]["time"].get<double>();
+  const Json found = cli::asked(
+      "select matmul --gpu h200-sxm --json --load burst --l2 cold --kernel vendor_matmul_sm90 --tile "
+      "order=grouped --shape " +
+      pairs(shape));
+  return found["predicted"]["time"].get<double>();
 }
 
 struct Errors {

@@ -31,9 +31,7 @@ double predicted(const Json& row, const std::string& load) {
     ask.insert(ask.end(), {"--window", std::to_string(row["window"].get<int>()) + ",0"});
   else if (row["causal"].get<bool>())
     ask.emplace_back("--causal");
-  const auto run = cli::napkin(ask);
-  REQUIRE_MESSAGE(run.code == 0, run.err);
-  return run.json()["predicted"]["time"].get<double>();
+  return cli::asked(ask)["predicted"]["time"].get<double>();
 }
 
 }  // namespace

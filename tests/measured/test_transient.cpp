@@ -29,12 +29,11 @@ double between(const Json& row, double from_ms, double to_ms, int column) {
 }
 
 Json predicted(const std::string& load) {
-  const auto run =
-      cli::napkin(cli::words_of("query matmul --gpu h100-sxm --kernel vendor_matmul_sm90 --json "
-                                "--shape a=8192,b=8192,c=8192 --load " +
-                                load));
-  REQUIRE_MESSAGE(run.code == 0, run.err);
-  return run.json()["predicted"];
+  const Json found = cli::asked(
+      "query matmul --gpu h100-sxm --kernel vendor_matmul_sm90 --json "
+      "--shape a=8192,b=8192,c=8192 --load " +
+      load);
+  return found["predicted"];
 }
 
 std::vector<Json> rows_of(const std::string& series, const std::string& load) {
