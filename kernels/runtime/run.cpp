@@ -10,12 +10,19 @@ namespace {
 
 constexpr unsigned portable_cluster = 8;  // blocks
 
+CompileRequest request_of(const LaunchPlan& plan) {
+  return {kernel_source(plan.source), plan.expression, plan.architecture, {}};
+}
+
+/// Returns the kernel that a package brought along; nothing if it has none.
+std::optional<CompiledKernel> shipped_kernel(const CompileRequest& request, const Environment& environment) {
+  if (environment.shipped.empty()) return std::nullopt;
+  return KernelCache(environment.shipped).find(cache_key(request, ""));
+}
+
 /// Returns the kernel that a package brought along, else from the cache or the compiler.
 Compilation compilation_of(const CompileRequest& request, const Environment& environment) {
-  if (!environment.shipped.empty()) {
-    if (auto kernel = KernelCache(environment.shipped).find(cache_key(request, "")))
-      return {std::move(*kernel), true, ""};
-  }
+  if (auto kernel = shipped_kernel(request, environment)) return {std::move(*kernel), true, ""};
   const auto compiler = Compiler::find(environment.compiler);
   if (!compiler)
     throw CudaFailure("no NVRTC on this machine: install the CUDA toolkit (12.4 or later) or set CUDA_HOME to it");
@@ -25,7 +32,7 @@ Compilation compilation_of(const CompileRequest& request, const Environment& env
 }  // namespace
 
 Compilation compile(const LaunchPlan& plan, const Environment& environment, Objections objections) {
-  const CompileRequest request{kernel_source(plan.source), plan.expression, plan.architecture, {}};
+  const CompileRequest request = request_of(plan);
   Compilation out = compilation_of(request, environment);
   if (!environment.ship_to.empty() && out.kernel.report.clean())
     out.warning = KernelCache(environment.ship_to).store(cache_key(request, ""), out.kernel);
@@ -33,6 +40,22 @@ Compilation compile(const LaunchPlan& plan, const Environment& environment, Obje
     throw CompilerObjection(plan.expression + ": " + out.kernel.report.objection());
   }
   return out;
+}
+
+bool is_compiled(const LaunchPlan& plan, const Environment& environment) {
+  const CompileRequest request = request_of(plan);
+  std::optional<CompiledKernel> kernel = shipped_kernel(request, environment);
+  if (const auto compiler = kernel ? std::nullopt : Compiler::find(environment.compiler))
+    kernel = KernelCache(environment.cache).find(cache_key(request, compiler->identity()));
+  return kernel && kernel->report.clean();
+}
+
+bool Runtime::is_compiled(const LaunchPlan& plan) const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (kernels_.contains(plan.expression)) return true;
+  }
+  return internal::is_compiled(plan, environment_);
 }
 
 const LoadedKernel& Runtime::kernel(const LaunchPlan& plan) {

@@ -48,12 +48,17 @@ class ReadyLaunch {
 [[nodiscard]] Compilation compile(const LaunchPlan& plan, const Environment& environment,
                                   Objections objections = Objections::refuse);
 
+/// Returns true if the package or the cache has the kernel, and the compiler did not object to it.
+[[nodiscard]] bool is_compiled(const LaunchPlan& plan, const Environment& environment);
+
 class Runtime {
  public:
   Runtime(Device device, Environment environment, Objections objections = Objections::refuse)
       : device_(std::move(device)), environment_(std::move(environment)), objections_(objections) {}
 
   [[nodiscard]] const Device& device() const { return device_; }
+  /// Returns true if kernel() finds the kernel without compiling.
+  [[nodiscard]] bool is_compiled(const LaunchPlan& plan) const;
   /// Compiles and loads the kernel at its first use, and keeps it. Thread-safe.
   [[nodiscard]] const LoadedKernel& kernel(const LaunchPlan& plan);
   /// Prepares a launch, which keeps a pointer into this object.

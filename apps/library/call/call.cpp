@@ -130,6 +130,8 @@ class Calls {
     const std::string question = selection_key(args, true);
     const bool failed = !receive(question);
     if (const auto* near = selected_.find(question)) {
+      if (const auto coming = coming_.find(question); until != nullptr && coming != coming_.end())
+        *until = coming->second;
       if (in_background_) kinds_.put(kind_key(args), question);
       // No entry on disk for each of the lengths that one ranking serves.
       if (std::optional<Ready> out = prepare_selected(**near, args, held)) return std::move(*out);
@@ -143,7 +145,12 @@ class Calls {
     if (in_background_) kinds_.put(kind_key(args), question);
     for (const bool ranked : {true, false}) {
       Launches launches;
-      std::optional<Ready> out = prepare_selected(selected_for(args, ask, ranked), args, held, &launches);
+      Selected& selected = selected_for(args, ask, ranked);
+      if (in_background_ && until != nullptr && !failed && ranked) {
+        if (std::optional<Ready> out = prepare_compiled(selected, args, ask, question, held, *until))
+          return std::move(*out);
+      }
+      std::optional<Ready> out = prepare_selected(selected, args, held, &launches);
       if (!out) continue;  // its tile is not legal at the call's own lengths
       known_.store(key, launches);
       return std::move(*out);
@@ -171,11 +178,41 @@ class Calls {
     const auto* other = of_kind == nullptr ? nullptr : selected_.find(*of_kind);
     if (other == nullptr) return std::nullopt;
     std::optional<Ready> out = prepare_selected(**other, args, held);
-    if (!out) return std::nullopt;
+    if (out) until = begin_selection(args, ask, question);
+    return out;
+  }
+
+  /// Prepares the launches of the fastest tile that is compiled already, and has the background compile the selected
+  /// one. Nothing if the selected one is compiled too, or no tile of the ranking is.
+  template <class Args>
+  std::optional<Ready> prepare_compiled(Selected& selected, const Args& args, const Ask& ask,
+                                        const std::string& question, Held& held, std::shared_ptr<Coming>& until) {
+    bool best = true;
+    do {
+      const PlacedDiagram* placed = selected.at(sizes_of(args));
+      if (placed == nullptr && best) return std::nullopt;
+      if (placed == nullptr) continue;
+      const LaunchScratch scratch = scratch_of(*placed, args);
+      hold(held, scratch.counters, scratch.bytes);
+      Launches launches = launches_of(*placed, args, held.own, runtime_.device().launch_device(), selected.form());
+      const auto compiled = [&](const LaunchPlan& plan) { return runtime_.is_compiled(plan); };
+      if (std::all_of(launches.begin(), launches.end(), compiled)) {
+        if (best) return std::nullopt;
+        until = begin_selection(args, ask, question);
+        return ready(std::move(launches));
+      }
+      best = false;
+    } while (selected.advance());
+    selected.restart();
+    return std::nullopt;
+  }
+
+  /// Begins to select and compile the call's own tile in the background, once.
+  template <class Args>
+  std::shared_ptr<Coming> begin_selection(const Args& args, const Ask& ask, const std::string& question) {
     std::shared_ptr<Coming>& coming = coming_[question];
     if (coming == nullptr) coming = background_.begin([this, args, ask] { return select_and_compile(args, ask); });
-    until = coming;
-    return out;
+    return coming;
   }
 
   /// Selects a call's tile, and compiles it. Other calls go on meanwhile.

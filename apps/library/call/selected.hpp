@@ -39,6 +39,8 @@ class Selected {
   [[nodiscard]] const PlacedDiagram* at(const CallSizes& sizes);
   /// Advances to the next best tile. Returns false, and stays, if there is none.
   [[nodiscard]] bool advance();
+  /// Goes back to the best tile.
+  void restart() { at_ = 0; }
   /// Returns what the tile's plans have in common, once one was made.
   [[nodiscard]] std::optional<AttentionForm>& form() { return form_; }
 

@@ -6,10 +6,13 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
+#include "model/base/file.hpp"
 #include "napkin/napkin.hpp"
 #include "tests/support/case_count.hpp"
 #include "tests/support/processes.hpp"
@@ -65,6 +68,30 @@ std::string said_by_a_program() {
   return "";
 }
 
+void set(const char* name, const std::string& value) {
+  ::setenv(name, value.c_str(), 1);  // NOLINT(concurrency-mt-unsafe): in a child process of one thread
+}
+
+/// Launches a call in a process of its own, in which the compiler objects to the variant `spills`.
+std::string launched_apart(const AttentionArgs& args, const std::string& spills = "") {
+  return test::said_in_a_process([&] {
+    set("FAKE_GPUS", "2");
+    if (!spills.empty()) set("FAKE_CUDA_SPILLS_VARIANT", spills);
+    return launched(args);
+  });
+}
+
+/// Removes all of the cache but the kernels in which that text stands.
+void keep_kernels_of(const std::string& variant) {
+  std::vector<std::filesystem::path> others;
+  for (const auto& entry : std::filesystem::directory_iterator(fake_driver().cache())) {
+    const bool kernel = entry.path().extension() == ".kernel";
+    if (!kernel || read_file(entry.path().string(), std::size_t{1} << 24, "cache").find(variant) == std::string::npos)
+      others.push_back(entry.path());
+  }
+  for (const auto& path : others) std::filesystem::remove_all(path);
+}
+
 }  // namespace
 
 TEST_CASE("work in the background is done in its order, and a failure is no selection") {
@@ -90,6 +117,26 @@ TEST_CASE("where told so, a call of new lengths launches a known tile, and its o
     ::setenv("NAPKIN_BACKGROUND", "1", 1);               // NOLINT(concurrency-mt-unsafe)
     ::setenv("FAKE_GPUS", "2", 1);                       // NOLINT(concurrency-mt-unsafe)
     return said_by_a_program();
+  });
+  CHECK(said == "");
+}
+
+TEST_CASE("where told so, a first call launches the fastest compiled tile, and the best one once that is compiled") {
+  if (test::rounds(100) < 20) return;
+  static_cast<void>(fake_driver());
+  const AttentionArgs args = args_of(640, 640);
+  const std::string best = launched_apart(args);
+  std::filesystem::remove_all(fake_driver().cache());
+  const std::string next = launched_apart(args, best);
+  REQUIRE(next != best);
+  keep_kernels_of(next);
+  const std::string said = test::said_in_a_process([&] {
+    set("NAPKIN_BACKGROUND", "1");
+    set("FAKE_GPUS", "2");
+    if (launched(args) != next) return std::string("the first call waited for the compiler");
+    for (int i = 0; i < 200000 && launched(args) == next; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return launched(args) == best ? std::string() : std::string("the best tile never came");
   });
   CHECK(said == "");
 }
