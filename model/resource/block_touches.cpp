@@ -12,6 +12,7 @@ namespace {
 /// with one another, as counters of an H200 show (model/README.md, "The two rules").
 constexpr std::int64_t most_segments = 16;
 constexpr std::int64_t most_sampled = std::int64_t{1} << 15;
+constexpr std::size_t most_known = 128;  // rows and planes, a power of two
 
 std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
@@ -33,7 +34,9 @@ BlockTouches::BlockTouches(const PlacedDiagram& placed, int partitions, std::opt
   segments_ = (columns + segment_ - 1) / segment_;
   for (const Crossing& c : p_.crossings) add(c, partitions, static_cast<double>(running));
   known_.resize(arrays_.size());
-  group_of_.resize(arrays_.size());
+  rows_.resize(most_known);
+  planes_.resize(most_known);
+  rows_decide_ = rows_decide();
   find_equal_axes();
 }
 
@@ -48,7 +51,7 @@ void BlockTouches::find_equal_axes() {
 
 double BlockTouches::all_steps() {
   const std::int64_t blocks = sequence_.size();
-  const bool sampled = blocks > most_sampled, equal = !sampled && !packed_ && rows_decide();
+  const bool sampled = blocks > most_sampled, equal = !sampled && !packed_ && rows_decide_;
   const std::int64_t all = equal ? sequence_.rows() : blocks, looked_at = std::min(all, most_sampled);
   const std::int64_t stride = sampled ? (all * 5 / 8) | 1 : 1;  // odd: meets every row of a power of two
   double steps = 0;
@@ -70,8 +73,7 @@ std::int64_t BlockTouches::steps_of(const BlockPlace& place) {
   if (part < 0) return 0;
   sequence_.coordinates(place, coordinate_);
   const Lengths& lengths = lengths_[static_cast<std::size_t>(part)];
-  const Span seen = lengths.blank ? Span{} : columns_seen(lengths);
-  return seen.size() > 0 ? (seen.last + segment_ - 1) / segment_ - seen.first / segment_ : 1;
+  return std::max<std::int64_t>(segments_seen(lengths).size(), 1);
 }
 
 void BlockTouches::find_lengths() {
@@ -115,6 +117,7 @@ void BlockTouches::add(const Crossing& c, int partitions, double running) {
   t.alone = !t.streams && std::all_of(sequence_.axes().begin(), sequence_.axes().end(), [&](AxisId axis) {
     return has(axis) || p_.block().groups_of[index(axis)] <= Count(1);
   });
+  t.by_row = !t.grouped.empty() && t.grouped.back() == sequence_.axes().back();
   for (const Lengths& lengths : lengths_) {
     double readers = 1, fixed = 1;
     for (const AxisId axis : sequence_.axes()) readers *= has(axis) ? 1 : real(lengths.groups[index(axis)]);
@@ -132,33 +135,76 @@ bool BlockTouches::find(std::int64_t number, Block& block) {
     if (part < 0) return false;
     block.lengths = static_cast<std::size_t>(part);
   }
-  sequence_.coordinates(place, coordinate_);
   const Lengths& lengths = lengths_[block.lengths];
-  const Span seen = lengths.blank ? Span{} : columns_seen(lengths);
+  const Known &row = row_of(place, block.lengths), &plane = plane_of(place, block.lengths);
+  Span seen = row.seen;
+  if (!rows_decide_) {
+    sequence_.coordinates(place, coordinate_);
+    seen = segments_seen(lengths);
+  }
   const bool sees = seen.size() > 0;
-  block.first = sees ? seen.first / segment_ : 0;
-  block.last = sees ? (seen.last + segment_ - 1) / segment_ : 1;
+  block.first = sees ? seen.first : 0;
+  block.last = sees ? seen.last : 1;
   for (std::size_t a = 0; a < arrays_.size(); ++a) {
-    const bool touches = lengths.blank ? arrays_[a].stored : sees || !(arrays_[a].streams || arrays_[a].left_out);
-    if (arrays_[a].as == a) group_of_[a] = group_at(arrays_[a].grouped, lengths);
-    const Group& group = group_of_[arrays_[a].as];
-    const double bytes = touches ? arrays_[a].fixed_bytes[block.lengths] * group.cells : 0;
-    block.pieces[a] = {pieces_of(block, a, group.key), bytes};
+    const TouchedArray& array = arrays_[a];
+    const bool touches = lengths.blank ? array.stored : sees || !(array.streams || array.left_out);
+    const Group &of_row = row.groups[array.as], &of_plane = plane.groups[array.as];
+    block.pieces[a].bytes = touches ? array.fixed_bytes[block.lengths] * (of_row.cells * of_plane.cells) : 0;
+    std::size_t& first = block.pieces[a].first;
+    if (array.alone)
+      first = 0;
+    else if (array.index > 0)
+      first = block.pieces[array.as].first + array.index * pieces_each(array);
+    else
+      first = array.by_row ? number_of(a, of_row.key + of_plane.key) : plane.first[a];
   }
   return true;
 }
 
-/// Returns the group of the axes that lies at the current coordinates.
-BlockTouches::Group BlockTouches::group_at(const std::vector<AxisId>& axes, const Lengths& lengths) const {
-  Group out;
-  for (const AxisId axis : axes) {
-    const std::int64_t extent = p_.block().extent[index(axis)].get(), size = lengths.sizes[index(axis)].get();
-    const std::int64_t at = coordinate_[index(axis)];
-    out.cells *= static_cast<double>(std::clamp<std::int64_t>(size - at * extent, 0, extent));
-    out.key = out.key * static_cast<std::uint64_t>(p_.block().groups_of[index(axis)].get() + 1) +
-              static_cast<std::uint64_t>(at);
+const BlockTouches::Known& BlockTouches::row_of(const BlockPlace& place, std::size_t lengths) {
+  Known& known = rows_[static_cast<std::size_t>(place.row) % most_known];
+  if (known.at == place.row && known.lengths == lengths) return known;
+  known.at = place.row;
+  known.lengths = lengths;
+  sequence_.coordinates(place, coordinate_);
+  if (rows_decide_) known.seen = segments_seen(lengths_[lengths]);
+  find_groups(true, lengths_[lengths], known);
+  return known;
+}
+
+const BlockTouches::Known& BlockTouches::plane_of(const BlockPlace& place, std::size_t lengths) {
+  Known& known = planes_[static_cast<std::size_t>(place.plane) % most_known];
+  if (known.at == place.plane && known.lengths == lengths) return known;
+  known.at = place.plane;
+  known.lengths = lengths;
+  sequence_.coordinates(place, coordinate_);
+  find_groups(false, lengths_[lengths], known);
+  known.first.resize(arrays_.size());
+  for (std::size_t a = 0; a < arrays_.size(); ++a) {
+    const TouchedArray& array = arrays_[a];
+    if (array.as == a && !array.alone && !array.by_row) known.first[a] = number_of(a, known.groups[a].key);
   }
-  return out;
+  return known;
+}
+
+/// Finds the groups at the current coordinates, along the axis of rows or along all others.
+void BlockTouches::find_groups(bool of_row, const Lengths& lengths, Known& known) const {
+  known.groups.assign(arrays_.size(), {});
+  for (std::size_t a = 0; a < arrays_.size(); ++a) {
+    if (arrays_[a].as != a) continue;
+    std::uint64_t stride = 1;
+    const std::vector<AxisId>& axes = arrays_[a].grouped;
+    for (std::size_t i = axes.size(); i-- > 0;) {
+      const AxisId axis = axes[i];
+      if ((arrays_[a].by_row && i + 1 == axes.size()) == of_row) {
+        const std::int64_t extent = p_.block().extent[index(axis)].get(), size = lengths.sizes[index(axis)].get();
+        const std::int64_t at = coordinate_[index(axis)];
+        known.groups[a].cells *= static_cast<double>(std::clamp<std::int64_t>(size - at * extent, 0, extent));
+        known.groups[a].key += stride * static_cast<std::uint64_t>(at);
+      }
+      stride *= static_cast<std::uint64_t>(p_.block().groups_of[index(axis)].get() + 1);
+    }
+  }
 }
 
 /// Returns the block's range of the streamed axis, without the columns that the mask hides from all its rows.
@@ -179,15 +225,18 @@ Span BlockTouches::columns_seen(const Lengths& lengths) const {
   return {std::max(seen.first, begin), std::min(seen.last, end)};
 }
 
-/// Returns the numbers of a place's pieces, consecutive and assigned at its first touch, for arrays with the same axes
-/// together.
-std::size_t BlockTouches::pieces_of(const Block& block, std::size_t array, std::uint64_t key) {
-  const TouchedArray& t = arrays_[array];
-  const std::size_t each = t.streams ? index(segments_) : 1;
-  if (t.alone) return 0;
-  if (t.index > 0) return block.pieces[t.as].first + t.index * each;
+/// Returns the segments that the block at the current coordinates sees; from 0 to 0 if it sees nothing.
+Span BlockTouches::segments_seen(const Lengths& lengths) const {
+  const Span seen = lengths.blank ? Span{} : columns_seen(lengths);
+  if (seen.size() <= 0) return {0, 0};
+  return {seen.first / segment_, (seen.last + segment_ - 1) / segment_};
+}
+
+/// Returns the number of the first piece with that key. Numbers are consecutive, and assigned at a first touch, for
+/// arrays with the same axes together.
+std::size_t BlockTouches::number_of(std::size_t array, std::uint64_t key) {
   const auto [first, is_new] = known_[array].of(key, pieces_);
-  if (is_new) pieces_ += sharing_[array] * each;
+  if (is_new) pieces_ += sharing_[array] * pieces_each(arrays_[array]);
   return first;
 }
 

@@ -21,6 +21,7 @@ struct TouchedArray {
   bool stored = false;
   bool left_out = false;  ///< true if blocks that see nothing do not touch it
   bool alone = false;     ///< true if each block has a piece of its own
+  bool by_row = false;    ///< true if the grouped axes include that of rows
   std::size_t as = 0;     ///< index of the first array with the same grouped axes, which stands for all of them
   std::size_t index = 0;  ///< index among them
 };
@@ -49,13 +50,16 @@ class BlockTouches {
   /// Finds the block of that number in launch order. Returns false for a block beyond its sequence, which touches
   /// nothing.
   [[nodiscard]] bool find(std::int64_t number, Block& block);
-  /// Returns the pieces of an array that the block touches `taken` steps after its first.
-  [[nodiscard]] BlockPieces touched(const Block& block, std::size_t array, std::int64_t taken) const {
-    const BlockPieces& own = block.pieces[array];
-    if (!arrays_[array].streams) return own;
-    const std::int64_t segment = backward_ ? block.last - 1 - taken : block.first + taken,
-                       width = std::min(segment_, lengths_[block.lengths].columns - segment * segment_);
-    return {own.first + static_cast<std::size_t>(segment), own.bytes * static_cast<double>(width)};
+  /// A segment of the streamed axis.
+  struct Segment {
+    std::size_t index = 0;
+    double columns = 0;
+  };
+  /// Returns the segment that the block touches `taken` steps after its first.
+  [[nodiscard]] Segment segment(const Block& block, std::int64_t taken) const {
+    const std::int64_t at = backward_ ? block.last - 1 - taken : block.first + taken;
+    const std::int64_t columns = std::min(segment_, lengths_[block.lengths].columns - at * segment_);
+    return {static_cast<std::size_t>(at), static_cast<double>(columns)};
   }
   /// Returns the steps of all blocks: counted, with one plane for all if planes are equal, or estimated from a sample
   /// spread over the launch.
@@ -74,10 +78,19 @@ class BlockTouches {
     std::int64_t columns = 1, part = 1;  // columns of the streamed axis: all, and one group's
     bool blank = false;                  // true for PackedPart::blank
   };
-  /// A group of the axes that an array has.
+  /// A group of the axes that an array has, or of some of them: those of rows or of planes. Cells multiply, keys add.
   struct Group {
-    double cells = 1;  // cells that it has
+    double cells = 1;
     std::uint64_t key = 0;
+  };
+  /// What a row or a plane of blocks gives its blocks, kept for the latest ones: blocks of a row follow one another in
+  /// some orders, those of a plane in others.
+  struct Known {
+    std::int64_t at = -1;
+    std::size_t lengths = 0;
+    Span seen;                       // segments, if rows decide what blocks see
+    std::vector<Group> groups;       // by array, at the first array of those with the same axes
+    std::vector<std::size_t> first;  // by array, likewise: the number of a plane's first piece, if rows share it
   };
   void find_lengths();
   void add(const Crossing& c, int partitions, double running);
@@ -85,8 +98,15 @@ class BlockTouches {
   [[nodiscard]] bool rows_decide() const;
   [[nodiscard]] std::int64_t steps_of(const BlockPlace& place);
   [[nodiscard]] Span columns_seen(const Lengths& lengths) const;
-  [[nodiscard]] Group group_at(const std::vector<AxisId>& axes, const Lengths& lengths) const;
-  [[nodiscard]] std::size_t pieces_of(const Block& block, std::size_t array, std::uint64_t key);
+  [[nodiscard]] Span segments_seen(const Lengths& lengths) const;
+  [[nodiscard]] const Known& row_of(const BlockPlace& place, std::size_t lengths);
+  [[nodiscard]] const Known& plane_of(const BlockPlace& place, std::size_t lengths);
+  void find_groups(bool of_row, const Lengths& lengths, Known& known) const;
+  /// Returns the number of pieces of an array that a block may touch.
+  [[nodiscard]] std::size_t pieces_each(const TouchedArray& array) const {
+    return array.streams ? static_cast<std::size_t>(segments_) : 1;
+  }
+  [[nodiscard]] std::size_t number_of(std::size_t array, std::uint64_t key);
 
   const PlacedDiagram& p_;
   BlockSequence sequence_;
@@ -94,7 +114,8 @@ class BlockTouches {
   std::optional<PackedBlocks> packed_;
   std::vector<TouchedArray> arrays_;
   std::vector<Numbering> known_;      // numbers of each array's first pieces
-  std::vector<Group> group_of_;       // the latest block's groups, at the first array of those with these axes
+  std::vector<Known> rows_, planes_;  // latest rows and planes, by the last bits of their numbers
+  bool rows_decide_ = false;          // true if a block's segments follow from its row
   std::vector<std::size_t> sharing_;  // number of arrays with pieces along the same axes, at the first such array
   std::size_t pieces_ = 0;
   std::int64_t segment_ = 1, segments_ = 1;

@@ -98,20 +98,20 @@ class Numbering {
   std::size_t size_ = 0;
 };
 
-/// A set of slots.
+/// A set of slots, in memory that it does not own.
 class Slots {
  public:
-  explicit Slots(std::size_t slots) : words_((slots + 63) / 64, 0) {}
+  Slots(std::uint64_t* words, std::size_t count) : words_(words), count_(count) {}
   void put(std::size_t slot) { words_[slot / 64] |= std::uint64_t{1} << slot % 64; }
   void drop(std::size_t slot) { words_[slot / 64] &= ~(std::uint64_t{1} << slot % 64); }
-  void add(const Slots& other) {
-    for (std::size_t w = 0; w < words_.size(); ++w) words_[w] |= other.words_[w];
+  void add(Slots other) {
+    for (std::size_t w = 0; w < count_; ++w) words_[w] |= other.words_[w];
   }
-  void clear() { std::fill(words_.begin(), words_.end(), 0); }
+  void clear() { std::fill_n(words_, count_, 0); }
   /// Calls visit(slot) for each slot, the least first, until one returns false. Returns true if none did.
   template <class Visit>
   bool each(const Visit& visit) const {
-    for (std::size_t w = 0; w < words_.size(); ++w) {
+    for (std::size_t w = 0; w < count_; ++w) {
       for (std::uint64_t left = words_[w]; left != 0; left &= left - 1) {
         if (!visit(64 * w + static_cast<std::size_t>(std::countr_zero(left)))) return false;
       }
@@ -120,6 +120,18 @@ class Slots {
   }
 
  private:
+  std::uint64_t* words_;
+  std::size_t count_;
+};
+
+/// Sets of the same slots, in one piece of memory.
+class SetsOfSlots {
+ public:
+  SetsOfSlots(std::size_t sets, std::size_t slots) : count_((slots + 63) / 64), words_(sets * count_, 0) {}
+  [[nodiscard]] Slots operator[](std::size_t set) { return {words_.data() + set * count_, count_}; }
+
+ private:
+  std::size_t count_;
   std::vector<std::uint64_t> words_;
 };
 

@@ -19,7 +19,6 @@ class Walks {
     std::int64_t step = -1;  ///< step in which a block of it last touched
     std::size_t blocks = 0;  ///< blocks that joined and have not left
     std::size_t leader = 0;  ///< slot whose block touched last
-    Slots members;           ///< slots of these blocks
   };
 
   /// Prepares the table; `facts` is the number of values that decide a block's walk.
@@ -29,10 +28,13 @@ class Walks {
         next_(slots),
         bucket_(slots),
         keys_(slots * facts),
-        walks_(slots, {-1, 0, 0, Slots(slots)}) {
+        walks_(slots),
+        members_(slots, slots) {
     for (std::size_t w = slots; w-- > 0;) free_.push_back(w);
   }
   [[nodiscard]] Walk& operator[](std::size_t walk) { return walks_[walk]; }
+  /// Returns the slots of the blocks of a walk.
+  [[nodiscard]] Slots members(std::size_t walk) { return members_[walk]; }
 
   /// Joins a slot's block to the walk with those facts, at most a block for each slot at a time. Returns the walk.
   std::size_t join(const std::vector<std::uint64_t>& facts, std::size_t slot) {
@@ -52,13 +54,13 @@ class Walks {
       first_[bucket] = walk;
     }
     ++walks_[walk].blocks;
-    walks_[walk].members.put(slot);
+    members_[walk].put(slot);
     return walk;
   }
 
   /// Removes a slot's block from the walk. Returns true if others are left.
   bool leave(std::size_t walk, std::size_t slot) {
-    walks_[walk].members.drop(slot);
+    members_[walk].drop(slot);
     if (--walks_[walk].blocks > 0) return true;
     std::size_t* link = &first_[bucket_[walk]];
     while (*link != walk) link = &next_[*link];
@@ -78,6 +80,7 @@ class Walks {
   std::vector<std::size_t> bucket_;        // bucket of each walk
   std::vector<std::uint64_t> keys_;        // facts of each walk
   std::vector<Walk> walks_;
+  SetsOfSlots members_;  // by walk
   std::vector<std::size_t> free_;
 };
 
