@@ -46,7 +46,7 @@ bool Best::may_take(const Found& found) const {
 }
 
 void Best::take(const Found& found) {
-  take_second(found);
+  if (runner_up_) take_second(found);
   const auto of_size =
       std::find_if(best_.begin(), best_.end(), [&](const Found& one) { return one.size == found.size; });
   if (of_size != best_.end()) {

@@ -64,15 +64,13 @@ Best::BytesOf Scan::bytes_of() {
   return [this](const TileRow& row) { return bytes_into_blocks(place(row)); };
 }
 
-Selection Scan::rank(int top) {
+Selection Scan::rank(int top, bool runner_up, double limit) {
   const std::lock_guard lock(table_->mutex_);
-  return selection_of(
-      run(Best(static_cast<std::size_t>(std::max(top, 1)), bytes_of(), is_ranked_by_time(*setup_.mapping))), top);
-}
-
-Selection Scan::best(double limit) {
-  const std::lock_guard lock(table_->mutex_);
-  return selection_of(run(Best(1, bytes_of(), false, limit)), 1);
+  const bool second = runner_up && is_ranked_by_time(*setup_.mapping);
+  if (walks_.empty()) walks_ = walks(std::nullopt);
+  Best best(static_cast<std::size_t>(std::max(top, 1)), bytes_of(), second, limit);
+  run(walks_, std::nullopt, best);
+  return selection_of(best, top);
 }
 
 Selection Scan::selection_of(const Best& best, int top) {
@@ -90,17 +88,21 @@ Selection Scan::selection_of(const Best& best, int top) {
 
 std::optional<Scan::TileTime> Scan::best_with(KnobId knob, std::int64_t value) {
   const std::lock_guard lock(table_->mutex_);
-  const Best best = run(Best(1, bytes_of(), false), std::pair(knob, value));
+  Best best(1, bytes_of(), false);
+  std::vector<Walk> all = walks(std::pair(knob, value));
+  run(all, std::pair(knob, value), best);
   if (best.best().empty()) return std::nullopt;
   return TileTime{space().tile(rank_of(best.best().front().row->legal)), Seconds(best.best().front().predicted)};
 }
 
-/// Searches best first: advances the size with the least bound until no size can change the result.
-Best Scan::run(Best best, Only only) {
-  std::vector<Walk> all = walks(only);
+/// Searches best first: advances the size with the least bound until no size can change the result. Goes on from where
+/// another search over these sizes stopped.
+void Scan::run(std::vector<Walk>& all, Only only, Best& best) {
   using Waiting = std::pair<double, std::size_t>;  // bound of a size, and its place
   std::vector<Waiting> bounds;
-  for (const Walk& walk : all) bounds.emplace_back(walk.seconds, bounds.size());
+  for (Walk& walk : all) {
+    if (is_left(walk)) bounds.emplace_back(walk.seconds, &walk - all.data());
+  }
   std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> line({}, std::move(bounds));
   while (!line.empty() && line.top().first <= best.enough()) {
     const std::size_t at = line.top().second;
@@ -109,7 +111,10 @@ Best Scan::run(Best best, Only only) {
     if (first.seconds <= best.enough(table_->sizes_[first.sizes].size) && go_on(first, only, best))
       line.emplace(first.seconds, at);
   }
-  return best;
+  for (Walk& walk : all) {
+    for (const Bound& bound : walk.done) walk.wait(bound.least, *bound.row);
+    walk.done.clear();
+  }
 }
 
 /// Returns every size that the question allows, with the bound of its tiles.
@@ -158,6 +163,12 @@ bool Scan::go_on(Walk& walk, Only only, Best& best) {
     find_bounds(walk, only);
   else
     time_first(walk, best);
+  return is_left(walk);
+}
+
+/// Returns true if any tile of a size is not done, and finds the bound of those once the launch is known.
+bool Scan::is_left(Walk& walk) const {
+  if (walk.part == nullptr || walk.part->rows.empty()) return true;
   const double cycles = std::min(walk.least_from_next(), walk.least_waiting());
   if (walk.shape != nullptr && cycles < infinity) walk.seconds = seconds_at_least(least_energy(walk), cycles);
   return cycles < infinity;
@@ -186,13 +197,14 @@ void Scan::time_first(Walk& walk, Best& best) {
   const TileRow& row = *bound.row;
   const std::int64_t size = table_->sizes_[walk.sizes].size;
   if (walk.shape != nullptr) {
-    if (!may_end_within(walk, bound, best.enough(size))) return;
+    if (!may_end_within(walk, bound, best.enough(size))) return walk.done.push_back(bound);
     for (bool learned = true; learned;) {
       learned = learn(*walk.part, row, walk.shape->launch);
       const double least = bound_of(*walk.part, row, *walk.shape);  // bound by runs, and by the tiles timed since
       if (least > bound.least) return walk.wait(least, row);
     }
   }
+  walk.done.push_back(bound);
   Timed& known = timed(*walk.part, row);
   const auto found = [&] {
     const double time = time_of(row, known);

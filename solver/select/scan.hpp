@@ -8,6 +8,7 @@
 // that is popped has its graph run, then its blocks, and is pushed again if that raises its bound; a row that is known
 // in full is timed.
 
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -36,9 +37,8 @@ class Scan {
   [[nodiscard]] bool lengths_hold(std::uint32_t legal) const { return fits_[table_->sizes_of_[legal]]; }
   [[nodiscard]] const Space& space() const { return table_->candidates().space(); }
   [[nodiscard]] bool any_legal() const;
-  [[nodiscard]] Selection rank(int top);
-  /// Finds the best tile alone; may find none if every tile takes longer than `limit` seconds.
-  [[nodiscard]] Selection best(double limit);
+  /// Result of Selector::rank().
+  [[nodiscard]] Selection rank(int top, bool runner_up = true, double limit = std::numeric_limits<double>::infinity());
   /// The best tile with a given value of a knob, and its time; nothing if no such tile is legal.
   struct TileTime {
     Tile tile;
@@ -61,7 +61,7 @@ class Scan {
     double least = 0;  ///< lower bound, cycles
     const TileRow* row = nullptr;
   };
-  /// The tiles of one size that are not timed yet.
+  /// The tiles of one size, as far as searches have come.
   struct Walk {
     std::uint32_t sizes = 0;
     double iterations = 0;                         ///< lower bound of the iterations of every tile
@@ -70,6 +70,7 @@ class Scan {
     Shape* shape = nullptr;                        ///< shape of an open part whose tiles have bounds
     std::size_t next = 0;                          ///< next row; earlier rows wait or are done
     std::vector<Bound> waiting = {};               ///< waiting rows, the first at the front (a heap)
+    std::vector<Bound> done = {};                  ///< rows that are timed or too slow for the search at hand
     [[nodiscard]] double least_from_next() const;  ///< returns cycles; infinite if no row is left
     [[nodiscard]] double least_waiting() const;    ///< returns cycles; infinite if no row waits
     void wait(double least, const TileRow& row);
@@ -85,9 +86,10 @@ class Scan {
   };
   using Only = std::optional<std::pair<KnobId, std::int64_t>>;  ///< a knob and its value
 
-  [[nodiscard]] Best run(Best best, Only only = std::nullopt);
+  void run(std::vector<Walk>& all, Only only, Best& best);
   [[nodiscard]] std::vector<Walk> walks(Only only);
   [[nodiscard]] bool go_on(Walk& walk, Only only, Best& best);
+  [[nodiscard]] bool is_left(Walk& walk) const;
   void bound(Walk& walk) const;
   void find_bounds(Walk& walk, Only only);
   void time_first(Walk& walk, Best& best);
@@ -127,6 +129,7 @@ class Scan {
   const Setup& setup_;
   double launch_;  ///< seconds that every launch takes beside its kernel
   Allowed allowed_;
+  std::vector<Walk> walks_;           ///< sizes as far as an earlier search of all tiles has come
   std::vector<bool> fits_;            ///< flags by sizes: false if lengths rule the size out
   std::optional<KeptPlacer> placer_;  ///< placer of the question, once a tile is placed
   PartMaker maker_;

@@ -3,6 +3,7 @@
 // 128 tile of attention_sm90 with two warpgroups, and the runners-up. It ranks the legal tiles by
 // predicted time; the answer is exact: select_exhaustively, which times every tile, gives that answer too.
 
+#include <cmath>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -30,7 +31,7 @@ struct Ranked {
 struct Selection {
   std::vector<Ranked> ranked;  ///< best tile of each size (size_knobs), best first, at most `top`; empty: nothing fits
   Count candidates;            ///< tiles in the space, legal or not
-  std::optional<Ranked> runner_up;  ///< the best tile whose predicted time differs from the first's
+  std::optional<Ranked> runner_up;  ///< if wanted: the best tile whose predicted time differs from the first's
 };
 
 /// The memory that the tables of several mappings share: it drops the tables used longest ago.
@@ -68,10 +69,9 @@ class Selector {
 
   /// Returns true if any tile of the question is legal.
   [[nodiscard]] bool any_legal() const;
-  [[nodiscard]] Selection rank(int top) const;
-  /// Finds the best tile alone, without a runner-up: fewer tiles are timed. May find none if every tile takes longer
-  /// than the limit.
-  [[nodiscard]] Selection best(Seconds limit) const;
+  /// Ranks the `top` best sizes; finds the runner-up too if it is wanted, for which more tiles are timed. May find none
+  /// if every tile takes longer than the limit. A later call goes on from what earlier ones found.
+  [[nodiscard]] Selection rank(int top, bool runner_up = true, Seconds limit = Seconds(INFINITY)) const;
   [[nodiscard]] Rejections count_rejections() const;
   [[nodiscard]] Scan& scan() const { return *scan_; }
 

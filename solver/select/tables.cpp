@@ -99,8 +99,9 @@ Selector::Selector(const Setup& setup, Tables& tables) : tables_(tables) {
 }
 Selector::~Selector() { tables_.count_bytes(scan_->table()); }
 bool Selector::any_legal() const { return scan_->any_legal(); }
-Selection Selector::rank(int top) const { return scan_->rank(top); }
-Selection Selector::best(Seconds limit) const { return scan_->best(limit.value); }
+Selection Selector::rank(int top, bool runner_up, Seconds limit) const {
+  return scan_->rank(top, runner_up, limit.value);
+}
 Rejections Selector::count_rejections() const { return scan_->count(); }
 
 std::string nearest_constraint(const Rejections& rejections) {

@@ -129,7 +129,7 @@ class Kernel {
     if (setup_.ideal) return;
     const Setup other = with(machine);
     Tables tables;
-    Selection selection = Selector(other, tables).rank(top);
+    Selection selection = Selector(other, tables).rank(top, false);
     for (Ranked& one : selection.ranked) add(std::move(one.tile));
   }
   void add(Tile tile) {

@@ -14,10 +14,10 @@ namespace napkin::internal {
 Ranking::Ranking(const Setup& setup, Seconds limit)
     : setup_(&setup),
       selector_(std::make_unique<Selector>(setup, setup.workspace->tables)),
-      selection_(selector_->best(limit)) {}
+      selection_(selector_->rank(1, false, limit)) {}
 
 Explanation Ranking::explain() {
-  if (!ranked_) rank(1);
+  if (!selection_.runner_up) selection_.runner_up = selector_->rank(1).runner_up;
   return internal::explain(*selector_, selection_);
 }
 

@@ -20,11 +20,8 @@ class Ranking {
  public:
   /// Finds the best tile alone; perhaps none if every tile takes longer than the limit.
   explicit Ranking(const Setup& setup, Seconds limit = Seconds(INFINITY));
-  /// Ranks the `top` best tiles, and finds the runner-up.
-  void rank(int top) {
-    selection_ = selector_->rank(top);
-    ranked_ = true;
-  }
+  /// Ranks the `top` best tiles.
+  void rank(int top) { selection_ = selector_->rank(top, false); }
 
   [[nodiscard]] const Setup& setup() const { return *setup_; }
   [[nodiscard]] const Selection& selection() const { return selection_; }
@@ -49,7 +46,6 @@ class Ranking {
   const Setup* setup_;
   std::unique_ptr<Selector> selector_;
   Selection selection_;
-  bool ranked_ = false;  ///< true if rank() was called
 };
 
 /// Ranks every setup and keeps the one whose best tile is fastest, among setups that one clock predicts. The ranking
