@@ -149,14 +149,15 @@ bool BlockTouches::find(std::int64_t number, Block& block) {
     const TouchedArray& array = arrays_[a];
     const bool touches = lengths.blank ? array.stored : sees || !(array.streams || array.left_out);
     const Group &of_row = row.groups[array.as], &of_plane = plane.groups[array.as];
-    block.pieces[a].bytes = touches ? array.fixed_bytes[block.lengths] * (of_row.cells * of_plane.cells) : 0;
-    std::size_t& first = block.pieces[a].first;
+    BlockPieces& own = block.pieces[a];
+    own.bytes = touches ? array.fixed_bytes[block.lengths] * (of_row.cells * of_plane.cells) : 0;
+    own.kept = own.bytes * array.copies[block.lengths];
     if (array.alone)
-      first = 0;
+      own.first = 0;
     else if (array.index > 0)
-      first = block.pieces[array.as].first + array.index * pieces_each(array);
+      own.first = block.pieces[array.as].first + array.index * pieces_each(array);
     else
-      first = array.by_row ? number_of(a, of_row.key + of_plane.key) : plane.first[a];
+      own.first = array.by_row ? number_of(a, of_row.key + of_plane.key) : plane.first[a];
   }
   return true;
 }

@@ -26,10 +26,11 @@ struct TouchedArray {
   std::size_t index = 0;  ///< index among them
 };
 
-/// The piece of an array that a block touches: its index, and bytes of a piece (for a streamed array of a column).
+/// The piece of an array that a block touches: its index, and bytes of a piece (for a streamed array of a column), as
+/// they are read and as they lie in a partition of the cache.
 struct BlockPieces {
   std::size_t first = 0;
-  double bytes = 0;
+  double bytes = 0, kept = 0;
 };
 
 /// Returns the columns of a segment, the part of the streamed axis that a piece has: some whole chunks, so that there

@@ -174,6 +174,7 @@ BlockSequence::BlockSequence(const PlacedDiagram& placed, std::optional<Count> s
 }
 
 BlockPlace BlockSequence::at(std::int64_t index) const {
+  if (cluster_ == 1) return of_clusters(index);
   BlockPlace place = of_clusters(index / cluster_);
   place.row = place.row * cluster_ + index % cluster_;
   return place;

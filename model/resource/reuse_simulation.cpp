@@ -27,22 +27,28 @@ struct Running {
   std::size_t walk = 0;  // blocks of one walk stream the same segments at the same steps
 };
 
-/// Streamed arrays with the same axes that follow one another: a block touches their pieces one after another, and so
-/// does whoever touches them again.
-struct Streams {
+/// An array as a block touches it, or streamed arrays with the same axes that follow one another: a block touches
+/// their pieces one after another, and so does whoever touches them again.
+struct Touched {
+  enum class At { begin, segment, end } at = At::begin;
   std::size_t first = 0, count = 1;  ///< arrays
-  bool decides = true;               ///< true for the first arrays with these axes
+  bool alone = false, stored = false;
+  bool decides = false;  ///< true for the first streamed arrays with these axes, by which blocks join walks
 };
-std::vector<Streams> streams_of(const std::vector<TouchedArray>& arrays) {
-  std::vector<Streams> out;
+std::vector<Touched> touched_in_order(const std::vector<TouchedArray>& arrays) {
+  using At = Touched::At;
+  std::vector<Touched> out;
   for (std::size_t a = 0; a < arrays.size(); ++a) {
-    if (!arrays[a].streams) continue;
-    const bool follows = !out.empty() && out.back().first + out.back().count == a && arrays[a].as == arrays[a - 1].as &&
-                         !arrays[a].stored && !arrays[a - 1].stored;
+    const TouchedArray& array = arrays[a];
+    const bool follows = a > 0 && array.streams && arrays[a - 1].streams && array.as == arrays[a - 1].as &&
+                         !array.stored && !arrays[a - 1].stored;
     if (follows)
       ++out.back().count;
     else
-      out.push_back({a, 1, arrays[a].index == 0});
+      out.push_back({array.streams  ? At::segment
+                     : array.stored ? At::end
+                                    : At::begin,
+                     a, 1, array.alone, array.stored, array.streams && array.index == 0});
   }
   return out;
 }
@@ -63,13 +69,13 @@ class Acted {
         slots_(static_cast<std::size_t>(running)),
         held_(slots_.size() * blocks_.arrays().size()),
         turn_(slots_.size(), 0),
-        ring_(static_cast<std::size_t>(2 * blocks_.segments() + 3)),
+        ring_(std::bit_ceil(static_cast<std::size_t>(2 * blocks_.segments() + 3))),
         sets_(ring_ + 2, slots_.size()),
         leading_(sets_[ring_]),
         visited_(sets_[ring_ + 1]),
         apart_(pace == Pace::apart),
-        streams_(streams_of(blocks_.arrays())),
-        facts_(2 + streams_.size(), 0),
+        touched_(touched_in_order(blocks_.arrays())),
+        facts_(2 + touched_.size(), 0),
         walks_(slots_.size(), facts_.size()) {
     const BlockOrder order = blocks_.sequence().order();
     deals_out_ = order != BlockOrder::grid && order != BlockOrder::longest_first;
@@ -104,7 +110,7 @@ class Acted {
 
  private:
   /// Returns the slots whose blocks begin or end in a step, of as many steps as a block may take.
-  Slots due(std::int64_t step) { return sets_[static_cast<std::size_t>(step) % ring_]; }
+  Slots due(std::int64_t step) { return sets_[static_cast<std::size_t>(step) & (ring_ - 1)]; }
 
   /// Advances a slot's block. Returns false if the simulation is cut off here.
   bool visit(std::size_t slot) {
@@ -182,9 +188,9 @@ class Acted {
     facts_[fact++] = touches.lengths;
     facts_[fact++] =
         static_cast<std::uint64_t>(blocks_.backward() ? block.begins + touches.last : block.begins - touches.first);
-    for (const Streams& streams : streams_) {
-      const BlockPieces& pieces = touches.pieces[streams.first];
-      if (streams.decides) facts_[fact++] = 2 * pieces.first + (pieces.bytes > 0 ? 1 : 0);
+    for (const Touched& one : touched_) {
+      const BlockPieces& pieces = touches.pieces[one.first];
+      if (one.decides) facts_[fact++] = 2 * pieces.first + (pieces.bytes > 0 ? 1 : 0);
     }
     block.walk = walks_.join(facts_, slot);
   }
@@ -200,56 +206,43 @@ class Acted {
     } else {
       leading_.drop(slot);
     }
-    if (leads && !begins && !ends) {
-      for (const Streams& streams : streams_) touch(block, streams);
-      return;
-    }
+    if (!leads && !begins && !ends) return;
     if (begins) ++running_;
-    if (leads || begins || ends) touch_in_order(block, leads, begins, ends);
+    for (const Touched& one : touched_) {
+      if (one.at == Touched::At::segment) {
+        if (leads) touch_segment(block, one);
+      } else if (one.at == Touched::At::begin ? begins : ends) {
+        touch(block.touches.pieces[one.first], one);
+      }
+    }
     if (ends) ended_.push_back(slot);
   }
 
-  /// Touches all arrays that are due, in their order.
-  void touch_in_order(const Running& block, bool leads, bool begins, bool ends) {
-    auto streams = streams_.begin();
-    for (std::size_t a = 0; a < blocks_.arrays().size(); ++a) {
-      const TouchedArray& array = blocks_.arrays()[a];
-      if (array.streams) {
-        if (leads) touch(block, *streams);
-        a += streams++->count - 1;
-      } else if (array.stored ? ends : begins) {
-        touch_once(block.touches.pieces[a], array, array.copies[block.touches.lengths]);
-      }
-    }
-  }
-
   /// Touches a piece that is not streamed.
-  void touch_once(const BlockPieces& piece, const TouchedArray& array, double copies) {
+  void touch(const BlockPieces& piece, const Touched& array) {
     if (piece.bytes <= 0) return;
-    const double own = piece.bytes * copies;
     if (!array.alone) {
-      if (is_first_in_step(piece.first)) read(array, piece.bytes, own, distances_.touch(piece.first, own));
+      if (is_first_in_step(piece.first))
+        read(array, piece.bytes, piece.kept, distances_.touch(piece.first, piece.kept));
       return;
     }
-    distances_.pass(own);
+    distances_.pass(piece.kept);
     if (!array.stored) out_.first += piece.bytes;
   }
 
-  /// Touches the block's current pieces of these arrays.
-  void touch(const Running& block, const Streams& streams) {
-    const BlockPieces* const pieces = block.touches.pieces + streams.first;
+  /// Touches the block's current pieces of streamed arrays.
+  void touch_segment(const Running& block, const Touched& arrays) {
+    const BlockPieces* const pieces = block.touches.pieces + arrays.first;
     const BlockTouches::Segment segment = blocks_.segment(block.touches, step_ - block.begins);
     const std::size_t first = pieces->first + segment.index;
     if (pieces->bytes * segment.columns <= 0 || !is_first_in_step(first)) return;
-    const TouchedArray* const arrays = blocks_.arrays().data() + streams.first;
-    const auto own = [&](std::size_t i) {
-      return pieces[i].bytes * segment.columns * arrays[i].copies[block.touches.lengths];
-    };
     double all = 0;
-    for (std::size_t i = 0; i < streams.count; ++i) all += own(i);
+    for (std::size_t i = 0; i < arrays.count; ++i) all += pieces[i].kept * segment.columns;
     const double others = distances_.touch(first, all);
-    for (std::size_t i = 0; i < streams.count; ++i)
-      read(arrays[i], pieces[i].bytes * segment.columns, own(i), others < 0 ? others : others + (all - own(i)));
+    for (std::size_t i = 0; i < arrays.count; ++i) {
+      const double own = pieces[i].kept * segment.columns;
+      read(arrays, pieces[i].bytes * segment.columns, own, others < 0 ? others : others + (all - own));
+    }
   }
 
   /// Returns true if no other block touched the piece in this step.
@@ -259,7 +252,7 @@ class Acted {
   }
 
   /// Counts the bytes of a piece that was touched so many other bytes ago; negative: never.
-  void read(const TouchedArray& array, double bytes, double own, double others) {
+  void read(const Touched& array, double bytes, double own, double others) {
     if (array.stored) return;
     if (others < 0)
       out_.first += bytes;
@@ -289,7 +282,7 @@ class Acted {
   SetsOfSlots sets_;  // due(), leading_ and visited_
   Slots leading_, visited_;
   bool apart_ = false, deals_out_ = false;
-  std::vector<Streams> streams_;
+  std::vector<Touched> touched_;
   std::vector<std::uint64_t> facts_;  // facts of the block that joins a walk
   Walks walks_;                       // by streamed pieces and the step that touches them
   std::int64_t started_ = 0;
