@@ -88,9 +88,6 @@ bool nearer(const Shared& a, const Shared& b) {
   return std::tuple(a.count(), a.all()) > std::tuple(b.count(), b.all());
 }
 
-/// The facts of a kind as numbers, -1 for a word of no known kind and for a user's own file.
-using Numbers = std::array<int, 7>;
-
 int number_of(std::string_view word) {
   static const auto words = [] {
     std::map<std::string_view, int> out;
@@ -105,19 +102,32 @@ int number_of(std::string_view word) {
   return found == words.end() ? -1 : found->second;
 }
 
-Numbers numbers_of(const PredictionKind& kind) {
-  return {kind.own_mapping ? -1 : number_of(kind.kernel),
-          number_of(kind.algorithm),
-          number_of(kind.architecture),
-          kind.by_graph ? 1 : 0,
-          static_cast<int>(kind.regime),
-          kind.own_machine ? -1 : number_of(kind.gpu),
-          kind.burst ? 1 : 0};
+/// The facts of a kind as numbers of 16 bits, -1 for a word of no known kind and for a user's own file.
+struct Facts {
+  std::uint64_t words = 0, others = 0;
+};
+
+Facts facts_of(const PredictionKind& kind) {
+  const auto joined = [](std::array<int, 4> numbers) {
+    std::uint64_t out = 0;
+    for (const int number : numbers) out = out << 16U | static_cast<std::uint16_t>(number);
+    return out;
+  };
+  return {joined({kind.own_mapping ? -1 : number_of(kind.kernel), number_of(kind.algorithm),
+                  number_of(kind.architecture), kind.own_machine ? -1 : number_of(kind.gpu)}),
+          joined({0, kind.by_graph ? 1 : 0, static_cast<int>(kind.regime), kind.burst ? 1 : 0})};
+}
+
+/// Counts the facts that are not equal.
+std::size_t not_shared(const Facts& a, const Facts& b) {
+  constexpr std::uint64_t ones = 0x0001000100010001U, below = 0x7FFFU * ones;
+  const auto unequal = [](std::uint64_t x) { return (((x & below) + below) | x) >> 15U & ones; };
+  return (unequal(a.words ^ b.words) + unequal(a.others ^ b.others)) * ones >> 48U;
 }
 
 /// A group of known_errors(), as weights() reads it for each of a thousand bands.
 struct Group {
-  Numbers facts{};
+  Facts facts;
   int source = 0;
   double rows = 0, share = 0;  ///< number of rows, and the weight of a row of the very kind
 };
@@ -127,7 +137,7 @@ const std::vector<Group>& groups() {
     std::vector<Group> out;
     for (const KnownErrors& known : known_errors()) {
       const double rows = static_cast<double>(known.errors.size());
-      out.push_back({numbers_of(known.kind), number_of(known.source), rows, std::pow(rows, of_a_kind - 1)});
+      out.push_back({facts_of(known.kind), number_of(known.source), rows, std::pow(rows, of_a_kind - 1)});
     }
     return out;
   }();
@@ -149,15 +159,13 @@ Weights weights(const PredictionKind& kind, const Without& without) {
     for (std::size_t i = 1; i < out.size(); ++i) out.at(i) = out.at(i - 1) / unlike;
     return out;
   }();
-  const Numbers asked = numbers_of(kind);
+  const Facts asked = facts_of(kind);
   const std::array silent{number_of(without[0]), number_of(without[1])};
   Weights out;
   out.of_row.reserve(groups().size());
   for (const Group& group : groups()) {
-    std::size_t not_shared = 0;
-    for (std::size_t i = 0; i < asked.size(); ++i) not_shared += asked[i] != group.facts[i] ? 1U : 0U;
     const bool is_silent = group.source == silent[0] || group.source == silent[1];
-    const double each = is_silent ? 0 : group.share * shares.at(not_shared);
+    const double each = is_silent ? 0 : group.share * shares.at(not_shared(asked, group.facts));
     out.of_row.push_back(each);
     out.sum += each * group.rows;
   }
@@ -171,11 +179,16 @@ std::array<double, count> quantiles(const std::vector<Point>& points, const Weig
   std::array<double, count> out{};
   out.fill(points.back().error);
   double below = 0;
-  std::size_t next = 0;
-  for (const Point& point : points) {
-    below += weights.of_row[point.group];
-    while (next < count && below >= shares.at(next) * weights.sum) out.at(next++) = point.error;
-    if (next == count) break;
+  auto point = points.begin();
+  for (std::size_t next = 0; next < count; ++next) {
+    const double enough = shares.at(next) * weights.sum;
+    if (next > 0 && below >= enough) {
+      out.at(next) = out.at(next - 1);
+      continue;
+    }
+    while (point != points.end() && (below += weights.of_row[point->group]) < enough) ++point;
+    if (point == points.end()) break;
+    out.at(next) = point++->error;
   }
   return out;
 }
