@@ -60,10 +60,9 @@ TensorWork tensor_work(const PlacedDiagram& placed, const EnergyRates& rates) {
 
 Table::Table(const Setup& like)
     : judged_(launch_problem(like.problem)),
-      candidates_(like, Placer(*like.streamed, *like.mapping, *like.machine, judged_)),
       power_(power_law(*like.machine)),
-      clock_(assumed_clock(*like.machine).frequency) {
-  find_sizes(like);
+      clock_(assumed_clock(*like.machine).frequency),
+      candidates_(find_sizes(like)) {
   one_by_one_ = is_timed_one_by_one(like);
 }
 
@@ -75,46 +74,59 @@ bool Table::is_timed_one_by_one(const Setup& like) const {
   });
 }
 
-/// Keeps one tile for each combination of length knobs, with its facts that do not depend on lengths.
-void Table::find_sizes(const Setup& like) {
+namespace {
+
+/// The numbers of a tile's size among sizes of equal length knobs and among size_knobs(): its rank without other knobs.
+struct SizeOf {
+  std::int64_t lengths = 0, size = 0;
+};
+SizeOf size_of(const Candidates& candidates, KnobSet sizing, std::int64_t rank) {
+  const Space& space = candidates.space();
+  SizeOf out;
+  for (std::size_t k = 0; k < space.domains.size(); ++k) {
+    const std::int64_t part = space.digit(rank, k) * space.strides[k];
+    const KnobSet bit = knob_bit(static_cast<KnobId>(k));
+    if ((candidates.length_knobs() & bit) != 0) out.lengths += part;
+    if ((sizing & bit) != 0) out.size += part;
+  }
+  return out;
+}
+
+}  // namespace
+
+/// Finds the candidates, and keeps one tile for each combination of length knobs, with its facts that do not depend on
+/// lengths. A packed batch is judged as one launch, but timed by its sequences.
+Candidates Table::find_sizes(const Setup& like) {
   const Problem problem = as_graphs_need(like.problem);
   const Placer judging(*like.streamed, *like.mapping, *like.machine, judged_),
       timing(*like.streamed, *like.mapping, *like.machine, problem);
-  const Space& space = candidates_.space();
   const KnobSet sizing = size_knobs(like);
   std::map<std::int64_t, std::uint32_t> known;
-  PlacedDiagram placed;
+  PlacedDiagram packed;
   KnownGraphs graphs;
   std::vector<std::unordered_set<KnownGraphs::Key, KnownGraphs::Hash>> works;  // by size
-  for (std::uint32_t i = 0; i < candidates_.legal().size(); ++i) {
-    const std::int64_t rank = candidates_.legal()[i];
-    const Tile tile = space.tile(rank);
-    timing.place(tile, placed);
+  return Candidates(like, judging, [&](const Candidates& so_far, std::int64_t rank, const PlacedDiagram& judged) {
+    const auto legal = static_cast<std::uint32_t>(sizes_of_.size());
+    if (!problem.packing.sequences.empty()) timing.place(judged.tile, packed);
+    const PlacedDiagram& placed = problem.packing.sequences.empty() ? judged : packed;
     by_graph_ = by_graph_ && graphs.has(placed);
-    if (i == 0) rates_ = energy_rates(placed);
+    if (legal == 0) rates_ = energy_rates(placed);
     const TensorWork work = tensor_work(placed, rates_);
     variant_of_.push_back(static_cast<std::uint32_t>(graphs.number_of(placed.variant)));
-    std::int64_t lengths = 0, size = 0;
-    for (std::size_t k = 0; k < space.domains.size(); ++k) {
-      const std::int64_t digit = space.digit(rank, k);
-      const KnobSet bit = knob_bit(static_cast<KnobId>(k));
-      if ((candidates_.length_knobs() & bit) != 0) lengths += digit * space.strides[k];
-      if ((sizing & bit) != 0) size += digit * space.strides[k];
-    }
+    const auto [lengths, size] = size_of(so_far, sizing, rank);
     const auto [found, is_new] = known.emplace(lengths, static_cast<std::uint32_t>(sizes_.size()));
     sizes_of_.push_back(found->second);
     if (is_new) {
-      const PlacedDiagram judged = judging.place(tile);
       sizes_.push_back({rank, size, cells_of_iteration(judged), judged.block().extent, work.clocks, work.energy});
-      if (sizes_.size() == 1) find_shared(like, judged);
       works.emplace_back();
+      if (sizes_.size() == 1) find_shared(like, judged);
     }
     TileSizes& sizes = sizes_[found->second];
     sizes.tensor = std::min(sizes.tensor, work.clocks);
     sizes.energy = std::min(sizes.energy, work.energy);
-    sizes.legal.push_back(i);
-    if (by_graph_ && works[found->second].insert(graphs.key_of_work(placed)).second) sizes.works.push_back(i);
-  }
+    sizes.legal.push_back(legal);
+    if (by_graph_ && works[found->second].insert(graphs.key_of_work(placed)).second) sizes.works.push_back(legal);
+  });
 }
 
 void Table::find_shared(const Setup& like, const PlacedDiagram& placed) {

@@ -120,12 +120,11 @@ class Table {
   friend class Scan;
   friend class PartMaker;
   [[nodiscard]] bool is_timed_one_by_one(const Setup& like) const;
-  void find_sizes(const Setup& like);
+  [[nodiscard]] Candidates find_sizes(const Setup& like);
   void find_shared(const Setup& like, const PlacedDiagram& placed);
   [[nodiscard]] std::int64_t rank_of(std::uint32_t legal) const { return candidates_.legal()[legal]; }
 
-  Problem judged_;  ///< launch by which candidates are judged: its lengths do not matter
-  Candidates candidates_;
+  Problem judged_;           ///< launch by which candidates are judged: its lengths do not matter
   bool by_graph_ = true;     ///< true if every legal tile has an event graph; else the roofline times all
   bool one_by_one_ = false;  ///< true if is_timed_one_by_one()
   EnergyRates rates_;
@@ -134,6 +133,7 @@ class Table {
   std::vector<TileSizes> sizes_;
   std::vector<std::uint32_t> sizes_of_, variant_of_;  ///< sizes and variant, by index of Candidates::legal()
   std::vector<std::vector<AxisId>> shared_along_;     ///< grouped axes that a crossing lacks, by crossing
+  Candidates candidates_;                             ///< candidates, by which the members above are found
 
   std::mutex mutex_;  ///< guards the members below, and parts
   Periods periods_;   ///< periods of graphs that were run

@@ -105,7 +105,7 @@ KnobSet size_knobs(const Setup& setup) {
   return set;
 }
 
-Candidates::Candidates(const Setup& like, const Placer& placer)
+Candidates::Candidates(const Setup& like, const Placer& placer, const Take& take)
     : space_(space_of_kind(like)),
       rules_(*like.streamed, *like.mapping, *like.machine, like.problem),
       length_rules_(*like.streamed, *like.mapping, *like.machine, like.problem) {
@@ -114,14 +114,15 @@ Candidates::Candidates(const Setup& like, const Placer& placer)
                 "at most 2^26: fix some knobs");
   length_knobs_ =
       size_knobs(like) | knobs_of_rules(rules_) | knobs_of_divided_axes(like) | knobs_of_whole_grids(*like.mapping);
-  judge(placer);
+  judge(placer, take);
 }
 
 namespace {
 
-/// Calls visit(rank, digits, verdict, misfit, tiles) for every tile, or once for `tiles` consecutive tiles with equal
-/// `kept` knobs and verdict: the index of the first violated rule, tile rules before plan rules, or one more for legal
-/// tiles. Without `lengths`, rules that read lengths are left out. A misfit is a tile that the plan rejects.
+/// Calls visit(rank, digits, verdict, misfit, tiles, placed) for every tile, or once for `tiles` consecutive tiles with
+/// equal `kept` knobs and verdict: the index of the first violated rule, tile rules before plan rules, or one more for
+/// legal tiles. Without `lengths`, rules that read lengths are left out. A misfit is a tile that the plan rejects;
+/// tiles that the plan judges are placed.
 template <class Visit>
 void each_verdict(const Space& space, const Rules& rules, bool lengths, KnobSet kept, const Placer& placer,
                   const Visit& visit) {
@@ -148,12 +149,12 @@ void each_verdict(const Space& space, const Rules& rules, bool lengths, KnobSet 
     misfit.rank = static_cast<std::uint32_t>(rank);
     rank += tiles;
     if (broken != decided.end()) {
-      visit(rank - tiles, digits, broken->first, misfit, tiles);
+      visit(rank - tiles, digits, broken->first, misfit, tiles, placed);
       continue;
     }
     placer.place(tile, placed);
     const std::size_t rule = find_misfit(rules, placed, footprints.of(placed).plan(placed), misfit);
-    visit(rank - 1, digits, tile_rules + rule, misfit, tiles);
+    visit(rank - 1, digits, tile_rules + rule, misfit, tiles, placed);
   }
 }
 
@@ -180,13 +181,14 @@ Rejections named(const Rules& rules, std::vector<std::int64_t> sums) {
 Rejections count_each(const Setup& setup, const Placer& placer) {
   const Rules rules(*setup.streamed, *setup.mapping, *setup.machine, setup.problem);
   std::vector<std::int64_t> sums(rules.tile.size() + rules.plan.size() + 1, 0);
-  each_verdict(
-      space_of(setup), rules, true, 0, placer,
-      [&](std::int64_t, const auto&, std::size_t verdict, const auto&, std::int64_t tiles) { sums[verdict] += tiles; });
+  each_verdict(space_of(setup), rules, true, 0, placer,
+               [&](std::int64_t, const auto&, std::size_t verdict, const auto&, std::int64_t tiles, const auto&) {
+                 sums[verdict] += tiles;
+               });
   return named(rules, std::move(sums));
 }
 
-void Candidates::judge(const Placer& placer) {
+void Candidates::judge(const Placer& placer, const Take& take) {
   const std::size_t verdicts = rules_.tile.size() + rules_.plan.size() + 1;
   std::vector<std::size_t> cell_strides(space_.domains.size(), 0);
   std::size_t cells = 1;
@@ -197,14 +199,17 @@ void Candidates::judge(const Placer& placer) {
   }
   std::vector<std::uint32_t> counts(cells * verdicts, 0);
   each_verdict(space_, rules_, false, length_knobs_, placer,
-               [&](std::int64_t rank, const auto& digits, std::size_t verdict, const Misfit& misfit, auto tiles) {
+               [&](std::int64_t rank, const auto& digits, std::size_t verdict, const Misfit& misfit, auto tiles,
+                   const PlacedDiagram& placed) {
                  std::size_t cell = 0;
                  for (std::size_t k = 0; k < digits.size(); ++k) cell += cell_strides[k] * digits[k];
                  counts[cell * verdicts + verdict] += static_cast<std::uint32_t>(tiles);
-                 if (verdict + 1 == verdicts)
+                 if (verdict + 1 == verdicts) {
                    legal_.push_back(static_cast<std::uint32_t>(rank));
-                 else if (verdict >= rules_.tile.size())
+                   take(*this, rank, placed);
+                 } else if (verdict >= rules_.tile.size()) {
                    misfits_.push_back(misfit);
+                 }
                });
   keep(counts, verdicts);
 }

@@ -6,6 +6,7 @@
 // the window of a mask is. Rules that read lengths are evaluated for every question.
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,8 +33,11 @@ class Allowed;
 
 class Candidates {
  public:
-  /// Finds the candidates of every question of `like`'s kind. Throws Error for a space of more than 2^26 tiles.
-  Candidates(const Setup& like, const Placer& placer);
+  /// Takes a legal tile's rank and its placement, while the candidates after it are still to be found.
+  using Take = std::function<void(const Candidates& so_far, std::int64_t rank, const PlacedDiagram& placed)>;
+  /// Finds the candidates of every question of `like`'s kind, and gives the legal ones to `take`, in ascending order.
+  /// Throws Error for a space of more than 2^26 tiles.
+  Candidates(const Setup& like, const Placer& placer, const Take& take);
 
   [[nodiscard]] const Space& space() const { return space_; }
   /// Returns the ranks of the tiles that no rule of the kind rejects, ascending.
@@ -71,7 +75,7 @@ class Candidates {
     std::uint32_t rank = 0;             ///< rank of the tile whose other knobs have their first values
     std::uint32_t first = 0, last = 0;  ///< range in counts_
   };
-  void judge(const Placer& placer);
+  void judge(const Placer& placer, const Take& take);
   void keep(const std::vector<std::uint32_t>& counts, std::size_t verdicts);
 
   Space space_;
