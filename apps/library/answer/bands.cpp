@@ -150,17 +150,15 @@ struct Weights {
   double sum = 0;
 };
 
-/// Sources whose rows say nothing: a row's own, and one that is judged.
-using Without = std::array<std::string_view, 2>;
+/// The numbers of sources whose rows say nothing: a row's own, and one that is judged.
+using Without = std::array<int, 2>;
 
-Weights weights(const PredictionKind& kind, const Without& without) {
+Weights weights(const Facts& asked, const Without& silent) {
   static const auto shares = [] {
     std::array<double, 8> out{1};
     for (std::size_t i = 1; i < out.size(); ++i) out.at(i) = out.at(i - 1) / unlike;
     return out;
   }();
-  const Facts asked = facts_of(kind);
-  const std::array silent{number_of(without[0]), number_of(without[1])};
   Weights out;
   out.of_row.reserve(groups().size());
   for (const Group& group : groups()) {
@@ -214,7 +212,7 @@ std::vector<Point> scores(std::string_view source) {
   std::vector<Point> out;
   for (std::size_t group = 0; group < known_errors().size(); ++group) {
     const KnownErrors& known = known_errors()[group];
-    const Sides made = sides(known.kind, weights(known.kind, {source, known.source}));
+    const Sides made = sides(known.kind, weights(groups()[group].facts, {number_of(source), groups()[group].source}));
     for (const double error : known.errors) {
       const double off = error - made.median;
       out.push_back({std::abs(off) / (off > 0 ? made.above : made.below), group});
@@ -340,7 +338,7 @@ const std::vector<KnownErrors>& known_errors() {
 /// Computes the band: cuts off a tenth of the weight at each end (eq. 21.1), then gives the sides the length at which
 /// such bands of rows whose sources they do not know hold eight of ten (eq. 21.2).
 Band band_of(const PredictionKind& kind, std::string_view without) {
-  const band::Weights weighed = band::weights(kind, {without, {}});
+  const band::Weights weighed = band::weights(band::facts_of(kind), {band::number_of(without), -1});
   const band::Sides made = band::sides(kind, weighed);
   const double wider = band::quantiles<1>(band::scores_once(without), weighed, {1 - 2 * band::tenth}).front();
   Band out;
