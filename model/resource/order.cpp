@@ -22,11 +22,13 @@ const OrderWord& order_word(const PlacedDiagram& placed) {
 }
 
 /// Returns the axes that the mapping groups at the block's level, as it lists them.
-std::vector<std::string> mapped_axes(const PlacedDiagram& placed) {
+const std::vector<std::string>& mapped_axes(const PlacedDiagram& placed) {
+  static const std::vector<std::string> none;
+  const std::string& block = placed.machine->levels[static_cast<std::size_t>(placed.block().level)].name;
   for (const LevelMapping& level : placed.mapping->levels) {
-    if (placed.machine->find_level(level.level) == placed.block().level && !level.group.empty()) return level.group;
+    if (level.level == block && !level.group.empty()) return level.group;
   }
-  return {};
+  return none;
 }
 
 /// Returns the block's grouped axes, slowest first, in the order of `names`; unlisted axes come first. A streamed axis

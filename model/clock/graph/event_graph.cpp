@@ -68,8 +68,12 @@ void GraphBuilder::add_nodes() {
 
 EventGraph GraphBuilder::make() {
   add_nodes();
-  for (const EdgeMapping* edge : edges_) ask(*edge);
-  for (const EdgeMapping* edge : edges_) add(*edge);
+  std::vector<Ends> ends;
+  for (const EdgeMapping* edge : edges_) {
+    ends.push_back({id(*edge, edge->from), id(*edge, edge->to)});
+    ask(*edge, ends.back());
+  }
+  for (std::size_t e = 0; e < ends.size(); ++e) add(*edges_[e], ends[e]);
   cores_ ? cores_in_order() : threads_in_order();
   refuse_dead_cycles();
   if (waits_for_products_) {

@@ -28,6 +28,10 @@ class GraphBuilder {
   [[nodiscard]] EventGraph nodes();
 
  private:
+  /// The nodes that an edge joins.
+  struct Ends {
+    int from = 0, to = 0;
+  };
   void add_nodes();
   [[nodiscard]] const PlacedAgent& agent(const EventNode& node) const {
     return p_.agents[static_cast<std::size_t>(node.agent)];
@@ -81,7 +85,7 @@ class GraphBuilder {
   [[nodiscard]] const std::string& variable_name(int variable) const;
   /// Adds the clocks of a thread that asks for a copy: it waits until the buffer is free, then asks for box after box,
   /// and the first bytes arrive meanwhile.
-  void ask(const EdgeMapping& edge);
+  void ask(const EdgeMapping& edge, Ends ends);
   [[nodiscard]] bool is_asked_for(const std::string& copy) const;
   [[nodiscard]] bool asks_for_copies() const;
   [[nodiscard]] bool asks(const EventNode& node) const;
@@ -103,7 +107,7 @@ class GraphBuilder {
   EventNode& node(std::string name, NodeKind kind, int of_agent);
   [[nodiscard]] std::optional<int> agent_named(const std::string& name) const;
   [[nodiscard]] int id(const EdgeMapping& edge, const std::string& name) const;
-  void add(const EdgeMapping& edge);
+  void add(const EdgeMapping& edge, Ends ends);
   /// Throws Error, at the line of an edge, for a cycle whose waits all lie within one iteration: nothing on it ever
   /// begins.
   void refuse_dead_cycles() const;

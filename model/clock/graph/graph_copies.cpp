@@ -60,8 +60,8 @@ const std::string& GraphBuilder::variable_name(int variable) const {
   return p_.mapping->variables[static_cast<std::size_t>(v.mapping)].name;
 }
 
-void GraphBuilder::ask(const EdgeMapping& edge) {
-  const int from = id(edge, edge.from), to = id(edge, edge.to);
+void GraphBuilder::ask(const EdgeMapping& edge, Ends ends) {
+  const auto [from, to] = ends;
   if (g_.node(from).kind != NodeKind::thread || g_.node(to).kind != NodeKind::copy || value_of(edge.tokens) > 0) return;
   const Crossing* crossing = crossing_of(edge.to);
   if (crossing == nullptr || crossing->engine != CopyEngine::tma) return;

@@ -34,10 +34,10 @@ int GraphBuilder::id(const EdgeMapping& edge, const std::string& name) const {
   throw Error(edge.location, "edges", "'" + name + "' does not exist with these knobs", "a guard on the edge");
 }
 
-void GraphBuilder::add(const EdgeMapping& edge) {
+void GraphBuilder::add(const EdgeMapping& edge, Ends ends) {
   EventEdge out;
-  out.from = id(edge, edge.from);
-  out.to = id(edge, edge.to);
+  out.from = ends.from;
+  out.to = ends.to;
   const std::int64_t tokens = value_of(edge.tokens);
   out.delay = static_cast<int>(edge.distance);
   if (tokens > 0) {
