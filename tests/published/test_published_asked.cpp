@@ -226,6 +226,26 @@ TEST_CASE("serving stores keys and values first: a row that says so is asked wit
   CHECK(rows > 20);
 }
 
+TEST_CASE("FlashInfer's rows by cp.async have a whole group in a tile, and keys such that two blocks share a node") {
+  int rows = 0;
+  for (const PublishedAnswer& answer : answers()) {
+    if (!answer.asked() || answer.kernel != "flashinfer_fa2") continue;
+    ++rows;
+    std::map<std::string, std::int64_t> tile;
+    for (const KnobValue& knob : answer.tile) tile[knob.name] = knob.number;
+    const PublishedRow& row = answer.row();
+    CAPTURE(row.where);
+    CHECK(tile["g"] == *row.h / row.h_kv.value_or(*row.h));
+    CHECK(tile["g"] * tile["q"] == (*row.d == 256 ? 64 : 128));
+    const std::int64_t bytes = 2 * *row.d * (tile["g"] * tile["q"] + 2 * tile["x"]);
+    const std::int64_t node = answer.gpu == "a100-sxm-80" ? 164 : 100;
+    CHECK(2 * bytes <= node * 1024);
+    CHECK((tile["x"] == 64 ||
+           2 * (bytes + 4 * *row.d * tile["x"]) > node * 1024));  // a power of two; the next does not fit
+  }
+  CHECK(rows == 18);
+}
+
 TEST_CASE("what has no legal tile is not asked, and counted with the constraint") {
   const PublishedSummary summary = summarise(answers());
   std::size_t rows = 0;

@@ -66,6 +66,20 @@ TEST_CASE("TensorRT-LLM and FlashInfer cut keys as their host code does") {
   }
 }
 
+TEST_CASE("FlashInfer's plan cuts a prompt's keys where packed tiles fill less than two blocks a node") {
+  CHECK(rule_of("flashinfer_fa2").least == rule_of("flashinfer_decode").least);
+  const auto parts =
+      [](const char* gpu) {  // 1,024 queries of eight heads: 64 tiles of 128 rows for each of two key heads
+        const testing::Mapped mapped("attention", "flashinfer_fa2", gpu,
+                                     {{"h", 2}, {"g", 8}, {"q", 1024}, {"x", 1024}, {"d", 128}});
+        const PlacedDiagram placed = mapped.place({{"g", "8"}, {"q", "16"}, {"x", "32"}});
+        CHECK(parts_at(placed) == std::max(placed.own_parts, Count(1)));
+        return placed.own_parts;
+      };
+  CHECK(parts("a100-sxm-80") == Count(1));  // 216 slots for 128 tiles
+  CHECK(parts("l40s") == Count(2));         // 284
+}
+
 TEST_CASE("FlashAttention-2 and -3 cut keys as their heuristics do") {
   const OwnParts two = rule_of("flash_attention_2_split"), three = rule_of("flash_attention_3_split");
   for (const std::int64_t nodes : {78, 108, 132, 144}) {
