@@ -17,6 +17,7 @@
 #include <cmath>
 
 #include "model/clock/launch/other_launches.hpp"
+#include "model/clock/launch/resident_blocks.hpp"
 #include "model/clock/roofline/combine_cost.hpp"
 #include "model/resource/order.hpp"
 
@@ -78,6 +79,27 @@ double clocks_together(const PlacedDiagram& placed, double resident, const NodeB
     meeting += std::min(hidden, blocks / (node.alone + (blocks - 1) * full));
   }
   return (std::max(1 / hiding, node.pipe) + std::max(1 / meeting, node.pipe)) / 2;
+}
+
+/// Returns the clocks of a launch whose unequal blocks share nodes, each put onto the first node with room, but no more
+/// than if all were as long as the longest; 0 where they are equal or go in another order. (eq. 15.1)
+double clocks_of_unequal(const PlacedDiagram& placed, Count resident, const KnownLaunch& known, NodeBlocks node) {
+  const LaunchShape& shape = known.shape;
+  if (!shape.unequal || shape.packed || block_order(placed) != BlockOrder::grid) return 0;
+  const double iteration = known.period.clocks, beyond = known.clocks.beyond, longest = shape.who.longest;
+  ResidentLaunch launch{block_runs(placed), 1, static_cast<std::size_t>(shape.who.nodes), iteration, beyond, {}};
+  double plane = 0;
+  for (const EqualBlocks& run : launch.plane) plane += static_cast<double>(run.blocks);
+  launch.planes = static_cast<std::int64_t>(std::floor(shape.who.total_blocks / std::max(plane, 1.0)));
+  const double each = longest * iteration + beyond, equal = shape.who.blocks * each;
+  const double pipe = std::min(known.period.pipe.clocks * longest * shape.who.blocks, equal);
+  const double most =
+      clocks_together(placed, real(resident), {equal, each, pipe, equal - shape.who.blocks * longest * iteration});
+  for (Count blocks(1); blocks <= resident; blocks += Count(1)) {
+    node.longest = node.alone / real(blocks);
+    launch.shares.push_back(clocks_together(placed, real(blocks), node) / node.alone);
+  }
+  return known.clocks.start + std::min(resident_clocks(launch), most);
 }
 
 }  // namespace
@@ -241,7 +263,8 @@ void TimeModel::event_clock(const PlacedDiagram& placed, Count blocks_per_node, 
   if (resident > 1 && known.clocks.longest > 0) {
     const double pipe = std::min(cycles, period.pipe.clocks * t.who.iterations);
     const double ends = std::max(cycles - period.clocks * t.who.iterations, 0.0);
-    cycles = clocks_together(placed, resident, {cycles, known.clocks.longest, pipe, ends});
+    const NodeBlocks node{cycles, known.clocks.longest, pipe, ends};
+    cycles = std::max(clocks_together(placed, resident, node), clocks_of_unequal(placed, blocks_per_node, known, node));
   }
   t.clock = clock.frequency;
   t.cycles = cycles;

@@ -109,7 +109,7 @@ LaunchClocks launch_clocks(BlockOrder order, LaunchShape& shape, const BlockEnds
     return {busiest, mean_node, order == BlockOrder::even ? busiest : longest};  // one block a node takes its share
   }
   const double beyond = ends.each - shape.mean * iteration;
-  return {ends.start + shape.lengths->busiest(order, iteration, beyond), mean_node, longest};
+  return {ends.start + shape.lengths->busiest(order, iteration, beyond), mean_node, longest, ends.start, beyond};
 }
 
 double launch_clocks_bound(const LaunchShape& shape, const BlockEnds& block, BlockClocks clocks, double iteration) {

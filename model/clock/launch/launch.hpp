@@ -22,6 +22,8 @@ struct LaunchClocks {
   double busiest = 0;  ///< clocks of the node that runs longest
   double mean = 0;     ///< mean over the nodes, as a counter of active cycles reads if blocks persist
   double longest = 0;  ///< clocks of the longest block alone on a node, a lower bound of the launch
+  double start = 0;    ///< excess of a node's first block over a later one
+  double beyond = 0;   ///< clocks of a block beyond its iterations, if blocks are unequal
 };
 
 /// Returns the clocks that a node spends on a block without rows of its packed sequence: an idle block's if the launch

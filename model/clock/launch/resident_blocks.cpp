@@ -1,0 +1,105 @@
+#include "model/clock/launch/resident_blocks.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <queue>
+
+namespace napkin::internal {
+namespace {
+
+constexpr double rounds = 8;  // of blocks on all nodes, which are put onto nodes one by one
+
+/// The blocks that a node holds, by the work that each has left.
+struct Node {
+  std::vector<double> left;
+  double at = 0;
+};
+
+/// A run of blocks on nodes, from one block's end to the next.
+class Run {
+ public:
+  explicit Run(const ResidentLaunch& launch) : launch_(launch), nodes_(launch.nodes), seats_(launch.shares.size()) {}
+
+  /// Puts a block onto the first node that has room; while nodes are empty or partly filled each gets one in turn.
+  void add(double work) {
+    if (filled_ < nodes_.size() * seats_) {
+      nodes_[filled_++ % nodes_.size()].left.push_back(work);
+      if (filled_ == nodes_.size() * seats_) begin();
+      return;
+    }
+    const std::size_t n = end_of_one();
+    nodes_[n].left.push_back(work);
+    expect(n);
+  }
+  [[nodiscard]] double end() {
+    if (filled_ < nodes_.size() * seats_) begin();
+    double last = 0;
+    while (!ends_.empty()) {
+      const std::size_t n = end_of_one();
+      last = std::max(last, nodes_[n].at);
+      expect(n);
+    }
+    return last;
+  }
+
+ private:
+  struct End {
+    double at;
+    std::size_t node;
+    bool operator>(const End& other) const { return at != other.at ? at > other.at : node > other.node; }
+  };
+
+  /// Returns the clocks in which each of a node's blocks advances by one.
+  [[nodiscard]] double pace(const Node& node) const {
+    return static_cast<double>(node.left.size()) * launch_.shares[node.left.size() - 1];
+  }
+  void begin() {
+    for (std::size_t n = 0; n < nodes_.size(); ++n) expect(n);
+  }
+  void expect(std::size_t n) {
+    const Node& node = nodes_[n];
+    if (node.left.empty()) return;
+    ends_.push({node.at + *std::min_element(node.left.begin(), node.left.end()) * pace(node), n});
+  }
+  /// Advances the node whose block ends first to that end, and returns it.
+  std::size_t end_of_one() {
+    const End end = ends_.top();
+    ends_.pop();
+    Node& node = nodes_[end.node];
+    const auto least = std::min_element(node.left.begin(), node.left.end());
+    const double done = *least;
+    node.left.erase(least);
+    for (double& work : node.left) work -= done;
+    node.at = end.at;
+    return end.node;
+  }
+
+  const ResidentLaunch& launch_;
+  std::vector<Node> nodes_;
+  std::size_t seats_, filled_ = 0;
+  std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
+};
+
+}  // namespace
+
+double resident_clocks(const ResidentLaunch& launch) {
+  double blocks = 0, work = 0;
+  for (const EqualBlocks& run : launch.plane) {
+    const auto count = static_cast<double>(run.blocks);
+    blocks += count, work += count * (run.iterations * launch.iteration + launch.beyond);
+  }
+  const double seats = static_cast<double>(launch.nodes * launch.shares.size());
+  const std::int64_t last =
+      std::min(launch.planes, static_cast<std::int64_t>(std::ceil(rounds * seats / std::max(blocks, 1.0))));
+  Run run(launch);
+  for (std::int64_t plane = 0; plane < last; ++plane) {
+    for (const EqualBlocks& equal : launch.plane) {
+      for (std::int64_t i = 0; i < equal.blocks; ++i) run.add(equal.iterations * launch.iteration + launch.beyond);
+    }
+  }
+  const double even = static_cast<double>(launch.planes - last) * work / static_cast<double>(launch.nodes);
+  return even * launch.shares.back() + run.end();
+}
+
+}  // namespace napkin::internal

@@ -1,0 +1,27 @@
+#pragma once
+// resident_clocks computes a launch whose nodes hold several blocks of unequal length at a time: under a causal mask
+// the last blocks of a grid are the longest, and two of them on one node end later than one after the other on two.
+
+#include <cstdint>
+#include <vector>
+
+#include "model/resource/block_ids.hpp"
+
+namespace napkin::internal {
+
+/// The blocks of a launch, plane after plane, each of which goes to the first node that has room.
+struct ResidentLaunch {
+  std::vector<EqualBlocks> plane;  ///< runs of equal blocks, in order
+  std::int64_t planes = 1;
+  std::size_t nodes = 1;
+  double iteration = 0, beyond = 0;  ///< clocks of an iteration, and of a block beyond its iterations
+  /// By number of resident blocks, less one: the clocks of that much work on a node, over those of the blocks in
+  /// sequence.
+  std::vector<double> shares;
+};
+
+/// Computes the clocks until the last block ends. Planes before the last rounds of blocks count as an even share of
+/// every node.
+[[nodiscard]] double resident_clocks(const ResidentLaunch& launch);
+
+}  // namespace napkin::internal
