@@ -246,6 +246,20 @@ TEST_CASE("FlashInfer's rows by cp.async have a whole group in a tile, and keys 
   CHECK(rows == 18);
 }
 
+TEST_CASE("FlashAttention-3 with keys in pages packs all heads of a group") {
+  int grouped = 0;
+  for (const PublishedAnswer& answer : answers()) {
+    if (!answer.asked() || answer.kernel != "flash_attention_3_paged") continue;
+    const std::int64_t group = *answer.row().h / answer.row().h_kv.value_or(*answer.row().h);
+    CAPTURE(answer.row().where);
+    for (const KnobValue& knob : answer.tile) {
+      if (knob.name == "g") CHECK(knob.number == group);
+    }
+    grouped += group > 1 ? 1 : 0;
+  }
+  CHECK(grouped > 15);
+}
+
 TEST_CASE("what has no legal tile is not asked, and counted with the constraint") {
   const PublishedSummary summary = summarise(answers());
   std::size_t rows = 0;
