@@ -210,6 +210,7 @@ struct WorkMapping {
   bool first = false;            ///< true if done once a block, before its first iteration
   bool masked = false;           ///< true for chunks that the mask or the array's end cuts
   bool serial = false;           ///< true if each instruction of a warp waits for the one before
+  bool stalls = false;           ///< true if `count` is clocks that each warp waits beyond its instructions' slots
   bool in_steps = false;  ///< true if producers and consumers of its values run among its own instructions, a few at a
                           ///< time
   bool fence = false;     ///< true if threads then pass a fence and a barrier, so that the tensor unit sees what they

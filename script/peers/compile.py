@@ -32,7 +32,8 @@ to the first operation's last product; p_: until the second operation's first on
 loop of one product has s_ alone. m_: what a masked iteration has more; head, tail: what stands before the first loop and
 behind the last. s_waits, o_waits: how often a warp waits for products that run asynchronously, once where the compiler
 has registers enough. Of local memory bytes of a thread stand in place of instructions. Of mma.sync, whose loads of fragments the model
-counts itself, `ldmatrix` and `products` are there for the tests. Of tcgen05 there are two parts: p_ up to the first product, which is the
+counts itself, `ldmatrix` and `products` are there for the tests. _stall: clocks that a warp waits beyond its
+instructions' slots, by the compiler's own counts, without those of products. Of tcgen05 there are two parts: p_ up to the first product, which is the
 second operation's, and o_ from there on; words: of 32 bits that a thread moves from or to tensor memory.
 The table of `encoder` has the tiles that its library takes.
 """
@@ -127,7 +128,7 @@ def row_of_tcgen05(compiled, code, row):
     parts = [split_at_products(loop) for loop in loops[:2]]
     for name, part in zip("po", parts[0]):
         row.update({f"{name}_{unit}": n for unit, n in by_unit(sass.count(part)).items()})
-        row[f"{name}_words"] = sass.count(part)["words"]
+        row[f"{name}_words"], row[f"{name}_stall"] = sass.count(part)["words"], sass.stalls(part)
     row["products"] = sass.count(loops[0])["tensor"]
     if len(parts) > 1:
         masked, plain = (by_unit(sass.count(part[0])) for part in (parts[1], parts[0]))
@@ -173,6 +174,7 @@ def row_of(compiled, first_share):
     parts[0] = [i for i in parts[0] if i not in lead or i.unit == "ldmatrix"]
     for name, part in zip("spo", parts):
         row.update({f"{name}_{unit}": n for unit, n in by_unit(sass.count(part)).items()})
+        row[f"{name}_stall"] = sass.stalls(part)
     row.update(ldmatrix=main["ldmatrix"], products=main["tensor"])
     if len(loops) > 1:
         masked, plain = by_unit(sass.count(loops[1])), by_unit(main)

@@ -26,6 +26,8 @@ UNITS = {
 }
 UNIT_OF = {opcode: unit for unit, opcodes in UNITS.items() for opcode in opcodes}
 NAMES = [*UNITS, "other", "tensor"]
+# The second word of an instruction's encoding, on a line of its own; its bits 41 to 44 are the stall count.
+SECOND = re.compile(r"^\s+/\* 0x([0-9a-f]{16}) \*/")
 LINE = re.compile(r"^\s+/\*([0-9a-f]{4,6})\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9]*)([.\w]*)\s*([^;]*);")
 
 
@@ -33,6 +35,7 @@ class Instruction:
     def __init__(self, address, opcode, suffix, operands):
         self.address, self.opcode, self.suffix, self.operands = address, opcode, suffix, operands
         self.unit = "tensor" if opcode in TENSOR else UNIT_OF.get(opcode, "other")
+        self.stall = 1
 
 
 def disassemble(cuobjdump, cubin):
@@ -41,8 +44,18 @@ def disassemble(cuobjdump, cubin):
 
 
 def parse(text):
-    found = [LINE.match(line) for line in text.splitlines()]
-    return [Instruction(int(m[1], 16), m[2], m[3], m[4].strip()) for m in found if m]
+    code = []
+    for line in text.splitlines():
+        if m := LINE.match(line):
+            code.append(Instruction(int(m[1], 16), m[2], m[3], m[4].strip()))
+        elif code and (m := SECOND.match(line)):
+            code[-1].stall = max(int(m[1], 16) >> 41 & 15, 1)
+    return code
+
+
+def stalls(body):
+    """Clocks that a warp waits beyond its instructions' slots, as the compiler wrote them; without those of products."""
+    return sum(i.stall - 1 for i in body if i.unit != "tensor")
 
 
 def resources(cuobjdump, cubin):

@@ -38,6 +38,7 @@ struct EventNode {
   bool round_robin = false;  ///< true if agents hand over one tensor instruction each in turn while the unit's queue is
                              ///< full
   double serial = 0;         ///< clocks of a thread's instructions that wait for each other
+  double stalled = 0;        ///< clocks that each warp waits beyond its instructions' slots
   /// Clocks added to `demand` in iterations whose chunk the mask or the array's end cuts.
   std::vector<double> cut_demand = {};
   double cut_serial = 0;     ///< clocks of these instructions that each wait for the one before

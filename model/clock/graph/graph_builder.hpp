@@ -57,6 +57,8 @@ class GraphBuilder {
   void demand(std::vector<double>& pipes, int of_unit, double results) const;
   /// Adds work that is interleaved with the products of a later operation, which the same threads issue.
   void among(const PlacedWork& each, int by);
+  /// Returns the clocks that each warp waits by such a piece of work.
+  [[nodiscard]] double stalled(const PlacedWork& each, int by) const;
   [[nodiscard]] double warps(const EventNode& node) const;
   [[nodiscard]] int agent_of(const PlacedOperation& op, const WorkMapping& work) const;
   /// Returns the number of all schedulers over those that a node's warps use.
@@ -137,6 +139,7 @@ class GraphBuilder {
   double serial_clocks_ = 0;         // clocks of an instruction that waits for the one before
   double control_clocks_ = 0;        // a scheduler's clocks for an instruction of control beside work in steps
   std::map<std::string, std::vector<double>> among_;      // demands of work placed among an operation's products
+  std::map<std::string, double> stalled_among_;           // clocks that their warps wait between them
   std::vector<std::pair<std::size_t, double>> products_;  // nodes whose threads wait for products; their instructions
   EventGraph g_;
 };

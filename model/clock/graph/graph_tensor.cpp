@@ -47,6 +47,7 @@ void GraphBuilder::tensor(const std::string& name, const PlacedOperation& op) {
   products_.emplace_back(g_.nodes.size() - 1, load.products / instances);
   if (const Unit* port = p_.machine->port(); port != nullptr)
     into.demand[static_cast<std::size_t>(port_pipe_)] += load.port_bytes / instances / port->per_clock.best().value;
+  if (const auto found = stalled_among_.find(name); found != stalled_among_.end()) into.stalled = found->second;
   alone(into);
 }
 
@@ -65,7 +66,7 @@ void GraphBuilder::register_ports() {
     const double idle = idle_schedulers(node), slots = node.demand.back();
     const auto more = [&](double clocks) { return products * (clocks / schedulers - 1 / issue_rate()); };
     node.demand.back() += more(taken);
-    node.serial = std::max(node.serial, (slots + more(by_one)) * idle);
+    node.serial = std::max(node.serial, (slots + more(by_one)) * idle + node.stalled);
   }
   for (EventNode& node : g_.nodes) {
     if (node.kind == NodeKind::thread) alone(node);

@@ -66,6 +66,10 @@ void GraphBuilder::work(const std::string& output, std::size_t first, const Plac
   EventNode& into = joins ? g_.nodes.back() : node(name, NodeKind::thread, by);
   into.phase = phase;
   if (each.mapping->fence) fenced_.push_back(static_cast<int>(&into - g_.nodes.data()));
+  if (each.mapping->stalls) {
+    into.stalled += stalled(each, by);
+    alone(into);
+  }
   if (each.unit < 0) return;
   const Unit& unit = unit_of(each);
   const double share = each.amount / instances(by), instructions = warp_instructions(*p_.machine, unit, share);
@@ -99,7 +103,16 @@ void GraphBuilder::demand(std::vector<double>& pipes, int of_unit, double result
   pipes[issue_pipe] += warp_instructions(*p_.machine, unit, results) / issue_rate();
 }
 
+double GraphBuilder::stalled(const PlacedWork& each, int by) const {
+  const PlacedAgent& agent = p_.agents[static_cast<std::size_t>(by)];
+  return each.amount / std::max(real(agent.threads * agent.instances), 1.0);
+}
+
 void GraphBuilder::among(const PlacedWork& each, int by) {
+  if (each.mapping->stalls) {
+    stalled_among_[each.mapping->with] += stalled(each, by);
+    return;
+  }
   std::vector<double>& pipes = among_[each.mapping->with];
   pipes.resize(g_.pipes.size(), 0.0);
   if (each.unit >= 0) demand(pipes, each.unit, each.amount / instances(by));
@@ -130,6 +143,8 @@ double GraphBuilder::alone(const EventNode& node, const std::vector<double>& dem
 }
 
 void GraphBuilder::alone(EventNode& node) const {
+  if (node.stalled > 0)
+    node.serial = std::max(node.serial, node.demand[issue_pipe] * idle_schedulers(node) + node.stalled);
   node.clocks = std::max(alone(node, node.demand), node.serial);
   if (!node.cut_demand.empty())
     node.cut_clocks =

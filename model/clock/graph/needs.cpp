@@ -146,7 +146,7 @@ class NeedsWalk {
     bool steps = false;
     for (const PlacedOperation& op : placed_.operations) {
       for (const PlacedWork& work : op.work) {
-        if (work.mapping == nullptr || work.mapping->unit.empty()) continue;
+        if (work.mapping == nullptr || work.mapping->unit.empty() || work.mapping->stalls) continue;
         if (work.unit < 0) say("units.", work.mapping->unit + ".rate", false, Without::no_graph);
         if (work.unit < 0) continue;
         const Unit& unit = machine_.units[static_cast<std::size_t>(work.unit)];

@@ -224,7 +224,7 @@ void Placer::Compiled::compile_work(CompiledOperation& out) {
       if (mapping_->agents[i].name == w.agent) work.agent = static_cast<int>(i);
     }
     for (std::size_t u = 0; u < machine_->units.size(); ++u) {
-      if (machine_->units[u].name == w.unit) work.unit = static_cast<int>(u);
+      if (machine_->units[u].name == w.unit && !w.stalls) work.unit = static_cast<int>(u);
     }
     for (const std::string& axis : w.per) {
       const auto each =

@@ -33,7 +33,7 @@ double count_of(const yaml::Node& node) {
 }  // namespace
 
 WorkMapping Reader::work(const yaml::Node& node) {
-  node.allow({"name", "unit", "per", "count", "fitted", "agent", "with", "once", "first", "masked", "serial",
+  node.allow({"name", "unit", "per", "count", "fitted", "agent", "with", "once", "first", "masked", "serial", "stalls",
               "in_steps", "fence", "per_chunk", "when"});
   WorkMapping out;
   out.name = node.at("name").text();
@@ -59,6 +59,11 @@ WorkMapping Reader::work(const yaml::Node& node) {
     node.fail("more than one of 'once', 'first' and 'masked'", "one of them");
   if (const auto* n = node.find("fence")) out.fence = n->boolean();
   if (const auto* n = node.find("serial")) out.serial = n->boolean();
+  if (const auto* n = node.find("stalls")) {
+    out.stalls = n->boolean();
+    if (out.stalls && (!out.per_thread || out.serial))
+      n->fail("stands beside axes or 'serial'", "'per: threads' alone, as each warp waits so long");
+  }
   if (const auto* n = node.find("in_steps")) out.in_steps = n->boolean();
   if (const auto* n = node.find("agent")) out.agent = n->text();
   if (const auto* n = node.find("with")) {

@@ -329,6 +329,28 @@ TEST_CASE("while threads wait for each product by itself, the unit rests: its ow
   CHECK(period(each).clocks > period(together).clocks + waiting.idle);
 }
 
+TEST_CASE("stalls take a warp's time and no slot") {
+  const Shape one{{"b", 1}, {"h", 16}, {"q", 4096}, {"x", 4096}, {"d", 64}};
+  LaidOut l("triton_encoder", "l40s", one, DType::bf16);
+  const EventGraph with = event_graph(l.place({}));
+  for (OperationMapping& op : l.mapping.operations)
+    std::erase_if(op.work, [](const WorkMapping& work) { return work.stalls; });
+  const Placer without_stalls(l.streamed, l.mapping, l.machine, l.problem);
+  const EventGraph without = event_graph(without_stalls.place(l.tile({})));
+  REQUIRE(with.nodes.size() == without.nodes.size());
+  // The table's s_stall, p_stall and o_stall of 64 x 64 and four warps: each warp waits so long.
+  for (const auto& [name, clocks] : {std::pair{"S.ask", 95.0}, {"P.max", 321.0}, {"O", 90.0}}) {
+    const EventNode &stalled = with.node(with.find(name)), &plain = without.node(without.find(name));
+    CAPTURE(name);
+    CHECK(stalled.stalled == doctest::Approx(clocks));
+    CHECK(plain.stalled == 0);
+    CHECK(stalled.demand == plain.demand);
+    CHECK(stalled.clocks >= plain.clocks);  // P V's products take an L40S longer than a warp's instructions and stalls
+    CHECK(stalled.clocks <= plain.clocks + clocks + 1e-9);
+  }
+  CHECK(with.node(with.find("P.max")).clocks > without.node(without.find("P.max")).clocks);
+}
+
 TEST_CASE("every bundled mapping that has edges has a graph that runs, above its bounds") {
   for (const char* kernel :
        {"attention_sm90", "attention_sm80", "flash_attention_2", "flash_attention_3", "flashinfer", "triton"}) {
