@@ -119,13 +119,13 @@ std::vector<std::string> words_of(const std::string& line) {
 
 Run napkin(const std::string& line) { return napkin(words_of(line)); }
 
-Json asked(const std::vector<std::string>& words) {
+Json asked(const std::vector<std::string>& words, ::napkin::AnswerParts parts) {
   namespace program = ::napkin::internal::cli;
   namespace report = ::napkin::internal::report;
   const bool given = words.front() == "query";
   const program::Command command = given ? program::query_command() : program::select_command();
   const ::napkin::Ask ask = program::ask_of(program::parse(command, {words.begin() + 1, words.end()}));
-  return given ? report::json_of(*::napkin::query(ask)) : report::json_of(*::napkin::select(ask, 1));
+  return given ? report::json_of(*::napkin::query(ask, parts)) : report::json_of(*::napkin::select(ask, 1, parts));
 }
 
 Json asked(const std::string& line) { return asked(words_of(line)); }

@@ -11,6 +11,8 @@
 
 #include <doctest/doctest.h>
 
+#include "napkin/answers.hpp"
+
 namespace cli {
 
 using Json = nlohmann::ordered_json;
@@ -57,8 +59,8 @@ Run napkin(std::vector<std::string> words, std::vector<std::string> environment 
 Run napkin(const std::string& line);
 
 /// Answers `napkin query` or `napkin select` in this process, whose session keeps what the questions of one kernel
-/// share; without the parts that take longer.
-Json asked(const std::vector<std::string>& words);
+/// share; with the `parts` that take longer.
+Json asked(const std::vector<std::string>& words, ::napkin::AnswerParts parts = {});
 Json asked(const std::string& line);
 /// What the line answers with --json. Requires an exit of at most `most`: 1 where nothing may fit.
 Json answer(const std::string& line, int most = 0);

@@ -36,7 +36,7 @@ inline std::vector<Json> rows_of(const std::string& file) {
 
 /// What `napkin query` answers of the row's shape, tile and mask on that GPU; a row without a kernel's name is of
 /// attention_sm90. A knob that the kernel got since the recording stands at its `before`.
-inline Json answer(const Json& row, const std::string& gpu) {
+inline Json answer(const Json& row, const std::string& gpu, napkin::AnswerParts parts = {}) {
   const std::string kernel = row.contains("kernel") ? row["kernel"].get<std::string>() : "attention_sm90";
   const std::string algorithm =
       row.contains("algorithm") ? row["algorithm"].get<std::string>() : kernel.substr(0, kernel.find('_'));
@@ -48,7 +48,7 @@ inline Json answer(const Json& row, const std::string& gpu) {
                                                " --shape " + cli::pairs(row["shape"]) + " --tile " + tile);
   if (row.contains("mask") && row["mask"] == "causal") ask.emplace_back("--causal");
   if (row.contains("dtype")) ask.insert(ask.end(), {"--dtype", row["dtype"].get<std::string>()});
-  return cli::asked(ask);
+  return cli::asked(ask, parts);
 }
 
 /// What it predicts of it: time, cycles, clock.

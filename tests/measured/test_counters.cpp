@@ -181,7 +181,7 @@ TEST_CASE("the newer kernels on an H100: what comes to the SMs with the parts th
   const auto rows = measured::rows_of("counters_h100/newer_kernels.jsonl");
   CHECK(rows.size() == 8);
   for (const Json& row : rows) {
-    const Json answer = measured::answer(row, row["gpu"].get<std::string>());
+    const Json answer = measured::answer(row, row["gpu"].get<std::string>(), {.rereads = true});
     double bytes = answer.contains("combine") ? measured::number(answer["combine"], "load") : 0, compulsory = 0;
     for (const Json& level : answer["levels"]) {
       if (level["name"] == "shared") bytes += measured::number(level, "delivered");
