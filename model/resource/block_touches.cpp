@@ -12,7 +12,7 @@ namespace {
 /// with one another, as counters of an H200 show (model/README.md, "The two rules").
 constexpr std::int64_t most_segments = 16;
 constexpr std::int64_t most_sampled = std::int64_t{1} << 15;
-constexpr std::size_t most_known = 128;  // rows and planes, a power of two
+constexpr std::int64_t most_known = 1024;  // rows and planes
 
 std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
@@ -34,8 +34,8 @@ BlockTouches::BlockTouches(const PlacedDiagram& placed, int partitions, std::opt
   segments_ = (columns + segment_ - 1) / segment_;
   for (const Crossing& c : p_.crossings) add(c, partitions, static_cast<double>(running));
   known_.resize(arrays_.size());
-  rows_.resize(most_known);
-  planes_.resize(most_known);
+  rows_.resize(index(std::min(sequence_.rows(), most_known)));
+  planes_.resize(index(std::min(sequence_.planes(), most_known)));
   rows_decide_ = rows_decide();
   find_equal_axes();
 }
@@ -163,7 +163,7 @@ bool BlockTouches::find(std::int64_t number, Block& block) {
 }
 
 const BlockTouches::Known& BlockTouches::row_of(const BlockPlace& place, std::size_t lengths) {
-  Known& known = rows_[static_cast<std::size_t>(place.row) % most_known];
+  Known& known = rows_[index(place.row) % rows_.size()];
   if (known.at == place.row && known.lengths == lengths) return known;
   known.at = place.row;
   known.lengths = lengths;
@@ -174,7 +174,7 @@ const BlockTouches::Known& BlockTouches::row_of(const BlockPlace& place, std::si
 }
 
 const BlockTouches::Known& BlockTouches::plane_of(const BlockPlace& place, std::size_t lengths) {
-  Known& known = planes_[static_cast<std::size_t>(place.plane) % most_known];
+  Known& known = planes_[index(place.plane) % planes_.size()];
   if (known.at == place.plane && known.lengths == lengths) return known;
   known.at = place.plane;
   known.lengths = lengths;

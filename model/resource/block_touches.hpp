@@ -115,7 +115,7 @@ class BlockTouches {
   std::optional<PackedBlocks> packed_;
   std::vector<TouchedArray> arrays_;
   std::vector<Numbering> known_;      // numbers of each array's first pieces
-  std::vector<Known> rows_, planes_;  // latest rows and planes, by the last bits of their numbers
+  std::vector<Known> rows_, planes_;  // latest rows and planes, by their numbers modulo as many
   bool rows_decide_ = false;          // true if a block's segments follow from its row
   std::vector<std::size_t> sharing_;  // number of arrays with pieces along the same axes, at the first such array
   std::size_t pieces_ = 0;
