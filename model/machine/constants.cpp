@@ -55,6 +55,7 @@ constexpr std::array constants_known = {
     // bandwidths beside those of the pipes
     Constant{"l2_bandwidth_shared_tile", bytes_per_clock, "of the L2 to a node, when all read the same tile"},
     Constant{"l2_bandwidth_one_sm", bytes_per_clock, "of the L2 to one node alone"},
+    Constant{"device_bandwidth_one_sm", bytes_per_clock, "of device memory to one node alone, by boxes"},
     Constant{"l2_add_bandwidth", bytes_per_clock, "of fp32 numbers that are added in the L2, all nodes together"},
     Constant{"l2_bandwidth_total", bytes_per_clock, "of the L2 to all nodes together: few get more each"},
     Constant{"multicast_delivered_bandwidth", bytes_per_clock, "of a multicast to a node, in clusters of 2"},

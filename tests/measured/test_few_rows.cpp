@@ -27,8 +27,11 @@ double selected(const Json& shape) {
 }
 
 struct Errors {
-  double rows = 0, mean = 0, bias = 0;
-  void add(double error) { rows += 1, mean += std::abs(error), bias += error; }
+  double rows = 0, mean = 0, bias = 0, worst = 0;
+  void add(double error) {
+    rows += 1, mean += std::abs(error), bias += error;
+    worst = std::max(worst, std::abs(error));
+  }
 };
 
 /// Seconds of a chunk of boxes: of 128 rows of 128 B, 128 chunks a block.
@@ -124,6 +127,34 @@ TEST_CASE("few rows: a second reader of cold weights changes nothing, and each o
   CHECK(iteration(2) == doctest::Approx(0.751e-6).epsilon(0.01));
   for (const int stages : {3, 4, 5})
     CHECK(iteration(stages) * (stages - 1) == doctest::Approx(iteration(2)).epsilon(0.22));
+}
+
+TEST_CASE("few rows: Triton's product of few stages, cold and warm, as it is predicted") {
+  std::map<std::string, Errors> of;
+  for (const Json& row : measured::rows_of("few_rows/stages.jsonl")) {
+    const auto run = cli::napkin(cli::words_of(
+        "query matmul --gpu h200-sxm --json --load burst --kernel triton_matmul --l2 " + row["l2"].get<std::string>() +
+        " --shape " + pairs(row["shape"]) + " --tile " + pairs(row["tile"])));
+    REQUIRE_MESSAGE(run.code == 0, run.err);
+    const double error = run.json()["predicted"]["time"].get<double>() / number(row, "time") - 1;
+    for (const char* name : {"all", row["l2"] == "cold" ? "cold" : "warm"}) of[name].add(error);
+  }
+  for (const auto& [name, errors] : of)
+    MESSAGE(name << ": " << 100 * errors.mean / errors.rows << " %, bias " << 100 * errors.bias / errors.rows
+                 << " %, worst " << 100 * errors.worst << " %");
+  CHECK(of["all"].rows == 100);
+  CHECK(of["all"].mean / 100 <= 0.092);
+  CHECK(of["cold"].mean / 50 <= 0.08);
+  CHECK(of["all"].worst <= 0.25);
+}
+
+TEST_CASE("few rows: one SM gets 45.9 bytes a clock from device memory, however many boxes are under way") {
+  double least = 1e9;
+  for (const Json& row : measured::rows_of("few_rows/memory.jsonl")) {
+    if (row["case"] == "few_blocks" && row["blocks"] == 1) least = std::min(least, number(row, "clk") / 128);
+  }
+  const auto machine = napkin::load_machine("h200-sxm", "test");
+  CHECK(16384 / least == doctest::Approx(machine.constant("device_bandwidth_one_sm")).epsilon(0.005));
 }
 
 }  // namespace test_few_rows

@@ -71,8 +71,8 @@ struct Held {
 };
 
 const std::vector<Held> all = {
-    {"peers/triton.jsonl", 8, 0.067, 0.083, 0.018, 0.0055, 0.044},
-    {"peers/triton_matmul.jsonl", 6, 0.121, 0.197, 0.019, 0.0025, 0.057},
+    {"peers/triton.jsonl", 8, 0.067, 0.085, 0.018, 0.0055, 0.044},
+    {"peers/triton_matmul.jsonl", 6, 0.055, 0.094, 0.019, 0.0025, 0.057},
 };
 
 }  // namespace
@@ -110,12 +110,12 @@ TEST_CASE("cuBLAS against what is selected of a vendor's tiles") {
     const double off = found["predicted"]["time"].get<double>() / row["measured"]["time"].get<double>() - 1;
     INFO(cli::pairs(row["shape"]) << ": " << off);
     // Of few rows the library has tiles of 64 x 16 with the operands' roles exchanged, which the mapping does not.
-    CHECK(std::fabs(off) <= (row["shape"]["a"].get<int>() < 128 ? 0.69 : 0.19));
+    CHECK(std::fabs(off) <= (row["shape"]["a"].get<int>() < 128 ? 0.69 : 0.24));
     sum += std::fabs(off) / 12;
     bias += off / 12;
   }
   MESSAGE("cuBLAS: error " << sum << ", bias " << bias);
-  CHECK(sum <= 0.066);
+  CHECK(sum <= 0.069);
   CHECK(std::fabs(bias) <= 0.031);
 }
 

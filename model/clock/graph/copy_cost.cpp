@@ -55,15 +55,35 @@ double device_rate(const PlacedDiagram& placed) {
   return rate > 0 ? rate / clock.value / real(nodes_at_work(machine, placed.blocks)) : INFINITY;
 }
 
-/// Returns the clocks until a load's first bytes arrive, from device memory (`far`) or the L2, while all nodes copy and
-/// threads do not wait; a chunk loaded through registers counts as cp.async. 0: not known.
-double load_latency(const PlacedDiagram& placed, const Crossing& crossing, bool far, bool once) {
+/// Returns the clocks by which a chunk from device memory comes later than one from the L2, where nothing else is
+/// asked for: a box's, or a load's where the machine has no boxes.
+double device_wait(const PlacedDiagram& placed) {
   const Machine& machine = *placed.machine;
-  const CopyEngine engine = crossing.engine;
-  if (engine == CopyEngine::tma)
-    return far ? machine.constant("tma_device_latency_16kib") : chunk_latency(placed, crossing);
-  if (engine != CopyEngine::cp_async && once) return 0;
-  return machine.constant("cp_async_loaded_latency") + (far ? latency_of(machine.pipe_into(top_cache(placed))) : 0);
+  const double box = machine.constant_or("tma_l2_latency_16kib", 0);
+  return box > 0 ? std::max(machine.constant_or("tma_device_latency_16kib", 0) - box, 0.0)
+                 : latency_of(machine.pipe_into(top_cache(placed)));
+}
+
+/// Returns the clocks until a chunk's first bytes arrive from the L2. Beside warps that load a product's operands
+/// (mma.sync), bytes that threads ask for come later than a box's.
+double first_latency(const PlacedDiagram& placed, const Crossing& crossing) {
+  const Machine& machine = *placed.machine;
+  if (!comes_like_boxes(placed, crossing)) return machine.constant("cp_async_loaded_latency");
+  const double chased = latency_of(machine.pipe_into(placed.block().level)),
+               box = machine.constant_or("tma_l2_latency_16kib", 0),
+               alone = machine.constant_or("l2_bandwidth_one_sm", 0);
+  return box > 0 && alone > 0 ? std::max(box - 16 * 1024 / alone, chased) : chased;
+}
+
+/// Returns the number of blocks that read the same bytes.
+double readers(const PlacedDiagram& placed, const Crossing& crossing) {
+  const std::vector<AxisId>& axes = placed.axes_of(crossing);
+  double blocks = 1;
+  for (std::size_t a = 0; a < placed.block().groups_of.size(); ++a) {
+    if (std::find(axes.begin(), axes.end(), static_cast<AxisId>(a)) == axes.end())
+      blocks *= real(placed.block().groups_of[a]);
+  }
+  return blocks;
 }
 
 /// Returns the share of what blocks load that the L2 has lost, where the kernel's order permutes the grid's axes:
@@ -73,6 +93,39 @@ double missed_share(const PlacedDiagram& placed) {
   const double asked = real(transfer_into_blocks(placed).load.value);
   const double again = real(reread_bytes(placed, occupancy(placed).blocks, Pace::apart).value);
   return asked > 0 ? std::min(again / asked, 1.0) : 0;
+}
+
+/// Returns the part of device memory's wait that a chunk's copy waits on the mean. Of blocks that read it and ask for
+/// themselves the first one waits, of blocks in step two, and whoever reads what the L2 has lost. (eq. 13.6)
+double waited_share(const PlacedDiagram& placed, const Crossing& crossing) {
+  if (!comes_from_device(*placed.machine, *placed.streamed, *placed.problem)) return 0;
+  if (!read_by_others(placed, crossing)) return 1;
+  const bool step = in_step(*placed.problem);
+  // Boxes are asked for ahead, spread over the time until what was asked for first is there.
+  if (crossing.engine == CopyEngine::tma) return step ? placed.machine->constant_or("device_wait_share", 0) : 0;
+  const double first = (step && !permutes_axes(placed) ? 2 : 1) / readers(placed, crossing);
+  return std::min(first + missed_share(placed), 1.0);
+}
+
+/// Returns the bytes a clock at which chunks pass into a node, however late they come. Few blocks get more of the L2,
+/// but boxes that no other block reads no more than what one node, and each of so many, gets from device memory.
+double chunk_rate(const PlacedDiagram& placed, const Crossing& crossing) {
+  const Machine& machine = *placed.machine;
+  const double rate = std::max(shared_rate(placed, crossing), node_rate(placed, placed.blocks));
+  const bool alone = crossing.engine == CopyEngine::tma && !read_by_others(placed, crossing) &&
+                     comes_from_device(machine, *placed.streamed, *placed.problem);
+  if (!alone || few_nodes(machine, placed.blocks) == Count(0)) return rate;
+  const double device = std::min(machine.constant_or("device_bandwidth_one_sm", INFINITY), device_rate(placed));
+  return std::min(rate, std::max(device, node_rate(placed, machine.compute_nodes())));
+}
+
+/// Returns the clocks until the first bytes of what a block loads once arrive, from device memory (`far`) or the L2,
+/// beside the time of the bytes themselves; 0: not known.
+double once_latency(const PlacedDiagram& placed, const Crossing& crossing, bool far) {
+  const Machine& machine = *placed.machine;
+  if (crossing.engine == CopyEngine::tma && far) return machine.constant("tma_device_latency_16kib");
+  if (crossing.engine != CopyEngine::tma && crossing.engine != CopyEngine::cp_async) return 0;
+  return first_latency(placed, crossing) + (far ? latency_of(machine.pipe_into(top_cache(placed))) : 0);
 }
 
 }  // namespace
@@ -86,20 +139,27 @@ CopyTime copy_time(const PlacedDiagram& placed, const Crossing& crossing, bool o
       adds(crossing.engine) ? std::min(placed.machine->constant_or("l2_add_bandwidth", INFINITY), passed) : passed;
   const double rate = far ? std::min(near, device_rate(placed)) : near, moved = passing_bytes(placed, crossing) / parts;
   CopyTime out;
-  // Every byte of a chunk that no other block reads comes from there.
-  const bool alone = !once && crossing.engine != CopyEngine::tma && !read_by_others(placed, crossing) &&
-                     comes_from_device(*placed.machine, *placed.streamed, *placed.problem);
-  double known = crossing.store ? 0 : load_latency(placed, crossing, far || alone, once);
-  if (known > 0 && !once && !alone)
-    known += missed_share(placed) * std::max(load_latency(placed, crossing, true, once) - known, 0.0);
+  const double known = crossing.store ? 0
+                       : once         ? once_latency(placed, crossing, far)
+                                      : chunk_latency(placed, crossing);
   out.latency = known > 0 ? known : latency_of(placed.machine->pipe_into(placed.block().level));
   if (!std::isfinite(rate) || rate <= 0) return out;
-  out.clocks = moved / (crossing.store ? rate : near);
+  const double pipe = once ? near : std::min(near, chunk_rate(placed, crossing));
+  out.clocks = moved / (crossing.store ? rate : pipe);
   out.latency += moved / rate - out.clocks;
   // One thread asks for box after box: how many, whatever they bring, is the pipe's time too.
   if (!crossing.store && crossing.engine == CopyEngine::tma)
     out.clocks = std::max(out.clocks, boxes_clocks(placed, crossing));
   return out;
+}
+
+bool comes_like_boxes(const PlacedDiagram& placed, const Crossing& crossing) {
+  if (crossing.engine == CopyEngine::tma) return true;
+  const auto loads_operands = [](const PlacedOperation& op) {
+    return op.tensor && op.instruction != nullptr && !op.instruction->asynchronous;
+  };
+  return crossing.engine == CopyEngine::cp_async && placed.machine->constant_or("tma_l2_latency_16kib", 0) > 0 &&
+         std::none_of(placed.operations.begin(), placed.operations.end(), loads_operands);
 }
 
 bool read_by_others(const PlacedDiagram& placed, const Crossing& crossing) {
@@ -125,7 +185,7 @@ double passing_bytes(const PlacedDiagram& placed, const Crossing& crossing) {
 }
 
 AskedCopy asked_copy(const PlacedDiagram& placed, const Crossing& crossing) {
-  const double rate = std::max(shared_rate(placed, crossing), node_rate(placed, placed.blocks));
+  const double rate = chunk_rate(placed, crossing);
   if (!std::isfinite(rate)) return {};
   const double alone = std::max(placed.machine->constant("l2_bandwidth_one_sm"), rate);
   const double read = passing_bytes(placed, crossing);
@@ -241,18 +301,12 @@ bool waits_for_device(const Machine& machine, const Streamed& streamed, const Pr
   return in_step(problem) && comes_from_device(machine, streamed, problem);
 }
 
+double chunk_wait(const PlacedDiagram& placed, const Crossing& crossing) {
+  return waited_share(placed, crossing) * device_wait(placed);
+}
+
 double chunk_latency(const PlacedDiagram& placed, const Crossing& crossing) {
-  const Machine& machine = *placed.machine;
-  const Pipe* pipe = machine.pipe_into(placed.block().level);
-  const double chased = latency_of(pipe);
-  const double box = machine.constant_or("tma_l2_latency_16kib", 0),
-               alone = machine.constant_or("l2_bandwidth_one_sm", 0);
-  const double first = box > 0 && alone > 0 ? std::max(box - 16 * 1024 / alone, chased) : chased;
-  if (pipe == nullptr || !comes_from_device(machine, *placed.streamed, *placed.problem)) return first;
-  const double later = std::max(machine.constant_or("tma_device_latency_16kib", 0) - box, 0.0);
-  if (!read_by_others(placed, crossing)) return first + later;
-  // Asks are spread over the time until what was asked for first is there: a share of that on the mean.
-  return in_step(*placed.problem) ? first + later * machine.constant_or("device_wait_share", 0) : first;
+  return first_latency(placed, crossing) + chunk_wait(placed, crossing);
 }
 
 double first_touch_latency(const PlacedDiagram& placed) {

@@ -22,6 +22,10 @@ struct AskedCopy {
   double alone = 0;   ///< clocks from first to last byte if no other node copies
 };
 
+/// Returns true if a chunk comes as fast as boxes do: by boxes, or by cp.async where no thread loads operands of a
+/// product meanwhile and the machine has the numbers of boxes.
+[[nodiscard]] bool comes_like_boxes(const PlacedDiagram& placed, const Crossing& crossing);
+
 /// Returns the time of a buffer's copy by boxes. A row takes a whole L2 granule, however narrow it is.
 [[nodiscard]] AskedCopy asked_copy(const PlacedDiagram& placed, const Crossing& crossing);
 
@@ -36,6 +40,9 @@ struct EdgeCopies {
 /// Returns the clocks from the request to a chunk's first bytes: from the L2; from device memory if no other block
 /// reads the chunk and the L2 does not keep it; in between if all blocks wait for it in step (waits_for_device).
 [[nodiscard]] double chunk_latency(const PlacedDiagram& placed, const Crossing& crossing);
+
+/// Returns the clocks of that for which device memory is waited.
+[[nodiscard]] double chunk_wait(const PlacedDiagram& placed, const Crossing& crossing);
 
 /// Returns the extra clocks of a chunk on a masked block's diagonal: its keys come from device memory, while earlier
 /// blocks have read the following ones. 0 if the L2 keeps all, or if blocks run in step. (eq. 13.2; half of a chunk of

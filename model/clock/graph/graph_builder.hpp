@@ -20,6 +20,12 @@ namespace napkin::internal {
   return std::max(static_cast<int>(tokens) - ahead, 0);
 }
 
+/// The copies of an iteration so far that threads ask for.
+struct CopiesSoFar {
+  double clocks = 0;  ///< clocks on the pipe into the block
+  double wait = 0;    ///< clocks for which the last of them waits for device memory
+};
+
 class GraphBuilder {
  public:
   explicit GraphBuilder(const PlacedDiagram& placed);
@@ -82,6 +88,8 @@ class GraphBuilder {
   /// up from it.
   [[nodiscard]] const Crossing* crossing_of(const std::string& name) const;
   void copy(const std::string& name);
+  /// Returns the clocks in which earlier copies of an iteration pass while a copy by threads waits for device memory.
+  double passed_meanwhile(double wait, double clocks);
   /// Returns the agent whose instances each move their own rows; -1: the block moves all at once.
   [[nodiscard]] int mover_of(const Crossing& crossing) const;
   [[nodiscard]] const std::string& variable_name(int variable) const;
@@ -130,7 +138,8 @@ class GraphBuilder {
   std::map<std::size_t, const EdgeMapping*> said_by_;  // the mapping's edge for an index into the graph's edges
   std::vector<int> pipe_of_;                           // pipe of each unit
   std::vector<std::pair<std::string, int>> last_of_;
-  double ahead_ = 0;                 // clocks by which a buffer's copies asked for so far end before the pipe is free
+  double ahead_ = 0;  // clocks by which a buffer's copies asked for so far end before the pipe is free
+  CopiesSoFar own_copies_;
   std::vector<int> fenced_;          // nodes after which threads pass a fence and a barrier
   bool cores_ = false;               // true if agents are cores of the machine
   bool waits_for_products_ = false;  // true if threads wait for products of an operation in the loop

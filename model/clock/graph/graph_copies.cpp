@@ -46,7 +46,16 @@ void GraphBuilder::copy(const std::string& name) {
   const CopyTime time = copy_time(p_, *found, into.phase != Phase::loop, parts);
   into.clocks = time.clocks;
   into.latency = time.latency;
-  if (into.phase == Phase::loop && !store && tma) into.first_latency = first_touch_latency(p_);
+  if (into.phase != Phase::loop || store) return;
+  if (tma) into.first_latency = first_touch_latency(p_);
+  if (!tma) into.latency -= passed_meanwhile(chunk_wait(p_, *found), into.clocks);
+}
+
+double GraphBuilder::passed_meanwhile(double wait, double clocks) {
+  const double later = std::max(wait - own_copies_.wait, 0.0), passed = std::min(later, own_copies_.clocks);
+  own_copies_.wait = std::max(own_copies_.wait, wait);
+  own_copies_.clocks += clocks;
+  return passed;
 }
 
 int GraphBuilder::mover_of(const Crossing& crossing) const {

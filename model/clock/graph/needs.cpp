@@ -29,7 +29,8 @@ struct Features {
       added = added || (c.store && adds(c.engine));
       boxes = boxes || (box && !c.store);
       stored_boxes = stored_boxes || (box && c.store);
-      own_copies = own_copies || (c.engine == CopyEngine::cp_async && !c.store);
+      const bool through_registers = c.engine == CopyEngine::plain && c.phase == Phase::loop;
+      own_copies = own_copies || ((c.engine == CopyEngine::cp_async || through_registers) && !c.store);
       multicast = multicast || (cluster && placed.multicast(c));
     }
     for (const PlacedOperation& op : placed.operations) add(op);
@@ -179,11 +180,15 @@ class NeedsWalk {
     constant(unit.name + ".least_share", Without::no_graph);
   }
   void copies() {
-    if (has_.own_copies) constant("cp_async_loaded_latency", Without::no_graph);
+    own_copies();
     if (has_.stored_boxes) constant("tma_store_bandwidth", Without::no_graph);
     // A tile that others read too passes no faster than one that nobody does.
     if (has_.loads && machine_.pipe_into(placed_.block().level) != nullptr) constant("l2_bandwidth_shared_tile");
     if (has_.added) constant("l2_add_bandwidth");  // as fast as bytes that are stored
+    if (has_.loads && placed_.blocks < machine_.compute_nodes() && has("l2_bandwidth_one_sm")) {
+      constant("l2_bandwidth_total");       // few blocks get no more than each of many
+      constant("device_bandwidth_one_sm");  // chunks from device memory pass like others
+    }
     if (!has_.boxes) return;
     for (const char* name :
          {"tma_l2_latency_16kib", "tma_device_latency_16kib", "l2_bandwidth_one_sm", "tma_ask", "tma_box",
@@ -196,6 +201,15 @@ class NeedsWalk {
     if (!has_.multicast) return;
     constant("tma_box_multicast", Without::no_graph);
     constant("multicast_delivered_bandwidth", Without::no_graph);
+  }
+  /// Copies that threads ask for, like boxes where no operands are loaded beside them.
+  void own_copies() {
+    if (!has_.own_copies) return;
+    if (has_.waiting || !has("tma_l2_latency_16kib")) constant("cp_async_loaded_latency", Without::no_graph);
+    if (has_.boxes || (!has("tma_l2_latency_16kib") && !has("tma_device_latency_16kib"))) return;
+    constant("tma_l2_latency_16kib");                    // cp_async_loaded_latency stands for a box's first bytes
+    constant("tma_device_latency_16kib");                // device memory is no later than the L2
+    if (!has_.waiting) constant("l2_bandwidth_one_sm");  // so does a pointer chase's latency
   }
   void launch() {
     constant("block_start", Without::no_graph);

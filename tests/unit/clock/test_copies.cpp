@@ -196,6 +196,20 @@ TEST_CASE("a chunk that no other block reads waits for device memory in full, un
   }
 }
 
+TEST_CASE("boxes of few blocks that no other block reads pass at what one SM, or each of them, gets of device memory") {
+  const auto rate = [](std::int64_t rows, std::int64_t columns) {
+    const LaidOut l("matmul_sm90", "h200-sxm", {{"a", rows}, {"b", 14336}, {"c", columns}}, DType::bf16);
+    const EventGraph graph = event_graph(l.place({{"a", "64"}, {"c", "64"}, {"warpgroups", "1"}, {"cluster", "1"}}));
+    return 64 * 64 * 2 / node(graph, "load B").clocks;
+  };
+  const double device = 4625e9 / 1.83e9, each = 35;  // a clock, as the profile has them
+  CHECK(rate(64, 32 * 64) == doctest::Approx(constant("device_bandwidth_one_sm")));
+  CHECK(rate(64, 64 * 64) == doctest::Approx(device / 64));
+  CHECK(rate(64, 100 * 64) == doctest::Approx(each));  // more than their share of device memory, as of many blocks
+  CHECK(rate(64, 132 * 64) == doctest::Approx(each));
+  CHECK(rate(128, 32 * 64) == doctest::Approx(constant("l2_bandwidth_shared_tile")));  // two readers
+}
+
 TEST_CASE("chunks of arrays that the L2 does not keep come from device memory") {
   const LaidOut small("matmul_sm90", "h200-sxm", {{"a", 2048}, {"b", 2048}, {"c", 2048}}, DType::bf16);
   const double wait =
@@ -211,7 +225,7 @@ TEST_CASE("chunks of arrays that the L2 does not keep come from device memory") 
       causal("attention_sm90", "h200-sxm", shape, DType::bf16, {Mask::Kind::causal});
   CHECK(latency(full.place({})) == doctest::Approx(latency(causal.place({})) + wait));
   // What a block loads once is in the L2 where the launch's arrays fit there.
-  const LaidOut little("attention_sm90", "h200-sxm", {{"q", 1024}, {"x", 1024}, {"d", 128}}, DType::bf16);
+  const LaidOut little("attention_sm90", "h200-sxm", {{"h", 32}, {"q", 1024}, {"x", 1024}, {"d", 128}}, DType::bf16);
   const EventGraph far = event_graph(full.place({})), kept = event_graph(little.place({}));
   CHECK(node(far, "load Q").latency > node(kept, "load Q").latency + 2 * wait);
   CHECK(node(far, "load Q").clocks == doctest::Approx(node(kept, "load Q").clocks));
