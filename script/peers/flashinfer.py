@@ -5,7 +5,7 @@
 
 FLASHINFER is a checkout of flashinfer-ai/flashinfer; nvcc, cuobjdump and a CCCL that has cuda::fast_mod_div are found by PATH and
 NAPKIN_CCCL. A row is a tile: registers of a thread, bytes of its stack, and of an iteration without a mask the clocks that a warp waits
-beyond its instructions' slots, by the compiler's stall counts: up to the last product of Q K, behind it up to P V, and from there on.
+beyond its instructions' slots, by the compiler's stall counts: up to the last product of Q K, from there up to P V, and from P V on.
 """
 
 import datetime
@@ -57,7 +57,7 @@ def compiled(include, d, keys, folder):
 
 def sections(loop):
     """The iteration cut at its jump round the mask's code and at its barriers: Q K before the jump, the softmax up to the barrier
-    behind which P V's products stand, the rest."""
+    after which P V's products stand, the rest."""
     parts = [[]]
     for instruction in loop:
         parts[-1].append(instruction)

@@ -19,13 +19,13 @@ struct Node {
 /// A run of blocks on nodes, from one block's end to the next.
 class Run {
  public:
-  explicit Run(const ResidentLaunch& launch) : launch_(launch), nodes_(launch.nodes), seats_(launch.shares.size()) {}
+  explicit Run(const ResidentLaunch& launch) : launch_(launch), nodes_(launch.nodes), most_(launch.shares.size()) {}
 
   /// Puts a block onto the first node that has room; while nodes are empty or partly filled each gets one in turn.
   void add(double work) {
-    if (filled_ < nodes_.size() * seats_) {
+    if (filled_ < nodes_.size() * most_) {
       nodes_[filled_++ % nodes_.size()].left.push_back(work);
-      if (filled_ == nodes_.size() * seats_) begin();
+      if (filled_ == nodes_.size() * most_) begin();
       return;
     }
     const std::size_t n = end_of_one();
@@ -33,7 +33,7 @@ class Run {
     expect(n);
   }
   [[nodiscard]] double end() {
-    if (filled_ < nodes_.size() * seats_) begin();
+    if (filled_ < nodes_.size() * most_) begin();
     double last = 0;
     while (!ends_.empty()) {
       const std::size_t n = end_of_one();
@@ -77,7 +77,7 @@ class Run {
 
   const ResidentLaunch& launch_;
   std::vector<Node> nodes_;
-  std::size_t seats_, filled_ = 0;
+  std::size_t most_, filled_ = 0;
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
 };
 
@@ -89,9 +89,9 @@ double resident_clocks(const ResidentLaunch& launch) {
     const auto count = static_cast<double>(run.blocks);
     blocks += count, work += count * (run.iterations * launch.iteration + launch.beyond);
   }
-  const double seats = static_cast<double>(launch.nodes * launch.shares.size());
+  const double places = static_cast<double>(launch.nodes * launch.shares.size());
   const std::int64_t last =
-      std::min(launch.planes, static_cast<std::int64_t>(std::ceil(rounds * seats / std::max(blocks, 1.0))));
+      std::min(launch.planes, static_cast<std::int64_t>(std::ceil(rounds * places / std::max(blocks, 1.0))));
   Run run(launch);
   for (std::int64_t plane = 0; plane < last; ++plane) {
     for (const EqualBlocks& equal : launch.plane) {

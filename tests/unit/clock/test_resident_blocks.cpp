@@ -30,7 +30,7 @@ double acted_out(const ResidentLaunch& launch) {
     node.push_back(blocks.back());
     blocks.pop_back();
   };
-  for (std::size_t seat = 0; seat < launch.shares.size(); ++seat) {
+  for (std::size_t n = 0; n < launch.shares.size(); ++n) {
     for (std::vector<double>& node : nodes) put(node);
   }
   const auto pace = [&](const std::vector<double>& node) {
@@ -50,7 +50,7 @@ double acted_out(const ResidentLaunch& launch) {
       std::erase_if(node, [](double left) { return left < 1e-9; });
     }
     for (std::vector<double>& node : nodes) {
-      for (std::size_t seat = node.size(); seat < launch.shares.size(); ++seat) put(node);
+      for (std::size_t n = node.size(); n < launch.shares.size(); ++n) put(node);
     }
   }
 }
@@ -77,7 +77,7 @@ TEST_CASE("a launch of causal rows takes what acting it out takes") {
   const auto below = [&](int most) { return 1 + static_cast<std::int64_t>(random() % static_cast<unsigned>(most)); };
   for (int i = 0; i < 200; ++i) {
     std::vector<double> shares{1};
-    for (std::int64_t seats = below(4); seats > 1; --seats) shares.push_back(shares.back() * 0.8);
+    for (std::int64_t held = below(4); held > 1; --held) shares.push_back(shares.back() * 0.8);
     const std::int64_t nodes = 2 + below(12), rows = below(8 * static_cast<int>(nodes));
     ResidentLaunch launch = causal(rows, 1, static_cast<std::size_t>(nodes), shares);
     for (EqualBlocks& run : launch.plane)
@@ -95,7 +95,7 @@ TEST_CASE("planes before the last rounds fill every node alike") {
   }
 }
 
-TEST_CASE("the longest blocks last, on as many nodes as seats would be busy, take longer than their even share") {
+TEST_CASE("the longest blocks last, on nodes that hold two, take longer than their even share") {
   const ResidentLaunch launch = causal(512, 1, 108, {1, 0.78});  // 8,192 queries of eight heads by 16
   double work = 0;
   for (const EqualBlocks& run : launch.plane) work += run.iterations * launch.iteration + launch.beyond;
