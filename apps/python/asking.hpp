@@ -18,7 +18,7 @@ struct Asking {
   Ask ask;
   std::optional<int> top;
   std::optional<bool> detail;
-  NamedSizes shape;  ///< given as one argument; ask.shape has all sizes
+  NamedSizes shape;  ///< sizes of the argument `shape` alone; ask.shape also has those given as keywords, h=16
   bool causal = false;
   std::optional<std::int64_t> prefix;
   nanobind::object progress;
@@ -35,7 +35,7 @@ struct Asking {
 /// Converts a tile: {"q": 128, "overlap": True} or "q=128,overlap=on".
 [[nodiscard]] TileText tile_of(nanobind::handle value);
 
-/// Converts a whole number of Python, of NumPy, or of any type with an index; True and False are none.
+/// Converts a whole number of Python, of NumPy, or of any type with __index__; refuses True and False.
 [[nodiscard]] std::int64_t whole_of(nanobind::handle value, std::int64_t least, const std::string& where,
                                     const std::string& what);
 

@@ -18,7 +18,8 @@ struct Agents {
   u32 shared;
   const AgentsArguments& arguments;
 
-  /// Returns true if the measurement is over, for all lanes of a warp; vector work and copies ask now and then.
+  /// Returns true, to all lanes of a warp, if the measurement is over. Vector work and copies call this after each
+  /// chunk of their work.
   __device__ __forceinline__ bool over(long long start) const {
     int finished;
     asm volatile("ld.volatile.shared.s32 %0, [%1];" : "=r"(finished) : "r"(shared + C.over_at()) : "memory");

@@ -18,7 +18,8 @@ struct Streamability {
   std::string why;              ///< "softmax over x ends with an output that carries x: ..."
 };
 
-/// Tests an axis by the accumulator table and the composition rules.
+/// Tests whether an axis can be streamed. Every operation that consumes the axis must have an accumulator, and what
+/// follows it must compose with that. (model/README.md, "Streams")
 [[nodiscard]] Streamability streamability(const Diagram& diagram, AxisId axis);
 [[nodiscard]] std::vector<Streamability> streamability(const Diagram& diagram);
 

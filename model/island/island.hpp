@@ -16,8 +16,8 @@ struct Link {
   std::string name;
   Count joins;  ///< nodes of the level below that a node of this level joins
   Provenance joins_from;
-  std::optional<Number> line_rate;                          ///< maker's bytes a second of each GPU, each way
-  Number bandwidth;                                         ///< effective part of that rate, for the library's copies
+  std::optional<Number> line_rate;                          ///< datasheet's bytes a second of each GPU, each way
+  Number bandwidth;                                         ///< bytes a second that the library's calls reach of it
   Number latency;                                           ///< seconds of one hop
   std::map<std::string, Number, std::less<>> bandwidth_of;  ///< rates by kind of call that differ from `bandwidth`
 };
@@ -26,7 +26,7 @@ struct Island {
   std::string name, about;
   std::string gpu;                   ///< a profile's name or path
   std::vector<Link> links;           ///< links from the GPU upwards
-  Number call;                       ///< seconds that a call of the library takes beside its hops and bytes
+  Number call;                       ///< seconds that a call of the library takes besides its hops and bytes
   std::optional<Number> call_nodes;  ///< compute nodes of each GPU that a call holds while it runs; none: not known
 
   [[nodiscard]] Count gpus() const;

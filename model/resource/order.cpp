@@ -56,7 +56,7 @@ std::vector<AxisId> listed_axes(const PlacedDiagram& placed) {
   return listed_axes(placed, own.empty() ? mapped_axes(placed) : own);
 }
 
-/// Returns the bytes that the blocks of a plane stream.
+/// Returns the bytes that a plane streams: what all its blocks load in their loops, each byte counted once.
 Count plane_bytes(const PlacedDiagram& placed) {
   Bytes sum;
   for (const Crossing& c : placed.crossings) {
@@ -83,8 +83,8 @@ Bytes cache_capacity(const PlacedDiagram& placed) {
   return Bytes(count_of(level_of(id).capacity.best()));
 }
 
-/// Returns the planes of a section: for bundled kernels by their own rule, for others by the bytes that their mapping
-/// says.
+/// Returns the number of planes in a section of order longest_first: by section_planes() for bundled kernels, by the
+/// mapping's `section_bytes` for others.
 Count longest_first_section(const PlacedDiagram& placed, Count planes) {
   const Count streamed = plane_bytes(placed);
   if (placed.mapping->section_bytes > 0) {
@@ -140,9 +140,10 @@ bool permutes_axes(const PlacedDiagram& placed) {
 bool blocks_persist(const PlacedDiagram& placed) { return order_word(placed).tiles != OrderWord::Tiles::launched; }
 
 Count section_planes(Count planes, Count plane_bytes, Bytes l2, bool masked) {
-  // The L2's partitions each keep what their own SMs read, and all other data pass through it too: a quarter of its
-  // size is safe (an H200 with 60 MiB reads 16 MiB once, 30 MiB again with every wave: tests/measured/README.md). A
-  // last section much shorter than the others would leave its longest tiles to few SMs.
+  // Each partition of the L2 keeps its own copy of what its SMs read, and other data pass through it too. So a section
+  // may stream a quarter of its size: on an H200 with 60 MiB of L2, blocks read 16 MiB from device memory once, but
+  // 30 MiB again in every wave (tests/measured/README.md). A last section much shorter than the others would leave its
+  // longest tiles to few SMs.
   if (!masked) return 1;
   Count section = std::clamp((l2.value / 4 + plane_bytes / 2) / plane_bytes, Count(1), planes);
   while (planes % section != Count(0) && planes % section * 4 < section * 3) section -= 1;

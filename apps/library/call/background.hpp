@@ -1,6 +1,6 @@
 #pragma once
-// Background selects a tile for further lengths of a kind of call, and compiles it, in a thread of its own: the tile of
-// other lengths launches until then. Internal to apps/.
+// Background selects and compiles a tile in a thread of its own. A call with a new sequence length launches at once
+// with a tile that was selected for another length, until its own tile is ready. Internal to apps/.
 
 #include <atomic>
 #include <condition_variable>
@@ -14,7 +14,8 @@
 
 namespace napkin::internal {
 
-/// Returns true if calls of new lengths do not wait for a tile of their own: if NAPKIN_BACKGROUND is 1.
+/// Returns true if NAPKIN_BACKGROUND is 1: calls with new sequence lengths then do not wait until a tile is selected
+/// for them.
 [[nodiscard]] bool selects_in_background();
 
 /// A selection that a background thread makes.

@@ -129,7 +129,7 @@ bool outlasts_burst(const PublishedQuestion& question, const Machine& machine, S
   return question.burst && question.launches * launch.value > machine.constant_or("burst_time", HUGE_VAL);
 }
 
-/// Asks one mapping for a tile, as `query` answers it. Throws Refusal and Error.
+/// Fills the answer with the prediction for a tile of the asked mapping, as `query` makes it. Throws Refusal and Error.
 void ask_tile(const TileText& tile_text, const Machine& machine, PublishedAnswer& answer) {
   Ask& ask = answer.question.ask;
   ask.tile = tile_text;

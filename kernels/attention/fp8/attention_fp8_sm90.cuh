@@ -1,7 +1,8 @@
 #pragma once
-// This kernel computes forward attention on Hopper with e4m3 in and bf16 out: it has attention_sm90's block, tiles,
-// waits and turns, and V transposed on its way by the producer. S of the next chunk is issued ahead of O of the last
-// one. Knobs are those of attention_fp8_sm90.yaml; a tile's rows are (query, packed head), the head fastest.
+// This kernel computes forward attention on Hopper from e4m3 inputs to a bf16 output. Block, tiles, barriers and the
+// turns of the warpgroups are attention_sm90's; its producer also transposes V in shared memory. S = Q K of a chunk is
+// issued before P V of the chunk before. Knobs are those of attention_fp8_sm90.yaml; a tile's rows are (query, packed
+// head), the head fastest.
 
 #include "kernels/attention/fp8/producer_fp8.cuh"
 #include "kernels/attention/fp8/products_fp8.cuh"
@@ -49,7 +50,7 @@ struct Fp8Consumer : Fp8Products<F> {
     Softmax::find_maximum(s, state, rows, key);
   }
 
-  /// Adds O of a chunk to the sum, which is scaled to the new maximum first.
+  /// Scales the running sum `o` to the new maximum and adds P V of a chunk.
   static __device__ __forceinline__ void merge(Outputs& o, const Outputs& chunk, const float (&delta)[2], float v) {
 #pragma unroll
     for (int i = 0; i < Block::outputs; ++i) {
@@ -71,8 +72,8 @@ struct Fp8Consumer : Fp8Products<F> {
     at.advance();
   }
 
-  /// Computes O of a tile from that copy of Q. `at` is V's position, K's is one further inside the loop; `pending` is
-  /// the copy of Q's place from which the tile before still stores its O.
+  /// Computes O of a tile from buffer `copy` of Q. `at` is the stage of V; inside the loop K is one stage further. The
+  /// tile before stores its O from buffer `pending` of Q, which is released to the producer once it is read.
   __device__ __forceinline__ void attend(const Tile& tile, Outputs& o, RowState& state, const Factors& rows,
                                          KeyScales scales, Position& at, u32 copy, int pending) const {
     Scores s;
@@ -127,8 +128,8 @@ struct Fp8Consumer : Fp8Products<F> {
     last_outputs(p, o, chunk, state, at, accumulate, scales.v);
   }
 
-  /// Stores O of a finished tile to device memory. Returns the copy of Q's place that the copy engine may still read;
-  /// negative for none.
+  /// Stores O of a finished tile to device memory, by way of the tile's own buffer of Q. Returns the buffer of Q from
+  /// which the copy engine may still read O; negative for none.
   __device__ __forceinline__ int store(const Tile& tile, Outputs& o, u32 copy) const {
     if constexpr (C.packed) {
       if (warpgroup_thread() == 0) Base::release_q(copy);

@@ -1,7 +1,7 @@
 #pragma once
 // NapkinBlock is a block of napkin_fp8_sm90: where its arrays lie in shared memory, its barriers, and its producer, one
-// thread that asks the copy engine for Q, K and V. A consumer warpgroup has 128 rows, two products' of 64; in between
-// them its threads own a row each.
+// thread that asks the copy engine for Q, K and V. A consumer warpgroup has 128 rows: its products take 64 rows each,
+// and in the softmax each of its threads has a row.
 
 #include "kernels/attention/common/tiles.cuh"
 #include "kernels/attention/napkin/arguments_napkin.cuh"
@@ -15,7 +15,7 @@ template <NapkinConfig N>
 struct NapkinBlock {
   static constexpr AttentionConfig C = N.forward;
   static constexpr int rows = 128, product_rows = 64, stages = C.stages;
-  static constexpr int partial_columns = N.single ? 2 * N.d_block : N.d_block;  // columns of dO, in 16 bits
+  static constexpr int partial_columns = N.single ? 2 * N.d_block : N.d_block;  // columns of dO, in units of 16 bits
   static constexpr int d_span = swizzle_columns(C.d), x_span = swizzle_columns(C.x),
                        v_span = swizzle_columns(N.d_block), partial_span = swizzle_columns(partial_columns);
   static constexpr u32 q_bytes = rows * C.d * 2, k_bytes = C.x * C.d * 2, v_bytes = C.x * C.dv * 2,

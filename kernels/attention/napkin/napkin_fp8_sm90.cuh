@@ -70,7 +70,7 @@ struct NapkinConsumer : NapkinRows<N> {
     }
   }
 
-  /// Issues and commits D = A V of a subloop's keys and a block's columns.
+  /// Issues and commits D = P V over a subloop's keys, for a block of V's columns.
   __device__ __forceinline__ void issue_outputs(Partial& d, u32 stage, int loop, int block) const {
     constexpr int x_span = Block::x_span, v_span = Block::v_span;
     constexpr u32 next_span = descriptor_offset<C.x, v_span>(0, v_span);
@@ -109,8 +109,8 @@ struct NapkinConsumer : NapkinRows<N> {
     if (warpgroup_thread() == 0) barrier_arrive(barrier(slot));
   }
 
-  /// Adds O of a subloop to O', block by block: a product runs beside the threads' work on the block before. The next
-  /// chunk's scores, if they are under way, end with the first product.
+  /// Adds P V of a subloop to O', a block of columns at a time: the product of a block runs while the threads add the
+  /// block before. The first wait also waits for the next chunk's scores, if they were issued.
   __device__ __forceinline__ void join_outputs(Outputs& o, const RowState& state, u32 stage, int loop) const {
     Partial d;
     issue_outputs(d, stage, loop, 0);

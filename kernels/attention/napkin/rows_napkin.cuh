@@ -1,7 +1,7 @@
 #pragma once
-// NapkinRows is what a thread of napkin_fp8_sm90 does with its row: scores that the tensor cores have left in shared
-// memory become P, and products of P and V join O. Example: of a subloop's 64 keys a thread reads 128 bytes, finds
-// their maximum alone, and writes 64 exponentials where the scores were.
+// NapkinRows has the work of a thread of napkin_fp8_sm90 on its row: it turns scores in shared memory into P, and adds
+// products of P and V to O. Example: a thread reads the scores of a subloop's 64 keys, 128 bytes, finds their maximum
+// without other threads, and writes 64 exponentials in place of the scores.
 
 #include "kernels/attention/napkin/block_napkin.cuh"
 #include "kernels/device/halves.cuh"
@@ -19,13 +19,13 @@ struct NapkinRows : NapkinBlock<N> {
   static constexpr int output_columns = N.single ? 4 : 8;     // columns in 16 bytes of dO
   using Outputs = u32[outputs];                               // fp16 in pairs, or fp32
 
-  /// State of a row. The maximum is kept as the shift that is subtracted from a score's power of two, a number of fp16;
-  /// z is float32.
+  /// State of a row. `shift` is the maximum times scale_log2, rounded to fp16: P = 2^(score scale_log2 - shift).
   struct RowState {
     float shift, sum, delta;
   };
 
-  /// Returns the row of this thread among its warpgroup's: a warp's threads own the warp's rows of both products.
+  /// Returns the row of this thread among its warpgroup's 128. Half of a warp's threads have the warp's 16 rows of the
+  /// first product, half those of the second.
   static __device__ __forceinline__ u32 own_row() {
     const u32 lane = threadIdx.x % warp_threads;
     return warp_row() + lane % 16 + lane / 16 * Block::product_rows;
@@ -60,8 +60,7 @@ struct NapkinRows : NapkinBlock<N> {
     }
   }
 
-  /// Returns the largest half. total() returns the sum of all, where every fourth pair is added in fp16 and the four
-  /// sums in fp32.
+  /// Returns the largest of a row's fp16 values.
   static __device__ __forceinline__ float largest(const u32 (&p)[pairs]) {
     u32 most[2] = {p[0], p[1]};
 #pragma unroll
@@ -69,6 +68,7 @@ struct NapkinRows : NapkinBlock<N> {
     const u32 pair = largest_halves(most[0], most[1]);
     return fmaxf(unpack<false>(pair, false), unpack<false>(pair, true));
   }
+  /// Returns the sum of a row's fp16 values: four chains of pairs in fp16, whose results are added in fp32.
   static __device__ __forceinline__ float total(const u32 (&p)[pairs]) {
     constexpr int chains = 4;
     u32 sum[chains] = {p[0], p[1], p[2], p[3]};

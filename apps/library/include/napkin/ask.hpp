@@ -83,17 +83,19 @@ struct ShapeFamily {
 };
 [[nodiscard]] ShapeFamily parse_family(std::string_view text, const std::string& where = "--shape");
 
-/// Parses "q=128,stages=2,pingpong=on,registers.q=64": names are single; a knob checks its own value.
+/// Parses "q=128,stages=2,pingpong=on,registers.q=64": each name once. Whether a knob allows its value is checked
+/// later, against the mapping.
 [[nodiscard]] TileText parse_tile(std::string_view text, const std::string& where = "--tile");
 
-/// Parses "P=0.66,O=1": names are single, values numbers from 0.
+/// Parses "P=0.66,O=1": each name once, values numbers from 0.
 [[nodiscard]] std::vector<std::pair<std::string, double>> parse_fractions(std::string_view text,
                                                                           const std::string& where);
 
 /// Parses "L,R", whole numbers from 0: a window mask.
 [[nodiscard]] Mask parse_window(std::string_view text, const std::string& where = "--window");
 
-/// Parses a whole number from 1: the first columns, which all rows see beside those of a causal mask.
+/// Parses a whole number from 1: the number of first keys that every query sees, beside the keys that a causal mask
+/// shows to it.
 [[nodiscard]] Mask parse_prefix(std::string_view text, const std::string& where = "--prefix");
 
 }  // namespace napkin
