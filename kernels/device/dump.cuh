@@ -1,6 +1,6 @@
 #pragma once
 // A DumpLayout says where the kernels' debug variants write their intermediates, and write_fragment is how a warp
-// writes its part of an accumulator there: S of tile 3, chunk 5. The host reads them by the same text.
+// writes its part of an accumulator there: S of tile 3, chunk 5. Host code includes this header to read them.
 
 #include "kernels/device/fragment.cuh"
 
@@ -13,8 +13,8 @@
 namespace napkin {
 
 /// Layout of a dump, f32 [tiles][chunks + 1][rows][pitch]. Tiles are numbered as the groups of the grouped axes, the
-/// last axis fastest; chunks from the start of the stream, in whatever order they are taken. A row has all arrays of a
-/// kernel; the place after the last chunk has the values made after the loop.
+/// last axis fastest; chunks from the start of the stream, also where a kernel takes them in another order. A row has
+/// all arrays of a kernel; the place after the last chunk has the values made after the loop.
 struct DumpLayout {
   int rows, pitch, chunks;
 

@@ -16,7 +16,7 @@ namespace napkin::internal {
 
 class TableMemory;
 
-/// The identity of a file's content, by which a change is seen. All zero: no file has that name.
+/// The identity of a file's content; a changed file has another. All zero: no file has that name.
 struct FileStamp {
   std::string path;
   std::uint64_t device = 0, inode = 0;

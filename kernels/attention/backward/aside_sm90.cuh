@@ -14,8 +14,8 @@ struct BackwardAside : BackwardBlock<C> {
   using Block::arguments, Block::barrier;
   static constexpr u32 warps = Block::aside_warps, halves = 8 * GradientOfQueries<C>::parts;
 
-  /// Calls apply(tile, number) for the i-th tile of queries of a section, `number` being its own among all scratch; not
-  /// for one after a sequence's end.
+  /// Calls apply(tile, number) for the i-th tile of queries of a section, where `number` is the tile's place in the
+  /// scratch memory. Skips a tile that begins after its sequence's end.
   template <class Apply>
   __device__ __forceinline__ void at_tile(int section, int i, Apply apply) const {
     const int index = section * arguments.shape.section_tiles + i;

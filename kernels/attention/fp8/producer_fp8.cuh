@@ -1,7 +1,7 @@
 #pragma once
 // Fp8Producer is the producer warpgroup of attention_fp8_sm90: it loads boxes as attention_sm90's does, and transposes
-// V (V^T is `turned` in names), since the tensor cores take e4m3 only with the contracted axis inside. Example: 32 keys
-// of 16 columns are one ldmatrix, four permutations of bytes and one stmatrix of a warp.
+// V (V^T is `turned` in names), since tensor cores take e4m3 operands only with the contracted axis innermost. Example:
+// 32 keys of 16 columns are one ldmatrix, four permutations of bytes and one stmatrix of a warp.
 
 #include "kernels/attention/fp8/block_fp8.cuh"
 #include "kernels/attention/sm90/producer_sm90.cuh"
@@ -37,7 +37,7 @@ struct Fp8Producer : AttentionProducer<F.forward> {
   }
 
   /// Transposes `Count` parts of 32 keys and 16 columns, a warp each; `v` and `turned` are this lane's addresses in the
-  /// first. Two words of ldmatrix, of two columns and two keys each, become one word of a column and four keys.
+  /// first. Two words of ldmatrix, each two columns of two keys, become two words of one column and four keys each.
   template <int Count>
   static __device__ __forceinline__ void turn_parts(u32 v, u32 turned, int part) {
     // So 16 keys of V^T lie in the order 0 1 8 9 2 3 10 11 ..., which is P's order in the accumulators of S, and even
@@ -57,9 +57,10 @@ struct Fp8Producer : AttentionProducer<F.forward> {
     }
   }
 
-  /// Transposes V of that stage, by four warps together.
+  /// Transposes V in stage `at`, by four warps together.
   __device__ __forceinline__ void turn(const Position& at) const {
-    // Two at a time hide some of the latency; a producer that draws tiles has no registers for it.
+    // Two parts at a time hide some of the latency; a producer that also takes tiles from the counter (longest_first)
+    // has no registers for it.
     constexpr int parts = C.x / 32 * column_parts;
     constexpr int step = C.order != TileOrder::longest_first && parts % 2 == 0 ? 2 : 1;
     const u32 lane = threadIdx.x % warp_threads, column = threadIdx.x / warp_threads * 16;
@@ -79,7 +80,8 @@ struct Fp8Producer : AttentionProducer<F.forward> {
     __syncwarp();
   }
 
-  /// Returns the next tile to all lanes. With longest_first the first warp draws it and announces it to the others.
+  /// Returns the next tile to all lanes. With longest_first the first warp takes it from the counter and tells the
+  /// others.
   __device__ __forceinline__ int next_of(int index, u32& parity, bool first) const {
     int next = index + grid_blocks();
     if constexpr (C.order == TileOrder::longest_first) {

@@ -1,6 +1,6 @@
 #pragma once
 // AttentionProducts issues attention_sm90's products: one warpgroup's S = Q K and O += P V on the tensor cores. It also
-// says where P waits for its product, and which of K's and V's stages are free again.
+// places P in shared memory where a variant multiplies from there, and releases the stages of K and V to the producer.
 
 #include "kernels/attention/sm90/softmax_sm90.cuh"
 #include "kernels/device/mma.cuh"
@@ -13,8 +13,8 @@ struct AttentionProducts : AttentionSoftmax<C> {
   using Block::rows, Block::d_span, Block::dv_span, Block::x_span, Block::barrier, Block::wg;
   using typename Block::Scores, typename Block::Outputs, typename Block::Probabilities;
 
-  /// Arrives once for every `Threads` threads, in each block of the cluster: warpgroups free V's stages; warps free
-  /// K's, since a warp may read its chunk again.
+  /// Arrives once for every `Threads` threads, in each block of the cluster: a stage of V is freed by each warpgroup,
+  /// one of K by each warp, since a warp may need its K once more (score_again).
   template <u32 Threads>
   __device__ __forceinline__ void release(u32 slot) const {
     if constexpr (C.cluster > 1) {
@@ -45,9 +45,9 @@ struct AttentionProducts : AttentionSoftmax<C> {
     if (C.pingpong && wg == 0) named_arrive(NamedBarrier::turn, 0, 2 * warpgroup_threads);
   }
 
-  /// Returns the address, for descriptors, of this warpgroup's rows in that copy of Q. The shuffle keeps it uniform:
-  /// else the compiler makes each product's descriptor in vector registers, and moving it takes longer than a product
-  /// of few columns (docs/hardware/attention_sm90.md). Three warpgroups have no register for it.
+  /// Returns the address, for descriptors, of this warpgroup's rows in buffer `copy` of Q. The shuffle keeps it
+  /// uniform: else the compiler makes each product's descriptor in vector registers, and moving it takes longer than a
+  /// product of few columns (docs/hardware/attention_sm90.md). Three warpgroups have no register for it.
   __device__ __forceinline__ u32 q_matrix(u32 copy) const {
     const u32 matrix = matrix_address(Block::q_place(copy, Block::row_part()));
     return C.warpgroups < 3 && C.q_stages > 1 ? __shfl_sync(0xffffffffu, matrix, 0) : matrix;
@@ -85,20 +85,20 @@ struct AttentionProducts : AttentionSoftmax<C> {
     wgmma_commit();
   }
 
-  /// Releases V and lets the registers of O += P V change, once the product is done.
+  /// Releases V's stage once O += P V is done. pin() tells the compiler that O and P may change only from here on.
   __device__ __forceinline__ void outputs_done(Outputs& o, Probabilities& p, u32 stage) const {
     pin(o);
     pin(p);
     release_v(stage);
   }
 
-  /// Lets the registers of S change once it is done, and releases its K unless a warp may read it again.
+  /// Pins S once it is done, and releases K's stage unless a warp may read it again (rescale=rarely).
   __device__ __forceinline__ void scores_done(Scores& s, u32 stage) const {
     pin(s);
     if constexpr (!C.rescale_rarely) release_k(stage);
   }
 
-  /// Places P in shared memory, if it is multiplied from there.
+  /// Stores P in shared memory, if the variant multiplies it from there (p_in=shared).
   __device__ __forceinline__ void place(const Probabilities& p) const {
     if constexpr (C.p_shared) {
       const u32 base = Block::p_place();
@@ -113,7 +113,7 @@ struct AttentionProducts : AttentionSoftmax<C> {
     }
   }
 
-  /// Computes the scores once more, by this warp alone.
+  /// Computes S = Q K of a chunk once more, by this warp alone with mma.sync.
   __device__ __forceinline__ void score_again(Scores& s, u32 copy, u32 stage) const {
     const u32 q = Block::q_place(copy, Block::row_part()), k_place = Block::k_place(stage),
               lane = threadIdx.x % warp_threads;
