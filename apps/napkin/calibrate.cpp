@@ -122,7 +122,7 @@ void write_files(const Machine& machine, const std::string& out) {
   if (std::filesystem::exists(beside) && !yaml::read_file(beside).starts_with(made_here))
     throw Error("--out", beside + " is there already, and not by napkin calibrate", "a file in another folder");
   std::error_code failed;
-  std::filesystem::create_directory(folder, failed);  // its parent exists
+  std::filesystem::create_directory(folder, failed);  // folder's parent exists already
   if (failed) throw Error("--out", folder.string() + ": " + failed.message(), "a folder that can be written");
   report::write_file(beside, std::string(made_here) + files.architecture, "--out");
   static_cast<void>(parse_machine(files.product, out));  // checks that the profile can be read again

@@ -19,7 +19,7 @@ struct CalibrateOptions {
   std::vector<const Experiment*> experiments;
   std::int64_t jobs = 1;  ///< threads that compile
   bool json = false;
-  bool power = false;  ///< true for the numbers alone in which this card differs from others of its product
+  bool power = false;  ///< true to measure only the numbers in which cards of one product differ
 };
 
 /// Times the calls between GPUs of the island here, as `napkin calibrate --island` does.

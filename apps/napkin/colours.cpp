@@ -29,8 +29,7 @@ class Colourer {
   [[nodiscard]] static bool holds(const Variable& v, ArrayId array) {
     return std::find(v.arrays.begin(), v.arrays.end(), array) != v.arrays.end();
   }
-  /// Returns the variable that holds the array: the first that holds all of it, else the first that holds what an
-  /// iteration adds.
+  /// Returns the first variable that holds the whole array, else the first that holds what an iteration adds to it.
   [[nodiscard]] const Variable* variable_of(ArrayId array, bool staging) const {
     const Variable* part = nullptr;
     for (const Variable& v : p_.variables) {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int reference_every = 8;     // tiles of a sweep between two measurements of the reference
 constexpr int last_rounds = 7;         // interleaved, of the tiles near the best measured one
-constexpr double near_best = 1.08;     // one reading's clock is off by some percent
+constexpr double near_best = 1.08;     // factor above 1, since one reading's clock is off by some percent
 constexpr std::size_t most_last = 12;  // tiles of the last pass
 
 std::string name_of(const Head& head) {

@@ -27,7 +27,8 @@ class AttentionBackwardShapes {
  public:
   /// The addresses of q, k, v, o, dO, dQ, dK, dV, the log-sum-exp and the workspace.
   using Addresses = std::array<std::int64_t, 10>;
-  using Starts = std::pair<std::int64_t, std::int64_t>;  // of packed queries and keys; 0: not packed
+  // addresses of the first rows of packed queries and keys; 0: not packed
+  using Starts = std::pair<std::int64_t, std::int64_t>;
 
   AttentionBackwardShapes(const AttentionShapes& forward, const Strides& strides, bool deterministic) {
     args_.forward = forward.args();

@@ -13,8 +13,8 @@ namespace napkin::internal {
 namespace {
 
 constexpr std::size_t result_bytes = std::size_t{16} << 20;
-constexpr double counted_seconds = 1;  // of which the energy counter's steps are a small part
-constexpr double settling = 0.4;       // of a load's time before its power is read: NVML's own averages lag
+constexpr double counted_seconds = 1;  // seconds of a run from which on the steps of the energy counter are small
+constexpr double settling = 0.4;       // share of a load's time before its power is read, since NVML's averages lag
 
 void put(const GpuState& state, SteadyLoad& into) {
   if (state.sm_clock) into.clock = state.sm_clock->value;

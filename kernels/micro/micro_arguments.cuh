@@ -152,7 +152,7 @@ struct BoxesConfig {
   bool shared_tiles =
       false;  // true if boxes come in turn from two tiles, which other blocks read too, and are worked on for a while
 
-  NAPKIN_BOTH constexpr int rows() const { return kib * 8; }  // of 128 bytes
+  NAPKIN_BOTH constexpr int rows() const { return kib * 8; }  // rows of 128 bytes
   NAPKIN_BOTH constexpr int barriers_at() const { return stages * kib * 1024; }
   NAPKIN_BOTH constexpr int shared() const { return barriers_at() + 16 * stages; }
 };

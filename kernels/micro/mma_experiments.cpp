@@ -8,8 +8,9 @@ namespace {
 
 using namespace micro;
 
-constexpr int mma_products = 20000;         // of a warp, about
-constexpr long long mma_window = 20000000;  // clocks: where others starve the products
+constexpr int mma_products = 20000;  // products of a warp, about
+/// Clocks, for variants whose other instructions leave the products few issue slots.
+constexpr long long mma_window = 20000000;
 
 /// Returns a launch's rates; a product counts once for each scheduler.
 AgentsRates multiply(Bench& bench, const AgentsConfig& config) {
@@ -48,7 +49,7 @@ Readings mma_alone(Bench& bench) {
 Readings mma_among(Bench& bench) {
   struct Among {
     VectorWork work;
-    std::vector<int> counts;  // for two products
+    std::vector<int> counts;  // instructions of `work` between two products
   };
   const std::vector<Among> all = {{VectorWork::fma, {1, 2, 4, 6, 8, 12, 16}}, {VectorWork::add, {4, 8, 16}},
                                   {VectorWork::maximum, {1, 2, 4, 8}},        {VectorWork::ex2, {1, 2, 4}},

@@ -10,7 +10,7 @@ namespace {
 
 using namespace micro;
 
-constexpr int product_clocks = 60000;  // of a run, about
+constexpr int product_clocks = 60000;  // clocks of a run, about
 
 Conditions operands(int n, bool a_registers) {
   return {{"n", std::to_string(n)}, {"a", a_registers ? "registers" : "shared"}};

@@ -11,7 +11,7 @@ namespace {
 using namespace micro;
 
 constexpr long long rate_window = 500000;        // clocks, about
-constexpr long long starved = 40 * rate_window;  // where products hardly come to run beside it
+constexpr long long starved = 40 * rate_window;  // clocks, for vector work beside which products get few issue slots
 
 bool moves_bytes(VectorWork work) {
   return work == VectorWork::load || work == VectorWork::store || work == VectorWork::load_matrix ||

@@ -70,9 +70,9 @@ double share_of_block(const std::vector<std::vector<std::pair<double, double>>>&
 
 struct Work {
   std::string name;
-  double product_flops = 0, instructions = 0, l2_bytes = 0, device_bytes = 0;  // of a launch, all SMs
-  double clocks = 0;                                                           // of a launch, one SM; 0: not counted
-  bool eight_bits = false;                                                     // products
+  double product_flops = 0, instructions = 0, l2_bytes = 0, device_bytes = 0;  // work of a launch, all SMs
+  double clocks = 0;        // clocks of a launch on one SM; 0: not counted
+  bool eight_bits = false;  // products
 };
 
 /// Adds a steady load. The clock is the mean over a launch if its SMs counted clocks, as NVML reads several percent

@@ -183,7 +183,7 @@ LaunchPlan matmul_plan(const PlacedDiagram& placed, const MatmulCall& call, cons
 LaunchScratch matmul_scratch(const PlacedDiagram& placed) {
   const PartsMemory memory = parts_memory(placed);
   if (memory.outputs.empty()) return {};
-  constexpr int warps = 4;  // of a warpgroup: each adds up rows of its own
+  constexpr int warps = 4;  // warps of a warpgroup, each of which adds up rows of its own
   return {memory.tiles * PlacementReader(placed).knob("warpgroups") * warps,
           Bytes(memory.tiles * memory.parts * memory.outputs.front().tile * sizeof(float))};
 }

@@ -8,7 +8,7 @@
 namespace napkin::internal {
 namespace {
 
-constexpr std::int64_t most_bytes = std::int64_t{1} << 32;  // on the device, and in files
+constexpr std::int64_t most_bytes = std::int64_t{1} << 32;  // bytes of a dump at most, on the device and in files
 
 /// The range of a tile on each axis.
 using Box = std::vector<Span>;

@@ -90,7 +90,8 @@ class AttentionTrial : public KernelTrial {
   [[nodiscard]] Comparison check(Extent extent) const override {
     device_.synchronize();
     Comparison out;
-    if (extent == Extent::everything) {  // one row of its own; the poison everywhere
+    if (extent == Extent::everything) {  // compares one more row with float64, and looks for elements in all rows that
+                                         // no thread has written
       out = compare(data_.download(), 1, 0);
     }
     for (const KnownRow& row : rows_) add(row, out);

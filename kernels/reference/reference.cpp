@@ -184,7 +184,7 @@ std::uint16_t encode_half(float value) {
 
 float decode_half(std::uint16_t bits) {
   const int exponent = bits >> 10 & 31, fraction = bits & 1023;
-  constexpr std::uint32_t bias = 127 - 15;  // by which the exponents of float and fp16 differ
+  constexpr std::uint32_t bias = 127 - 15;  // difference of the exponent biases of float and fp16
   if (exponent > 0 && exponent < 31)
     return std::bit_cast<float>((bits & 0x8000u) << 16 | (((bits & 0x7fffu) << 13) + (bias << 23)));
   float size = 0;
@@ -311,7 +311,7 @@ ReferenceRow unfused_row(const HostAttention& a, std::int64_t batch, std::int64_
     std::vector<double> row = scores(a, s, batch, head, query, Sums::of_tensor_cores);
     for (double& one : row) one *= a.scale;
     Exponentials e = exponentials(std::move(row));
-    const double log_sum_exp = e.most + std::log(e.sum);  // of a row that sees nothing -infinity twice
+    const double log_sum_exp = e.most + std::log(e.sum);  // a row that sees no key: both terms are -infinity
     for (double& one : e.weights) one = rounded(one, a.type);
     std::vector<double> o = weighted(a, s, batch, head, e.weights);
     for (double& one : o) one = e.sum > 0 ? rounded(one / e.sum, output_type(a.type)) : 0;
@@ -331,7 +331,7 @@ ReferenceRow unfused_row(const HostAttention& a, std::int64_t batch, std::int64_
 double rounding_of(double largest, DType type) {
   const int digits = type == DType::bf16   ? 8
                      : type == DType::e4m3 ? 4
-                                           : 11;  // of the significand, the first among them
+                                           : 11;  // bits of the significand, the leading one included
   int exponent = 0;
   (void)std::frexp(largest, &exponent);  // largest < 2^exponent
   return largest > 0 ? std::ldexp(1.0, exponent - digits - 1) : 0;

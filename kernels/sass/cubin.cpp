@@ -88,7 +88,8 @@ std::vector<std::string> symbols_of(const Image& image) {
   return out;
 }
 
-constexpr unsigned barriers_shift = 20, barriers_mask = 0x7F;  // of a code section's flags
+/// Bits of a code section's flags that hold the number of barriers.
+constexpr unsigned barriers_shift = 20, barriers_mask = 0x7F;
 
 }  // namespace
 

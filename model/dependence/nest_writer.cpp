@@ -133,7 +133,8 @@ Reference NestWriter::global(ArrayId id, const Pass& pass) const {
 }
 
 Reference NestWriter::part(ArrayId id, const Pass& pass) const {
-  Reference r{parts_[at(id)], std::vector<Subscript>(copied_axes(id).size())};  // of equal copies, the first
+  // subscripts 0 along axes of equal copies: the first copy
+  Reference r{parts_[at(id)], std::vector<Subscript>(copied_axes(id).size())};
   for (const AxisId axis : split_axes(id)) r.subscripts.push_back({pass.at(axis), 0});
   const Reference own = combined(id, pass);
   r.subscripts.insert(r.subscripts.end(), own.subscripts.begin(), own.subscripts.end());

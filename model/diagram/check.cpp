@@ -328,7 +328,7 @@ class Checker {
 
   void check_results() const {
     if (d_.outputs.empty()) fail({}, "no outputs", "at least one output");
-    AxisSet listed;  // of arrays, here
+    AxisSet listed;  // set of outputs that were listed, by ArrayId
     for (ArrayId id : d_.outputs) {
       if (!known_array(id) || !defined_[static_cast<std::size_t>(id)])
         fail({}, "an output that nothing computes", "a result");

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int trials = 64;
 constexpr double tolerance = 1e-9;  // relative to the larger of the value and 1
-constexpr double range = 4;         // of random elements: [-4, 4)
+constexpr double range = 4;         // random elements lie in [-4, 4)
 constexpr int longest = 5;          // random part, in elements
 
 bool near(const Fold::State& a, const Fold::State& b) {

@@ -33,7 +33,7 @@ constexpr std::array<FormulaFunction, 14> functions = {{
     {"equal", 2, [](const double* v) { return v[0] == v[1] ? 1.0 : 0.0; }},
     {"where", 3, [](const double* v) { return v[0] != 0 ? v[1] : v[2]; }},
 }};
-constexpr std::size_t first_word = 4;  // of the functions that are written as words; "negative" is "-"
+constexpr std::size_t first_word = 4;  // index of the first function that is written as a word; "negative" is "-"
 
 constexpr int deepest = 64;  // levels of parentheses and of signs in one another
 

@@ -37,7 +37,7 @@ SequenceLengths longest_of(const std::vector<SequenceLengths>& sequences, const 
 
 std::vector<EqualSequences> by_length(const std::vector<SequenceLengths>& sequences) {
   std::map<std::pair<std::int64_t, std::int64_t>, std::vector<std::int64_t>> places;
-  std::vector<std::int64_t>* latest = nullptr;  // of the sequence before
+  std::vector<std::int64_t>* latest = nullptr;  // sizes of the sequence before
   for (std::size_t i = 0; i < sequences.size(); ++i) {
     if (sequences[i].q <= 0) continue;
     if (latest == nullptr || !(sequences[i] == sequences[i - 1])) latest = &places[{sequences[i].q, sequences[i].x}];

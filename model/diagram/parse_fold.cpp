@@ -7,7 +7,7 @@
 namespace napkin::internal::diagram_text {
 namespace {
 
-constexpr std::size_t most_values = 16;      // of a state, and operands
+constexpr std::size_t most_values = 16;      // values of a state, and operands, at most
 constexpr std::size_t longest_text = 1'000;  // formula, in characters
 
 Formula formula(const yaml::Node& node, const std::vector<std::string>& names) {

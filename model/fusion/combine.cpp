@@ -114,7 +114,8 @@ class CombineWriter {
 
   /// Sums one split axis out of all arrays that have parts along it.
   void reduce(AxisId axis) {
-    std::vector<std::pair<ArrayId, ArrayId>> weights;  // by log-sum-exp
+    // weight of each array whose parts are combined by their log-sum-exp
+    std::vector<std::pair<ArrayId, ArrayId>> weights;
     const std::string suffix = "." + from_.diagram.axes[at(axis)].name;
     for (const Combine& c : from_.combines) {
       if (c.axis != axis || c.kind != Combine::Kind::log_sum_exp) continue;

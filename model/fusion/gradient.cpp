@@ -282,9 +282,10 @@ class Differentiator {
   }
 
   GradientWriter w_;
-  std::vector<ArrayId> outputs_;             // of the question; the forward may store more
-  std::vector<std::vector<ArrayId>> terms_;  // of the gradient, in the backward, by array of the forward
-  std::vector<bool> depends_;                // on an input with a gradient, by array of the forward
+  std::vector<ArrayId> outputs_;  // outputs of the question; the forward pass may store more
+  /// Terms of an array's gradient, arrays of the backward pass, by array of the forward pass.
+  std::vector<std::vector<ArrayId>> terms_;
+  std::vector<bool> depends_;  // true if an array depends on an input with a gradient, by array of the forward pass
 };
 
 }  // namespace

@@ -291,7 +291,7 @@ ArrayId GradientWriter::sum_of_product(const std::vector<ArrayId>& terms, const 
   op.inputs = terms;
   std::set<AxisId> carried;
   for (ArrayId id : terms) carried.insert(array(id).axes.begin(), array(id).axes.end());
-  std::vector<Scale> left;  // that the operation itself cannot take
+  std::vector<Scale> left;  // scales that the operation itself cannot take
   Scale factor = scale;
   for (AxisId axis : space) {
     if (has(kept, axis)) continue;

@@ -65,7 +65,7 @@ class Timeline {
     const Operation& op = s_.diagram.operations[at(*statement.operation)];
     for (ArrayId in : op.inputs) need(in, t);
     const auto kind = s_.operations[at(*statement.operation)].accumulator;
-    if (kind == AccumulatorKind::fold) return;  // its result is made of the state, in the tail
+    if (kind == AccumulatorKind::fold) return;  // the tail makes its result from the state
     for (std::size_t i = 0; i < op.outputs.size(); ++i) {
       if (i == 0 || kind != AccumulatorKind::online_softmax) define(op.outputs[i], t);
     }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t most_operands = 8;  // 3^8 pairs of subsets
 
-using Set = unsigned;  // of operands, one bit each
+using Set = unsigned;  // set of operands, one bit each
 
 std::optional<Scale> product(const Scale& a, const Scale& b) {
   if (a.axis && b.axis) return std::nullopt;

@@ -8,7 +8,7 @@
 namespace napkin::internal {
 namespace {
 
-constexpr int most_moves = 64;  // of one axis's operations past others
+constexpr int most_moves = 64;  // moves of operations past others, for one axis, at most
 
 /// Returns true for an operation that may be moved from before a linear operation to after it.
 bool is_movable(const Operation& op) {

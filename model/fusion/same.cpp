@@ -67,7 +67,7 @@ class Numbering {
   }
 
   std::map<std::string, int> numbers_;
-  std::vector<int> number_;  // by array of the diagram at hand
+  std::vector<int> number_;  // number of each array of the current diagram
 };
 
 }  // namespace

@@ -124,7 +124,7 @@ std::optional<Recursion> recursion_of(const Streamed& streamed) {
     out.head.push_back(name(id) + " = " + (initial_value(streamed, id) == 0 ? "0" : "-infinity"));
   }
   for (const Auxiliary& one : streamed.auxiliaries) {
-    if (one.name.starts_with("delta")) continue;  // of one chunk
+    if (one.name.starts_with("delta")) continue;  // a factor of one chunk, not passed on to the next
     out.state.push_back(one.name);
     const bool least = std::isinf(one.initial);
     out.head.push_back(one.name + " = " + (least ? "-infinity" : print_scale(d, Scale{one.initial, {}, 0, 1})));

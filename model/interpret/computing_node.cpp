@@ -341,7 +341,7 @@ class ComputingNode final : public Node<T> {
   std::vector<std::pair<OpId, std::vector<Block<T>>>> folds_;  // state by operation
   std::vector<std::int64_t> group_;
   Box whole_;               // now() outside of loops over parts
-  std::vector<bool> done_;  // by statement of the phase
+  std::vector<bool> done_;  // true for statements of the phase that have run
   int depth_ = 0;           // loops over parts that it is in
 };
 

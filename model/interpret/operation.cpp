@@ -173,7 +173,8 @@ Block<T> map(const Question& question, const Operation& op, const Block<T>& inpu
 }  // namespace
 
 bool sees(const Mask& mask, std::int64_t row, std::int64_t column, std::int64_t rows, std::int64_t columns) {
-  const std::int64_t ahead = column - (row + columns - rows);  // of the bottom-right aligned diagonal
+  // columns to the right of the diagonal, which is aligned bottom-right
+  const std::int64_t ahead = column - (row + columns - rows);
   switch (mask.kind) {
     case Mask::Kind::none: return true;
     case Mask::Kind::causal: return ahead <= 0;

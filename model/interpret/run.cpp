@@ -161,7 +161,8 @@ void run_operation(const Question& question, OpId id, std::vector<Block<T>>& mem
   const Operation& op = question.operation(id);
   Meter meter;
   std::vector<const Block<T>*> inputs;
-  std::vector<Block<T>> read(op.inputs.size());  // of inputs with shifted dimensions
+  // copies of inputs with shifted dimensions, rows where the operation expects them
+  std::vector<Block<T>> read(op.inputs.size());
   const Box all = full_box(question.problem.sizes);
   for (std::size_t i = 0; i < op.inputs.size(); ++i) {
     const Block<T>& block = memory[index(op.inputs[i])];

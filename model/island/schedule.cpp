@@ -7,8 +7,8 @@
 namespace napkin::internal {
 namespace {
 
-constexpr double clocks_a_second = 1e9;  // of the graph, whose unit is the nanosecond
-constexpr double same_time = 1e-9;       // what sums of seconds differ by that are one time
+constexpr double clocks_a_second = 1e9;  // clocks a second of the graph, whose unit is the nanosecond
+constexpr double same_time = 1e-9;       // relative difference up to which two sums of seconds are equal
 
 /// The number of participating GPUs that each level joins.
 struct Reach {

@@ -149,7 +149,7 @@ struct UnitName {
   std::string_view name;
   std::vector<Dimension> dimensions;
   bool packed = false;  // an instruction of it works on several results of a lane (bytes of a lane)
-  bool late = false;    // whose results come later than those of additions
+  bool late = false;    // true if its results come later than those of additions
 };
 
 const std::vector<UnitName>& unit_names() {

@@ -10,7 +10,7 @@
 namespace napkin::internal {
 namespace {
 
-constexpr std::int64_t most_registers = 255;                        // that an instruction can name
+constexpr std::int64_t most_registers = 255;                        // registers that an instruction can name
 constexpr std::int64_t most_counted = (std::int64_t{1} << 31) - 1;  // variants, bytes, instructions
 constexpr std::size_t most_combinations = std::size_t{1} << 20;
 constexpr std::int32_t unknown = -1;
@@ -351,7 +351,7 @@ class RegisterTable::Reader {
   std::size_t spoken_of_ = 0;                        // number of combinations that have a row
   std::vector<Word> cells_, words_;                  // cells of the current row, and words of one cell
   std::vector<std::int32_t> row_;                    // numbers of the row
-  std::vector<std::size_t> slots_, indices_, next_;  // of that cell, and of the row
+  std::vector<std::size_t> slots_, indices_, next_;  // positions in the current cell and row
 };
 
 RegisterTable::RegisterTable(std::string text, const std::string& file, const std::vector<Knob>& knobs,

@@ -218,7 +218,7 @@ Span BlockTouches::columns_seen(const Lengths& lengths) const {
   const auto [row_axis, column_axis] = *p_.streamed->skips;
   const std::int64_t members = lengths.sizes[index(*p_.across)].get(), group = p_.walk.across.get();
   const std::int64_t block = coordinate_[index(*p_.across)], together = p_.walk.together.get();
-  if (block * group >= members) return {0, 0};  // beyond the array, where clusters are whole
+  if (block * group >= members) return {0, 0};  // a block beyond the array, which fills up a cluster
   const std::int64_t first = block / together * together * group, last = std::min(first + together * group, members);
   const std::int64_t rows = lengths.sizes[index(row_axis)].get(), columns = lengths.sizes[index(column_axis)].get();
   const Span seen = *p_.across == row_axis ? visible(p_.problem->mask, first, last, rows, columns)

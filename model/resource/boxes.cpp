@@ -7,9 +7,9 @@ namespace napkin::internal {
 namespace {
 
 constexpr std::int64_t line = l2_line, sector = 32;  // bytes; of what the L2 sends
-constexpr std::int64_t row_alignment = 16;           // of a row, for the copy engine
-constexpr std::int64_t least_shared = 64;  // what a multicast box sends of each line that it touches, at least
-constexpr std::int64_t least_zeros = 96;   // and for what lies beside the array
+constexpr std::int64_t row_alignment = 16;           // alignment of a row for the copy engine, bytes
+constexpr std::int64_t least_shared = 64;  // least bytes that a multicast box sends of each line that it touches
+constexpr std::int64_t least_zeros = 96;   // least bytes that it sends for a line's part outside of the array
 
 /// Returns the bytes that [first, last) of one line cost, at least `least`.
 Count of_line(Count first, Count last, Count least) {

@@ -11,7 +11,8 @@
 namespace napkin::internal {
 namespace {
 
-constexpr std::int64_t copy_bytes = 16, line_bytes = 128, piece_rows = 8;  // of a thread, of a row, of ldmatrix
+/// Bytes of a thread's copy and of a row of banks, rows of a matrix of ldmatrix.
+constexpr std::int64_t copy_bytes = 16, line_bytes = 128, piece_rows = 8;
 
 class Details {
  public:

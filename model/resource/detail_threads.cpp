@@ -7,7 +7,7 @@
 namespace napkin::internal {
 namespace {
 
-constexpr std::int64_t thread_bytes = 16;  // of a load or a store of one thread, at most
+constexpr std::int64_t thread_bytes = 16;  // largest load or store of one thread
 
 bool lists(const std::vector<AxisId>& axes, AxisId axis) {
   return std::find(axes.begin(), axes.end(), axis) != axes.end();

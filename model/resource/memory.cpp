@@ -175,9 +175,9 @@ class Holder {
 
   const PlacedDiagram& p_;
   const Streamed& s_;
-  std::vector<std::size_t> owner_;        // by variable: whose place it takes
-  std::vector<std::vector<Bytes>> held_;  // by variable: what it holds of each of its arrays
-  std::vector<Bytes> held_by_, most_;     // of the column at hand
+  std::vector<std::size_t> owner_;        // variable whose place it takes, by variable
+  std::vector<std::vector<Bytes>> held_;  // bytes that it holds of each of its arrays, by variable
+  std::vector<Bytes> held_by_, most_;     // bytes of the current column
 };
 
 std::optional<Bytes> limit_of(const PlacedDiagram& placed, const PlacedLevel& placed_level) {

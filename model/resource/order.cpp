@@ -252,7 +252,8 @@ BlockPlace BlockSequence::along_hilbert(std::int64_t index) const {
   auto side = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max(rows_, planes_))));
   BlockPlace at;
   bool flip = false,
-       swap = false;  // how the curve lies in the current square: turned half round, mirrored at the diagonal
+       // orientation of the curve in the current square: rotated by 180 degrees, mirrored at the diagonal
+      swap = false;
   for (side /= 2; side > 0; side /= 2) {
     for (int quadrant = 0; quadrant < 4; ++quadrant) {
       const bool lower = quadrant >= 2, right = quadrant == 1 || quadrant == 2;

@@ -10,7 +10,8 @@ PartsMemory parts_memory(const PlacedDiagram& placed) {
   if (out.parts <= Count(1) || !CombineMapping::keeps_apart(placed.combine->by)) return {out.tiles, 1, {}};
   for (const Combine& combine : placed.streamed->combines) {
     const auto same = [&](const OutputParts& there) { return there.output == combine.array; };
-    if (std::any_of(out.outputs.begin(), out.outputs.end(), same)) continue;  // of another split axis
+    // parts along another split axis: already listed
+    if (std::any_of(out.outputs.begin(), out.outputs.end(), same)) continue;
     OutputParts parts{combine.array, out.parts, 1};
     for (const AxisId axis : placed.streamed->diagram.arrays[at(combine.array)].axes) {
       parts.whole *= placed.problem->sizes[at(axis)];

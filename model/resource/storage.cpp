@@ -9,7 +9,7 @@ namespace napkin::internal {
 namespace {
 
 constexpr std::int64_t swizzled_tile = 1024;  // 8 rows of the 128-byte swizzle: TMA boxes and matrix descriptors
-constexpr std::int64_t plain_tile = 128;      // one row of banks
+constexpr std::int64_t plain_tile = 128;      // bytes of one row of banks
 
 bool contains(std::span<const ArrayId> arrays, ArrayId array) {
   return std::find(arrays.begin(), arrays.end(), array) != arrays.end();

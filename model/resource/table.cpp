@@ -292,7 +292,8 @@ std::optional<double> bandwidth_threshold(const PlacedDiagram& placed) {
       bytes_per_second(*placed.machine, *device, clock) / std::max(real(placed.machine->compute_nodes()), 1.0);
   const double of_row = products_of(placed).clocks / rows;  // k_TC
   if (!(rate > 0) || !(clock.value > 0)) return std::nullopt;
-  const double gain = of_row / clock.value - bytes.a_row / rate;  // what one more row adds to computing less to loading
+  // seconds that one more row adds to computing, minus those it adds to loading
+  const double gain = of_row / clock.value - bytes.a_row / rate;
   if (!(gain > 0)) return std::nullopt;
   return bytes.shared / rate / gain;
 }

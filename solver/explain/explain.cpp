@@ -240,7 +240,7 @@ Explanation explain(const Selector& selector, const Selection& selection) {
   Scan& scan = selector.scan();
   const Setup& setup = scan.setup();
   const Ranked& best = selection.ranked.front();
-  const Problem launch = launch_problem(setup.problem);  // whose waves count
+  const Problem launch = launch_problem(setup.problem);  // launch whose waves are explained
   const Placer placer(*setup.streamed, *setup.mapping, *setup.machine, launch);
   const Wave wave = wave_of(placer.place(best.tile));
   const Vocabulary terms = vocabulary_of(*setup.machine);

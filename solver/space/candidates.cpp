@@ -128,7 +128,8 @@ void each_verdict(const Space& space, const Rules& rules, bool lengths, KnobSet 
                   const Visit& visit) {
   const std::size_t tile_rules = rules.tile.size();
   std::vector<std::pair<std::size_t, DecidedRule>> decided;
-  std::vector<std::int64_t> alike;  // by rule: tiles in a row that differ in no knob of it, of an earlier one, or kept
+  // by rule: number of consecutive tiles with equal knobs of this rule and all earlier ones
+  std::vector<std::int64_t> alike;
   for (std::size_t r = 0; r < tile_rules; ++r) {
     if (rules.tile[r].lengths && !lengths) continue;
     decided.emplace_back(r, DecidedRule(rules.tile[r], space));
@@ -192,7 +193,7 @@ void Candidates::judge(const Placer& placer, const Take& take) {
   const std::size_t verdicts = rules_.tile.size() + rules_.plan.size() + 1;
   std::vector<std::size_t> cell_strides(space_.domains.size(), 0);
   std::size_t cells = 1;
-  for (std::size_t k = cell_strides.size(); k-- > 0;) {  // in the tiles' order: neighbours lie side by side
+  for (std::size_t k = cell_strides.size(); k-- > 0;) {  // the order of tiles: neighbours have adjacent numbers
     if ((length_knobs_ & knob_bit(static_cast<KnobId>(k))) == 0) continue;
     cell_strides[k] = cells;
     cells *= space_.domains[k].size();

@@ -21,10 +21,12 @@ namespace napkin::internal {
 namespace band {  // bands' own words
 namespace {
 
-/// The choices of bands (model/README.md, Bands). None is of a kernel, a GPU or a row.
-constexpr double unlike = 8;       // a fact that is not shared divides a row's weight by this
-constexpr double of_a_kind = 0.5;  // n rows of one kind and source weigh as n^0.5: what they share is one error
-constexpr double untried = 2;  // times the width of tried kinds: a mapping or a machine of one's own, a guessed tile
+/// Constants of the bands (model/README.md, Bands). None belongs to one kernel, GPU or row.
+constexpr double unlike = 8;  // divisor of a row's weight for a fact that it does not share with the question
+/// Exponent: n rows of one kind and source weigh n^0.5, since they share a part of their errors.
+constexpr double of_a_kind = 0.5;
+/// Factor on the width for what was never measured: a user's own mapping or machine, a guessed tile.
+constexpr double untried = 2;
 constexpr double tenth = 0.1;
 constexpr double thousandth = 1e-3;  // step of the errors, and the least side of a band
 
@@ -150,7 +152,7 @@ struct Weights {
   double sum = 0;
 };
 
-/// The numbers of sources whose rows say nothing: a row's own, and one that is judged.
+/// Numbers of the sources whose rows are left out: the row's own, and the source that is judged.
 using Without = std::array<int, 2>;
 
 Weights weights(const Facts& asked, const Without& silent) {
@@ -191,7 +193,7 @@ std::array<double, count> quantiles(const std::vector<Point>& points, const Weig
   return out;
 }
 
-/// The middle of a band and its two sides, as logarithms (eq. 21.1), before they are held to what such bands hold.
+/// The middle of a band and its two sides, as logarithms (eq. 21.1), before their lengths are corrected (eq. 21.2).
 struct Sides {
   double median = 0, below = 0, above = 0;
 };
@@ -206,8 +208,8 @@ Sides sides(const PredictionKind& kind, const Weights& weights) {
   return {median, side(low), side(high)};
 }
 
-/// Returns how far each row lies out of the middle of its own band, in sides of it, ascending. Bands are made without
-/// the row's source and without `source`.
+/// Returns each row's distance from the middle of its own band, over the length of that side, ascending. Bands are
+/// computed without the row's source and without `source`.
 std::vector<Point> scores(std::string_view source) {
   std::vector<Point> out;
   for (std::size_t group = 0; group < known_errors().size(); ++group) {
@@ -222,7 +224,7 @@ std::vector<Point> scores(std::string_view source) {
   return out;
 }
 
-/// Returns scores of all rows, computed once a source. Safe from several threads.
+/// Returns the scores of all rows, computed once for each source. Safe from several threads.
 const std::vector<Point>& scores_once(std::string_view source) {
   static std::mutex mutex;
   static std::map<std::string, std::vector<Point>, std::less<>> known;

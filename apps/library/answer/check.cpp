@@ -12,7 +12,8 @@
 namespace napkin::internal {
 namespace {
 
-constexpr std::int64_t no_limit = std::int64_t{1} << 50;  // values: the check is of counts, not of what fits
+/// Values, more than any array has: the check compares counts, not capacity.
+constexpr std::int64_t no_limit = std::int64_t{1} << 50;
 
 CountsAnswer counted(const Counts& counts) {
   const LevelCounts& low = counts.levels.front();
@@ -20,7 +21,7 @@ CountsAnswer counted(const Counts& counts) {
           counts.combine.stored().get()};
 }
 
-/// Returns the same partition on the abstract machine, by place() and the two rules.
+/// Predicts the run of a partition on the abstract machine, by place() and the two rules.
 CountsAnswer predicted(const Streamed& streamed, const Problem& problem, const Partition& partition) {
   const Machine machine = abstract_machine(no_limit);
   const Mapping mapping = ideal_mapping(streamed, machine);
@@ -41,7 +42,7 @@ CountsAnswer predicted(const Streamed& streamed, const Problem& problem, const P
           combine.whole.value.get()};
 }
 
-/// Returns the types that the kernel stores what it computes on the way in: of several variables the shortest.
+/// Returns the types in which the kernel stores intermediate arrays: of an array with several variables the shortest.
 Precision precision_of(const PlacedDiagram& placed) {
   Precision out;
   out.storage = placed.problem->dtype;

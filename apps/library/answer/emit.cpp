@@ -26,7 +26,7 @@ std::string peer_of(const Question& question, const std::string& form) {
               peers.empty() ? "json or cpp" : "json or cpp, or another GPU or type for " + joined(peers));
 }
 
-/// Returns whether the form takes the runners-up too: what an autotuner tries.
+/// Returns true if the form lists the runners-up too, for an autotuner to try.
 bool lists_tiles(const std::string& form) { return form == "triton" || form == "fa4"; }
 
 std::string text_in(const std::string& form, const Question& question, const Ranking& ranking) {

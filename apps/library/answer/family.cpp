@@ -111,7 +111,7 @@ class Grid {
     const auto answer = predicted(i, candidate);
     return known->second = answer ? answer->time : infinity;
   }
-  /// Returns how much longer it takes than the best, as a fraction.
+  /// Returns the candidate's excess over the best time at a size, as a fraction.
   [[nodiscard]] double loss(std::size_t i, const Candidate& candidate) {
     return points_[i].best ? time_of(i, candidate) / points_[i].time - 1 : infinity;
   }
@@ -167,7 +167,7 @@ FamilyAnswer Session::select_family(const Ask& ask, const ShapeFamily& family) c
     return question_of(*this, asked);
   };
   (void)request_at(family.at(family.range.to));
-  (void)select(asked, 1);  // a size that cannot be is said before any work
+  (void)select(asked, 1);  // an impossible size is reported before any work
   const std::vector<std::int64_t> sizes = family.range.points();
   answer.points = std::ssize(sizes);
   Grid grid;

@@ -19,7 +19,8 @@
 namespace napkin::internal {
 namespace {
 
-constexpr double tenth = 1.1, matters = 0.005;  // as of a prediction on one GPU: a tenth more changes so much of it
+/// A number matters if a tenth more of it changes the time by 0.5 %, as on one GPU.
+constexpr double tenth = 1.1, matters = 0.005;
 
 /// Returns the standing of the launches that take most, with the island's numbers of which a tenth more changes the
 /// time by half a percent or more.

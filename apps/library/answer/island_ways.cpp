@@ -84,7 +84,7 @@ std::vector<Split> splits_of(const Ask& ask, const std::string& name) {
   return out;
 }
 
-/// Returns true if the kernel's blocks, as many as nodes, stay to its end.
+/// Returns true if the kernel launches one block for each node, which stays until the kernel ends.
 bool blocks_stay(const Head& head) {
   if (!head.kernel) return false;
   const Mapping mapping = load_mapping(*head.kernel, "--kernel");
@@ -255,7 +255,7 @@ IslandWays ways_of(const Session& session, const IslandQuestion& question) {
   IslandWays out;
   std::optional<Error> first;
   for (const Split& split : question.splits) {
-    const bool deals = split.stream.has_value();  // parts in an order of their own
+    const bool deals = split.stream.has_value();  // true if a split axis's parts can be dealt out in several orders
     for (const PartOrder order : question.orders) {
       const bool asked = question.ask.split.find("order=") != std::string::npos;
       if (!deals && !asked && order == PartOrder::zigzag) continue;

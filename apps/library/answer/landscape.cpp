@@ -10,10 +10,11 @@
 namespace napkin::internal {
 namespace {
 
-constexpr std::size_t most_values = 24;  // of a knob in one landscape: a page shows no more
-constexpr std::size_t most_cells = 250;  // of all beyond the first: each cell ranks some thousands of tiles
+constexpr std::size_t most_values = 24;  // values of a knob that one landscape shows at most
+/// Cells of all landscapes beyond the first at most: each cell ranks some thousands of tiles.
+constexpr std::size_t most_cells = 250;
 
-/// The knobs of one setup with the user's --tile set aside.
+/// The tiles of one setup, all knobs free, also those that the user fixed by --tile.
 class Tiles {
  public:
   Tiles(const Setup& setup, const Tile& chosen) : setup_(setup), chosen_(chosen) { setup_.fixed.clear(); }

@@ -24,13 +24,13 @@
 namespace napkin::internal {
 namespace {
 
-constexpr double farthest = 16;      // how many times more or less of a number is tried
-constexpr double beyond = 1.01;      // a hundredth past the answer, where tiles are chosen anew
-constexpr double resolution = 1e-6;  // of an answer
-constexpr double same_value = 1e-9;  // of no effect
-constexpr int most_choices = 12;     // of tiles anew for one answer
-constexpr int steps_a_side = 16;     // of values between today's and the farthest
-constexpr int first_tiles = 8;       // of today's ranking
+constexpr double farthest = 16;      // largest factor by which a number is raised or lowered
+constexpr double beyond = 1.01;      // factor past the answer at which tiles are chosen anew
+constexpr double resolution = 1e-6;  // relative precision of an answer
+constexpr double same_value = 1e-9;  // relative change of the goal that counts as none
+constexpr int most_choices = 12;     // times that tiles are chosen anew for one answer, at most
+constexpr int steps_a_side = 16;     // values that are tried between today's and the farthest
+constexpr int first_tiles = 8;       // best tiles of today's ranking with which a search begins
 
 /// The numbers that change together because they are one quantity: a level's bytes; the highest clock, and the SMs'
 /// share of it.
@@ -46,7 +46,7 @@ std::string level_of(const std::string& name) { return name.substr(0, name.rfind
 std::vector<Varied> varied_numbers(const Machine& machine) {
   using profile::Dimension;
   std::vector<Varied> out;
-  std::vector<std::string> stems;  // of what changes together
+  std::vector<std::string> stems;  // beginnings of the names of numbers that change together
   const auto numbers = numbers_of(machine);
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     const MachineNumber& number = numbers[i];
@@ -182,7 +182,7 @@ class Along {
   }
 
  private:
-  /// Returns true if more of the number is better, by the tiles known so far; also if these do not tell.
+  /// Returns true if more of the number is better, by the tiles known so far, or if they show no difference.
   [[nodiscard]] bool rises(double low, double high) const {
     const auto least = at(low), most = at(high);
     return !least || (most && !kernel_.goal().better(kernel_.goal().of(*least), kernel_.goal().of(*most)));

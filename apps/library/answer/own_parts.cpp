@@ -28,7 +28,8 @@ std::optional<OwnPartsAnswer> own_parts_of(const Setup& setup, const PlacedDiagr
   const double own = time_of(placed).value;
   OwnPartsAnswer out{setup.mapping->knobs[static_cast<std::size_t>(knob)].name, placed.own_parts.get(),
                      placed.own_parts.get(), own, 0};
-  std::vector<Count> tried{placed.blocks};  // numbers that cut the same whole chunks are one launch
+  // numbers of parts tried: several that cut the chunks equally are one launch
+  std::vector<Count> tried{placed.blocks};
   Tile tile = placed.tile;
   for (const std::int64_t parts : setup.mapping->knobs[static_cast<std::size_t>(knob)].domain) {
     if (parts == 0) continue;

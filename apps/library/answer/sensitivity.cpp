@@ -15,10 +15,10 @@
 namespace napkin::internal {
 namespace {
 
-constexpr double step = 0.01;          // of the difference quotients
-constexpr double most_factor = 16;     // how far a number is made better
+constexpr double step = 0.01;          // relative step of the difference quotients
+constexpr double most_factor = 16;     // largest factor by which a number is made better
 constexpr double least_effect = 5e-4;  // an elasticity that is not worth a line
-constexpr int halvings = 12;           // of the search for the factor at which another thing limits
+constexpr int halvings = 12;           // bisections in the search for the factor at which another resource limits
 
 /// The prediction of one tile with a number of its machine or its mapping changed by a factor.
 using Changed = std::function<Prediction(double factor)>;

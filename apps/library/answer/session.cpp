@@ -12,7 +12,7 @@
 namespace napkin::internal {
 namespace {
 
-constexpr std::size_t most_sequences = 4096;  // of a packed batch whose answer is kept
+constexpr std::size_t most_sequences = 4096;  // sequences of a packed batch up to which its answer is kept
 
 /// Lists the fields that an answer depends on. Names are compared as given: two names of the same thing are two
 /// questions.

@@ -20,7 +20,7 @@
 namespace napkin::internal {
 namespace {
 
-constexpr double change = 1.1;         // of a number, to see whether it matters
+constexpr double change = 1.1;         // factor of a number's change that shows whether it matters
 constexpr double least_change = 5e-3;  // of the time
 
 /// A tile of a question, to be predicted on machines that differ in one number.
@@ -37,14 +37,16 @@ struct TimedTile {
   }
   [[nodiscard]] double seconds_on(Machine machine) const {
     return placed(std::make_shared<const Machine>(std::move(machine)), [&](const Placement& p) {
-      if (!setup.ideal) return setup.workspace->predicted(p.placed).time.value;  // most numbers leave the graph
+      // most numbers change nothing in the event graph, which is then reused
+      if (!setup.ideal) return setup.workspace->predicted(p.placed).time.value;
       const auto least = least_time(p.placed);
       return least ? least->time.value : 0.0;
     });
   }
 };
 
-/// Returns whether a number of that name can matter to the tile: those of other instructions and units cannot.
+/// Returns true if a number of that name can matter to the tile; numbers of instructions and units that it does not use
+/// cannot.
 bool may_matter(const PlacedDiagram& placed, const std::vector<Need>& needs, const std::string& name) {
   const auto begins = [&](std::string_view word) { return name.starts_with(word); };
   if (begins("constants.") || begins("fitted."))

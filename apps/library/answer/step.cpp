@@ -1,4 +1,4 @@
-// A step of a model: each launch by the clock that all other questions use, all of them at the clock that the mix
+// A step of a model: each launch is predicted as any other question is, and all at the clock that the mix of launches
 // holds. (docs/steps.md)
 
 #include "napkin/step.hpp"
@@ -29,7 +29,7 @@ namespace {
 using EntryKind = StepEntryAnswer::Kind;
 
 constexpr std::string_view launch_bound = "launch";
-constexpr double mostly = 0.5;  // of a launch's time: the gap behind it is what binds
+constexpr double mostly = 0.5;  // share of a launch's time from which on the gap after it counts as its limit
 
 /// A question's tile on its machine, ready to be timed at any clock. Not movable: its parts point to one another.
 struct PlacedQuestion {

@@ -46,7 +46,7 @@ std::vector<std::pair<std::string, std::string>> parse_pairs(std::string_view te
   return pairs;
 }
 
-constexpr std::int64_t to_the_end = -1;                                       // of a window: it has no limit there
+constexpr std::int64_t to_the_end = -1;                                       // side of a window without a limit
 constexpr std::int64_t most_keys = std::numeric_limits<std::int64_t>::max();  // a window is cut to the array
 
 constexpr std::int64_t most_points = 4096, most_steps = 32;
@@ -152,7 +152,7 @@ std::vector<SequenceLengths> parse_lengths(std::string_view text, const std::str
 std::vector<std::int64_t> SizeRange::points() const {
   std::vector<std::int64_t> out{from};
   for (std::int64_t size = from;;) {
-    const std::int64_t gap = step - size % step;  // to the next multiple
+    const std::int64_t gap = step - size % step;  // distance to the next multiple
     if (to - size <= gap) break;
     size += gap;
     out.push_back(size);

@@ -20,14 +20,14 @@
 namespace napkin::internal {
 namespace {
 
-constexpr std::size_t calls_kept = 64;       // that come again without planning anew
-constexpr std::size_t selections_kept = 64;  // of questions without a known plan
+constexpr std::size_t calls_kept = 64;       // calls whose launches are kept, so that equal ones need no new plan
+constexpr std::size_t selections_kept = 64;  // selections that are kept for calls without a known plan
 
 constexpr std::int64_t ticket_numbers = 2;                  // i32 of a ticket
 constexpr std::int64_t zeros_made = std::int64_t{1} << 18;  // i32 at a time
 
-/// Memory that only the launches of one stream, or of one graph node, use. Launches of a stream run in order and leave
-/// counters at zero; other streams must not share them.
+/// Memory that only the launches of one stream, or of one graph node, use: launches of other streams could run at the
+/// same time. Each launch leaves its counters at zero for the next.
 struct Held {
   OwnMemory own;
   Count counted;                      // elements of own.counters in use
@@ -80,7 +80,7 @@ class Calls {
   }
 
  private:
-  using Ready = std::vector<ReadyLaunch>;  // of one call, in their order
+  using Ready = std::vector<ReadyLaunch>;  // launches of one call, in their order
 
   struct Kept {
     std::variant<AttentionArgs, AttentionBackwardArgs, MatmulArgs> args;
@@ -133,7 +133,7 @@ class Calls {
       if (const auto coming = coming_.find(question); until != nullptr && coming != coming_.end())
         *until = coming->second;
       if (in_background_) kinds_.put(kind_key(args), question);
-      // No entry on disk for each of the lengths that one ranking serves.
+      // One ranking serves several lengths; they need no entries of their own on disk.
       if (std::optional<Ready> out = prepare_selected(**near, args, held)) return std::move(*out);
     }
     const std::string key = plan_key(args, runtime_.device().properties(), runtime_.device().launch_device());
@@ -218,7 +218,8 @@ class Calls {
   /// Selects a call's tile, and compiles it. Other calls go on meanwhile.
   template <class Args>
   std::unique_ptr<Selected> select_and_compile(const Args& args, const Ask& ask) {
-    constexpr std::uint64_t somewhere = 256;  // nothing is launched
+    // any aligned address: the plan only names the kernel to compile, nothing is launched
+    constexpr std::uint64_t somewhere = 256;
     runtime_.device().make_current();
     auto selected = at_shape([&] { return std::make_unique<Selected>(ranked_for(ask), needs_of(args)); });
     for (;;) {
@@ -236,8 +237,8 @@ class Calls {
     }
   }
 
-  /// Prepares the launches of an equal call in this call's memory. Nothing if there are none, or if the compiler, maybe
-  /// another one than made them, objects.
+  /// Prepares the kept launches of an equal call, in this call's memory. Returns nothing if none are kept, or if the
+  /// compiler, which may be newer than the plan, objects.
   template <class Args>
   std::optional<Ready> prepare_known(std::optional<Launches> known, const Args& args, Held& held) {
     if (!known) return std::nullopt;
@@ -277,7 +278,7 @@ class Calls {
     return *selected_.put(std::move(key), at_shape([&] { return std::make_unique<Selected>(asked, needs_of(args)); }));
   }
 
-  /// Makes sure that `held` has at least that many counters and bytes of scratch for the next launch.
+  /// Allocates counters and scratch memory until `held` has at least as much as the next launch needs.
   void hold(Held& held, Count counters, Bytes scratch) {
     if (counters > held.counted) {
       held.own.counters = take_zeros(counters.get());

@@ -19,7 +19,7 @@ TensorView view_of(const DeviceRows& rows) { return {address_of(rows.data), rows
 MatrixView view_of(const DeviceMatrix& matrix) { return {address_of(matrix.data), matrix.row}; }
 ScaleView view_of(const DeviceScales& of) { return {address_of(of.data), of.batch, of.head, of.block}; }
 
-/// Makes a backward call's fields that it shares with the forward call.
+/// Fills the fields of a plan's call that forward and backward calls have in common.
 template <class Call>
 Call call_beside(const AttentionArgs& forward) {
   Call call;

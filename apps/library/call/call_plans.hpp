@@ -1,6 +1,7 @@
 #pragma once
-// These functions derive from a call all but its addresses: the question that selects its tile, the knobs that it sets
-// itself, its launches, and how addresses enter them. Each kind of arguments has the same functions. Internal to apps/.
+// These functions derive from a call's sizes and options the question that selects its tile, the knobs that the call
+// itself sets, and its launches; give_memory() then enters the addresses. Each kind of arguments has the same
+// functions. Internal to apps/.
 
 #include <cstdint>
 #include <optional>
@@ -46,7 +47,7 @@ struct CallNeeds {
 [[nodiscard]] CallNeeds needs_of(const AttentionBackwardArgs& args);
 [[nodiscard]] inline CallNeeds needs_of(const MatmulArgs&) { return {}; }
 
-/// Two zeroed i32 that tiles are drawn from; 0: the call has none.
+/// The address of two zeroed i32 from which blocks take their tiles; 0: the call has none.
 using Ticket = std::uint64_t;
 /// Memory that launches of one stream keep from call to call.
 struct OwnMemory {
@@ -70,8 +71,8 @@ template <class Args>
   return matmul_scratch(placed);
 }
 
-/// Makes the launches. `form` has what launches of that tile had in common, and keeps it. Throws Error if the kernel
-/// does not take the tile or an array, Overflow for sizes beyond its integers.
+/// Makes the launches. `form` keeps what all launches of that tile have in common, for the next call. Throws Error if
+/// the kernel does not take the tile or an array, Overflow for sizes beyond its integers.
 [[nodiscard]] Launches launches_of(const PlacedDiagram& placed, const AttentionArgs& args, const OwnMemory& own,
                                    const LaunchDevice& device, std::optional<AttentionForm>& form);
 [[nodiscard]] Launches launches_of(const PlacedDiagram& placed, const AttentionBackwardArgs& args, const OwnMemory& own,

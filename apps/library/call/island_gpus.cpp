@@ -12,7 +12,7 @@ namespace napkin::internal {
 namespace {
 
 constexpr double least_runs = 5, most_runs = 4000, shortest = 1e-6;  // seconds
-constexpr int joins = 25;                                            // timed, to be taken off
+constexpr int joins = 25;                                            // joins that are timed, whose time is subtracted
 constexpr std::int64_t bytes_of_16_bits = 2;
 
 std::vector<std::unique_ptr<IslandGpu>> open_gpus(int gpus) {

@@ -23,7 +23,8 @@ struct IslandGpu {
 
   Runtime runtime;
   OwnStream work,
-      copies;  ///< a call's blocks come before a kernel's: one GPU's would hold SMs while it waits for the other's
+      copies;  ///< stream of higher priority: a copy's blocks must not wait for a kernel's, since the other GPU's copy
+               ///< waits for them and holds SMs
 };
 
 class Gpus {

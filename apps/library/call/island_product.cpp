@@ -32,7 +32,7 @@ class ProductTrial : public IslandTrial {
 
   Gpus& gpus_;
   Division division_;
-  MatmulSizes sizes_;  // of all GPUs together
+  MatmulSizes sizes_;  // sizes of the product of all GPUs together
   DType type_;
   Carrier a_by_, c_by_;
   std::vector<One> ones_;

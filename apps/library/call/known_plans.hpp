@@ -1,7 +1,7 @@
 #pragma once
-// KnownPlans keeps the launch plans of earlier calls, in this process or another: attention() with sizes and strides
-// that it has met before selects nothing and reads no YAML file. The plans lie on disk beside the compiled kernels.
-// Internal to apps/.
+// KnownPlans keeps the launch plans of earlier calls, in this process or another: attention() with sizes and strides of
+// an earlier call selects no tile and reads no YAML file. The plans lie on disk beside the compiled kernels. Internal
+// to apps/.
 
 #include <filesystem>
 #include <optional>

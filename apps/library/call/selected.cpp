@@ -20,8 +20,9 @@
 namespace napkin::internal {
 namespace {
 
-constexpr int tiles_tried = 8;                     // of the ranking, until the compiler has nothing against one
-constexpr std::uint64_t lengths_of_an_octave = 8;  // that are ranked
+constexpr int tiles_tried = 8;  // best tiles that are compiled in turn, until the compiler objects to none of its parts
+/// Lengths between a power of two and the next for which tiles are ranked.
+constexpr std::uint64_t lengths_of_an_octave = 8;
 
 /// Returns the question resolved for the kernels that meet the call's needs, all of them if none does.
 Question request_for(const Ask& ask, const CallNeeds& needs) {
@@ -126,8 +127,8 @@ const PlacedDiagram* Selected::at(const CallSizes& sizes) {
   return legal_ ? &placed_ : nullptr;
 }
 
-/// Returns true if placed_ keeps the rules: all of them, or, if a block holds what it held in a legal placement, the
-/// rules that depend on lengths.
+/// Returns true if placed_ keeps the rules. If a block holds as much as in an earlier, legal placement, only the rules
+/// that depend on lengths are checked.
 bool Selected::is_legal() const {
   const Setup& setup = ranking_.setup();
   if (problem_.sizes == setup.problem.sizes) return true;

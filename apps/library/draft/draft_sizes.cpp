@@ -40,7 +40,7 @@ void find_one(const DraftParts& parts, const SassCensus& census, DraftSizes& out
   const SassOperation& c = census.operations.front();
   out.of[parts.stream] = {c.depth(), ""};
   std::int64_t rows = std::int64_t{c.shape.m} * c.chains * out.agents, columns = c.shape.n;
-  // Warps divide rows and columns: as near to a square as the area of all gives.
+  // Warps divide rows and columns so that each has nearly a square.
   while (!c.shape.asynchronous && rows > columns && rows % 2 == 0) rows /= 2, columns *= 2;
   const std::string open =
       c.chains > 1 || !c.shape.asynchronous ? "the code says the product of rows and columns alone" : "";

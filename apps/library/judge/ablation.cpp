@@ -73,7 +73,7 @@ void add_pipe(const Pipe& pipe, std::vector<AblationTerm>& out) {
   out.push_back({"pipes." + pipe.name + ".latency", text_of(*pipe.latency), "none", [name = pipe.name](Machine& m) {
                    for (Pipe& each : m.pipes) {
                      if (each.name == name && each.latency)
-                       each.latency->value = 0;  // a known 0, since there is no graph without it
+                       each.latency->value = 0;  // 0, but known: there is no event graph without a latency
                    }
                  }});
 }

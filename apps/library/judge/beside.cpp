@@ -18,8 +18,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double other_kernel = 6, other_type = 3, other_mask = 4;  // as many doublings of a size
-constexpr double far = 12;  // doublings in all: what is further away says nothing of the question
+/// Distances, in doublings of a size, that another kernel, type or mask adds.
+constexpr double other_kernel = 6, other_type = 3, other_mask = 4;
+constexpr double far = 12;  // largest distance, in doublings, of a call that is shown beside the question
 
 Mask mask_of(const Json& json) {
   Mask mask;

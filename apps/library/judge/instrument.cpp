@@ -54,7 +54,8 @@ TimingPace patient_pace(L2State l2) {
 
 TimingPace pace_under(const CardLoad& load, L2State l2) {
   TimingPace pace = patient_pace(l2);
-  pace.timing.wanted = 0;  // never enough: runs for `longest`, since the clock swings at the power limit
+  // precision of 0, which is never reached: runs for `longest`, since the clock swings at the power limit
+  pace.timing.wanted = 0;
   pace.timing.warm_up = Seconds(2);
   pace.timing.longest = Seconds(1);
   pace.timing.most_runs = 2000;

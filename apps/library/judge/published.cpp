@@ -99,7 +99,7 @@ PublishedKernel kernel_of(const PublishedRow& row, const std::string& algorithm,
 
 /// Throws Refusal for a tile that no kernel can run.
 void check_legal(const std::vector<Violation>& violations, const PublishedRow& row) {
-  for (const Violation& v : violations) {  // constraints that no tile of the mapping changes
+  for (const Violation& v : violations) {  // rules that every tile of the mapping breaks
     if (v.constraint == "dtype") throw Refusal{"its mapping does not take the element type", row.dtype};
     if (v.constraint.starts_with("size of ")) throw Refusal{"its mapping does not take a size", v.constraint};
   }
@@ -118,8 +118,8 @@ CardConditions conditions_of(const PublishedQuestion& question, const Machine& m
   return conditions;
 }
 
-/// Returns the time that the source's timer saw: the host's time is added if each call begins on an idle stream, and is
-/// the least time if calls are queued.
+/// Returns the time that the source's timer measured. If each call begins on an idle stream, the host's time is added;
+/// if calls are queued, the call takes at least the host's time.
 double timed(const PublishedQuestion& question, Seconds launch) {
   return question.one_by_one ? question.host + launch.value : std::max(question.host, launch.value);
 }

@@ -22,7 +22,7 @@ std::uint64_t hash_of(const Tile& tile, std::uint64_t seed) {
 
 using Hashed = std::vector<std::pair<std::uint64_t, const Tile*>>;
 
-/// Groups tiles by prediction, in the seed's order.
+/// Groups tiles of equal prediction, in an order that depends on the seed.
 std::vector<Hashed> by_prediction(const std::vector<Ranked>& all, const SweepOptions& options) {
   std::vector<Hashed> classes;
   double time = -1;

@@ -17,8 +17,9 @@
 namespace napkin::internal {
 namespace {
 
-constexpr std::size_t parts_kept = 256;   // of each kind; there are some forty built in
-constexpr std::size_t layouts_kept = 96;  // with their workspaces
+/// Profiles, diagrams and mappings that are kept, of each kind; some forty are built in.
+constexpr std::size_t parts_kept = 256;
+constexpr std::size_t layouts_kept = 96;  // setups that are kept, with their workspaces
 
 }  // namespace
 

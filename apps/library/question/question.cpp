@@ -58,7 +58,7 @@ Mask usable(const Mask& mask, const Diagram& diagram, const Sizes& sizes) {
   return cut;
 }
 
-/// Restores the mask as the user gave it; a side without limit ends at the array's end.
+/// Restores the mask as the user gave it, with a side without a limit cut to the array's end.
 Mask as_asked(Mask asked, const Mask& cut) {
   constexpr std::int64_t without_limit = std::numeric_limits<std::int64_t>::max();  // (parse_window)
   if (asked.left == without_limit) asked.left = cut.left;

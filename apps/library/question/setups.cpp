@@ -186,7 +186,7 @@ std::vector<Setup> kernel_setups(const Question& question, Catalog& catalog, boo
   if (question.abstract()) return setups;
   const std::string algorithm = builtin_name(question, catalog);
   std::vector<std::string> names = algorithm.empty() ? std::vector<std::string>() : catalog.kernels(algorithm, bundled);
-  // A kernel that deals a row's keys out to blocks answers after the others for a tile without a kernel's name.
+  // If the user gives a tile and no kernel, kernels that divide a row's keys among blocks come after the others.
   std::stable_partition(names.begin(), names.end(), [&](const std::string& name) {
     const auto& levels = catalog.mapping(name, "--kernel")->levels;
     return std::none_of(levels.begin(), levels.end(), [](const LevelMapping& level) {

@@ -1,6 +1,6 @@
 #pragma once
-// These functions lay a question out on its machine: by the kernel that the user names, by all kernels that can compute
-// it there, or by none, each array at the lowest level that holds it. Internal to apps/.
+// These functions make a question's setups: one for the kernel that the user names, or one for each kernel that can
+// compute it on that machine, or that of the ideal mapping. Internal to apps/.
 
 #include <string>
 #include <vector>

@@ -11,7 +11,6 @@ namespace napkin::internal {
 
 [[nodiscard]] std::string words_of(const Violation& violation, const Question& question, const Mapping& mapping);
 
-/// Returns remarks on the knobs that the user fixed: "stages=5 lies outside of what attention_sm90 is searched over (2,
 /// Returns remarks on knobs that the user fixed: "stages=5 lies outside of what attention_sm90 is searched over (2, 1,
 /// 3, 4)".
 [[nodiscard]] std::vector<std::string> notes_of(const Setup& setup);

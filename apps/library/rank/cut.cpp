@@ -53,7 +53,7 @@ class Segment {
     }
     return *fits_;
   }
-  /// Computes the bytes that the segment's best tile moves into where its blocks are.
+  /// Computes the bytes that the segment's best tile moves into its block's level.
   [[nodiscard]] double transfer() {
     const auto home = question_.machine->levels[static_cast<std::size_t>(question_.machine->compute)].name;
     for (const LevelAnswer& level : launch().levels) {
@@ -107,7 +107,7 @@ class Segments {
   /// Finds the chains of segments from the first operation to the last that move least through device memory, and of
   /// these the fewest segments. Skips segments known not to fit. Empty: there is none.
   [[nodiscard]] std::vector<Chain> least() {
-    std::vector<Cost> costs(count_ + 1, {none, 0});  // of the operations from there on
+    std::vector<Cost> costs(count_ + 1, {none, 0});  // costs of the operations from an index on
     costs.back() = {0, 0};
     for (std::size_t from = count_; from-- > 0;) {
       for (std::size_t end = from + 1; end <= count_; ++end)
@@ -197,7 +197,7 @@ std::vector<LaunchAnswer> cut_of(const Question& question) {
   const auto fits = [](const Chain& chain) {
     return std::all_of(chain.begin(), chain.end(), [](Segment* segment) { return segment->fits(); });
   };
-  for (;;) {  // whether a segment fits is asked only of those that a least chain has
+  for (;;) {  // only segments of the cheapest chains are tested for a legal tile, which takes long
     std::vector<Chain> chains = segments.least();
     if (chains.empty()) return launches;
     std::erase_if(chains, [&](const Chain& chain) { return !fits(chain); });

@@ -26,12 +26,13 @@ struct Placement {
 [[nodiscard]] KeptPlacer kept_placer_of(const Setup& setup);
 [[nodiscard]] Placement place(const Placer& placer, const Tile& tile);
 
-/// Lists the levels' bytes and times. Without re-reads nothing is said to be delivered into the cache that has some.
+/// Lists the levels' bytes and times. Without AnswerParts::rereads, `delivered` stays empty for a cache that evicts and
+/// reads again.
 [[nodiscard]] std::vector<LevelAnswer> levels_of(const PlacedDiagram& placed, Hertz clock,
                                                  Rereads rereads = Rereads::counted);
 /// Returns the cost of combining; nothing if no result has parts.
 [[nodiscard]] std::optional<CombineAnswer> combine_of(const PlacedDiagram& placed, Hertz clock);
-/// Describes the launches of a kernel beside the one that computes: bytes and time.
+/// Describes the further launches of a kernel, besides the one that computes: their bytes and time.
 [[nodiscard]] std::vector<std::string> launch_notes(const PlacedDiagram& placed);
 [[nodiscard]] WorkAnswer work_answer(const PlacedDiagram& placed);
 [[nodiscard]] PredictedAnswer answer_of(const Prediction& prediction);

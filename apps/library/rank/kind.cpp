@@ -10,8 +10,10 @@
 namespace napkin::internal {
 namespace {
 
-constexpr double twice = 2;         // device memory alone takes so much longer than the products alone
-constexpr double good_part = 0.25;  // of a call's time that are launch, fills and drains
+/// Factor by which device memory takes longer than the products from which on a call is decode or few_rows.
+constexpr double twice = 2;
+/// Share of a call's time for launch, fills and drains from which on the call is short.
+constexpr double good_part = 0.25;
 
 /// Returns the time of device memory's least bytes over the time of the contractions.
 double memory_over_products(const Prediction& least) {

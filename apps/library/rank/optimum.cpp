@@ -90,7 +90,8 @@ bool gives(const std::vector<OptimumAnswer::Term>& terms, double memory, double 
   return std::abs(sum - transfer) <= rounding * transfer;
 }
 
-/// Finds the optimum in values: streams 1, no divisors, memory_lower_bound <= VALUES.
+/// Finds the least transfer in values on the abstract machine: chunks of 1, any whole group sizes whose
+/// memory_lower_bound is at most `memory`.
 OptimumAnswer abstract_optimum(std::int64_t memory, const Setup& setup) {
   const OptimumReport report = optimum_of(*setup.streamed, setup.problem, Values(Count(memory)));
   std::optional<OptimumAnswer::Integer> integer;
@@ -100,7 +101,7 @@ OptimumAnswer abstract_optimum(std::int64_t memory, const Setup& setup) {
   }
   const auto& arrays = setup.streamed->diagram.arrays;
   const bool shifted = std::any_of(arrays.begin(), arrays.end(), [](const Array& array) { return is_shifted(array); });
-  if (integer && shifted)  // whose ends no product of counts has
+  if (integer && shifted)  // rows at the ends of the arrays are missing in the closed form: they are counted
     integer->transfer = moved_by(setup, integer->group);
   OptimumAnswer answer{terms_of(report.terms), report.transfer, report.group, integer,
                        report.formula.optimum + std::string(counted_beside(*setup.streamed, setup.problem))};
@@ -108,7 +109,8 @@ OptimumAnswer abstract_optimum(std::int64_t memory, const Setup& setup) {
   return answer;
 }
 
-/// Finds the optimum in bytes, with `limit` bytes in a block's level; in whole numbers under all constraints.
+/// Finds the least transfer in bytes, with `limit` bytes at the block's level: in closed form, and in whole numbers
+/// under all rules of the kernel.
 OptimumAnswer machine_optimum(const Setup& setup, std::int64_t limit) {
   const GeometricProgram program = program_of(
       *setup.streamed, setup.problem, value_bytes(setup.streamed->diagram, setup.problem.dtype), Border::left_out);
@@ -125,11 +127,11 @@ OptimumAnswer machine_optimum(const Setup& setup, std::int64_t limit) {
 
 /// The inputs of formula and optimum.
 struct LeastOf {
-  std::optional<std::int64_t> memory;  // of the abstract machine
+  std::optional<std::int64_t> memory;  // values that the abstract machine's memory holds
   const Setup& setup;
-  std::vector<Count> groups;  // of the tile, where a block lives
+  std::vector<Count> groups;  // sizes of the tile at the block's level
   Count chunk;
-  std::optional<std::int64_t> limit;  // of memory there, bytes
+  std::optional<std::int64_t> limit;  // bytes of memory at the block's level
 
   [[nodiscard]] const Packing& packing() const { return setup.problem.packing; }
   [[nodiscard]] bool packed() const { return !packing().sequences.empty(); }
@@ -138,7 +140,7 @@ struct LeastOf {
 FormulaAnswer formula_of(const LeastOf& of) {
   const Streamed& streamed = *of.setup.streamed;
   Problem problem = of.setup.problem;
-  if (of.packed()) problem.sizes[static_cast<std::size_t>(of.packing().batch)] = 1;  // of one sequence
+  if (of.packed()) problem.sizes[static_cast<std::size_t>(of.packing().batch)] = 1;  // sizes of one sequence
   // Chunks that overlap read some rows twice, so H depends on the chunk too: the formula is of chunks of 1.
   const bool of_chunks = overlapping_stream(streamed) && of.chunk != Count(1);
   FormulaAnswer out;

@@ -36,7 +36,7 @@ class Ranking {
   [[nodiscard]] std::string nothing_fits() const;
 
   std::vector<std::string>
-      left_out;  ///< other kernels of the architecture that cannot answer, with reasons (for select_kernel's pick)
+      left_out;  ///< other kernels of the architecture that cannot answer, with reasons (set by select_kernel())
 
  private:
   /// Names a legal value that is not searched: "; accumulate=running fits and is the user's to ask for (...)"; "" if

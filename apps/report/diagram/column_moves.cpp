@@ -136,7 +136,8 @@ Trip* ColumnMaker::next_of_operand(int id, LevelId level) {
 ColumnFunction::Input ColumnMaker::operand(int id, bool stays, int function_column) {
   ColumnFunction::Input in{id, level_[at(id)], stays, -1};
   auto& events = out_.columns[at(function_column - 1)].events;
-  in.stays = stays = stays || std::any_of(events.begin(), events.end(), [&](const auto& event) {  // for one beside it
+  // also stays for another function of the column that takes it
+  in.stays = stays = stays || std::any_of(events.begin(), events.end(), [&](const auto& event) {
                        const auto* move = std::get_if<Move>(&event);
                        return move != nullptr && move->branch && move->bundle == id;
                      });

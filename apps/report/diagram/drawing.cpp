@@ -6,7 +6,7 @@
 namespace napkin::internal::report {
 namespace {
 
-constexpr double small = 0.75;  // of letters below and above the line
+constexpr double small = 0.75;  // size of letters below and above the line, relative to others
 
 /// Counts the letters of a text, not its bytes.
 std::size_t letters(const std::string& text) {

@@ -30,7 +30,7 @@ Slot slot_of(const ColumnDiagram& d, const ColumnFunction& f, const std::map<int
   const bool inside = !f.consumed.empty() &&
                       std::all_of(f.consumed.begin(), f.consumed.end(), [&](AxisId axis) { return lists(axes, axis); });
   if (!f.inputs.empty() &&
-      (f.shape == Shape::item || inside)) {  // as what it is made of, where that has the same lines
+      (f.shape == Shape::item || inside)) {  // result in its input's place, if both have the same lines
     const int from = f.inputs.front().bundle;
     if (d.bundles[at(from)].axes == axes && known.count(from) > 0) {
       Slot slot = known.at(from);

@@ -118,7 +118,7 @@ class Tree {
 
   const Machine& m_;
   Hertz clock_;
-  std::vector<Point> at_;  // by level: the middle of the top of its box
+  std::vector<Point> at_;  // middle of the top of each level's box
   std::vector<std::string> colours_;
   Drawing out_;
 };

@@ -48,7 +48,7 @@ std::string written(const Label& label) {
                   number(label.at.x), number(label.at.y), number(label.size), label.colour,
                   anchors[static_cast<std::size_t>(label.anchor)], label.bold ? " font-weight=\"bold\"" : "");
   if (!label.title.empty()) out += "<title>" + escaped(label.title) + "</title>";
-  double off = 0;  // from the line, of the letters before
+  double off = 0;  // shift of the letters before from the line
   for (const Span& span : label.spans) {
     const double to = span.shift == Span::Shift::below   ? label.size * 0.22
                       : span.shift == Span::Shift::above ? -label.size * 0.35

@@ -97,7 +97,7 @@ std::string measured_section(const ReportAnswer& answer) {
   if (!answer.query.predicted || !answer.query.launches.empty()) return "";
   const Head& head = answer.query.head;
   std::string body;
-  Doubts doubts;  // of both tables, so that each has one number
+  Doubts doubts;  // doubts of both tables, which share one numbering
   if (!answer.recorded.empty())
     body += rows_table(answer.recorded, head, "Recorded by this project: the fastest tile of each question", doubts);
   if (!answer.published.empty())

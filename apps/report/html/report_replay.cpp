@@ -59,8 +59,9 @@ class Scatter {
 
  private:
   static constexpr double width = 640, height = 560, left = 76, right = 20, top = 20, bottom = 52;
-  static constexpr double within = 0.10;          // of the shaded band around the diagonal
-  static constexpr std::size_t most_dots = 3000;  // beyond these, every other one is left out of the picture
+  static constexpr double within = 0.10;  // half width of the shaded band around the diagonal, fraction
+  // dots of the picture at most; of more rows, every other one is left out
+  static constexpr std::size_t most_dots = 3000;
   static constexpr std::size_t marks = 5;
   static constexpr const char* mark_names[marks] = {"circles", "squares", "triangles", "diamonds", "bars"};
 

@@ -217,7 +217,7 @@ class Roofline {
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return points_[a].value < points_[b].value; });
-    std::vector<double> ends;  // of the last name of each row
+    std::vector<double> ends;  // right end of the last name of each row
     std::string out;
     for (const std::size_t i : order) {
       const double at = x(points_[i].value), half = character * static_cast<double>(points_[i].targets.size()) / 2;

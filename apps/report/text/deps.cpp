@@ -194,7 +194,7 @@ std::map<std::tuple<std::string, std::string, bool>, Arrow> arrows_of(const Depe
     Arrow& arrow = out[{name_of(all.nest, d.from), name_of(all.nest, d.to), carrier.has_value()}];
     std::string word(dependence::name_of(d.kind));
     if (carrier) word += " " + loop_name(all.nest, *carrier);
-    if (carrier && all.sizes_matter) word += " " + vector_text(all, d);  // for a nest, which has few loops
+    if (carrier && all.sizes_matter) word += " " + vector_text(all, d);  // vector of a nest alone, which has few loops
     arrow.words.insert(std::move(word));
     arrow.value = arrow.value || d.kind == Kind::raw;
   }

@@ -51,7 +51,7 @@ int exit_code(pid_t process) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-constexpr int not_found = 127;  // how a spawn reports it that fails only in the child
+constexpr int not_found = 127;  // exit code of a child that could not start the program
 
 }  // namespace
 

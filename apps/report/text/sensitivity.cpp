@@ -14,7 +14,7 @@ namespace napkin::internal::report {
 namespace {
 
 constexpr int tornado_width = 980, tornado_names = 330, tornado_right = 210, tornado_row = 24, tornado_top = 84;
-constexpr std::size_t most_shown = 10;  // of the text and of the picture; --explain has all
+constexpr std::size_t most_shown = 10;  // rows of the text and of the picture; --explain has all
 
 constexpr double least_shown = 0.002;  // an elasticity; smaller ones are in the JSON
 

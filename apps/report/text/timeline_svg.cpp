@@ -21,9 +21,9 @@ namespace {
 
 constexpr int lane_label = 104, lane_height = 30, bar_height = 22, right_edge = 16, clocks_row = 34, key_row = 24,
               ruler_height = 5;
-constexpr double narrowest = 7;    // of a ruler's block
+constexpr double narrowest = 7;    // least width of a ruler's block, pixels
 constexpr double character = 6.4;  // width of one in a bar's label, at most
-constexpr double label_inset = 4;  // of a label, after a barrier at the bar's left edge
+constexpr double label_inset = 4;  // distance of a label from the bar's left edge, where a barrier may be drawn
 
 /// Red, green and blue from 0 to 1.
 struct Colour {

@@ -50,7 +50,7 @@ struct AttentionArguments {
   float* lse;                        // [b, h * g, q], or [h * g, total q] when packed; null: not wanted
   float scale, scale_log2;           // softmax scale, positive; it times log2 e
   int* ticket;  // longest_first: tiles drawn, blocks done; zero before the first launch, and after each
-  union {       // by what the variant writes beside its results:
+  union {       // destination of what a debug variant writes besides its results
     unsigned long long* cycles;  // cycles: by SM, first start and last end
     float* dump;                 // dump: as attention/common/dump.cuh lays it out
   };

@@ -12,8 +12,9 @@ namespace napkin::internal {
 namespace {
 
 constexpr const char* exponent_name = "energy_exponent";
-constexpr const char* energy_of_card_name = "energy_of_card";  // of energies that the card's own replace
-constexpr double exponent_of_small_kernels = 1;                // where the base has none (eq. 16.1)
+/// Source of energies that the card's own energies replace.
+constexpr const char* energy_of_card_name = "energy_of_card";
+constexpr double exponent_of_small_kernels = 1;  // exponent if the base profile has none (eq. 16.1)
 
 /// The lookup of a number by its place, such as "units.special.rate"; it makes the number if the profile may have it,
 /// and returns nullptr otherwise.

@@ -9,7 +9,7 @@ namespace napkin::internal {
 namespace {
 
 constexpr double lanes = 32;     // results of a warp instruction
-constexpr double plateau = 0.9;  // of the L2's rate: up to there a working set counts as held
+constexpr double plateau = 0.9;  // share of the L2's full rate down to which a working set counts as held by it
 
 /// Pools the values of those readings; the spread includes the spread between conditions.
 std::optional<Estimate> pooled(const std::vector<const Reading*>& readings, double factor = 1) {

@@ -147,7 +147,8 @@ void Placer::Compiled::place_agents(const Tile& tile, PlacedDiagram& into) const
     agent.registers.reset();
     if (!c.registers.empty()) agent.registers = number_of(c.registers, tile, 0);
     agent.compiled = c.compiled && has_row(*c.registers.front().second.table, *mapping_, tile);
-    if (c.compiled && !agent.compiled) agent.registers.reset();  // by rule, as where there is no table
+    // registers by the rule, as for a kernel without a register table
+    if (c.compiled && !agent.compiled) agent.registers.reset();
     agent.overhead = number_of(c.overhead, tile, 0);
     agent.extent.assign(block.extent.begin(), block.extent.end());
     if (stream_ >= 0) agent.extent[at(stream_)] = block.chunk;

@@ -9,7 +9,7 @@ namespace napkin::internal {
 namespace {
 
 constexpr std::int64_t largest = std::int64_t{1} << 20;     // size of a group
-constexpr std::array<std::int64_t, 3> steps = {8, 16, 32};  // of instructions and of transfers: the smallest sizes
+constexpr std::array<std::int64_t, 3> steps = {8, 16, 32};  // smallest sizes that instructions and transfers take
 
 /// Returns sizes up to `most` for a search: powers of two, and multiples of 16 up to 512; or powers of 2^bits alone and
 /// the smallest sizes that instructions take. Any other size can be placed too.

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::string_view folder = "kernels/";
 constexpr int most_extensions = 8;
-constexpr const char* identity[] = {"name", "from", "to", "when"};  // of items that one mapping takes over from another
+/// Fields by which items of a mapping are matched with those of the mapping that it extends.
+constexpr const char* identity[] = {"name", "from", "to", "when"};
 
 /// Returns the stem of an embedded mapping's path, empty for any other file: so a mapping is found by name without
 /// parsing any. (A unit test holds name = stem.)

@@ -7,7 +7,7 @@
 namespace napkin::internal::mapping_text {
 namespace {
 
-constexpr std::size_t most_values = 4096;  // of a knob's domain
+constexpr std::size_t most_values = 4096;  // values of a knob's domain at most
 }  // namespace
 
 std::vector<std::int64_t> Reader::domain(const yaml::Node& node, std::int64_t least) const {
