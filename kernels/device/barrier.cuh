@@ -20,8 +20,8 @@ __device__ __forceinline__ void barrier_arrive(u32 barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
-/// Arrives at this barrier's copy in block `rank` of the cluster, to tell that shared memory was read. Releases no
-/// writes: a release to the cluster would cost a fence to device memory each time.
+/// Arrives at the same barrier in block `rank` of the cluster, to say that shared memory was read. It makes no writes
+/// visible: a release at cluster scope would cost a fence to device memory each time.
 __device__ __forceinline__ void barrier_arrive_remote(u32 barrier, u32 rank) {
   asm volatile(
       "{\n.reg .b32 remote;\n"

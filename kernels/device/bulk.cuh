@@ -1,6 +1,6 @@
 #pragma once
 // One thread moves rows of bytes by the bulk copy engine: 256 bytes of device memory arrive in shared memory at a
-// barrier, or 4 KiB of floats in shared memory are added to what stands in device memory. (PTX ISA, sm_90)
+// barrier, or 4 KiB of floats in shared memory are added to floats in device memory. (PTX ISA, sm_90)
 
 #include "kernels/device/barrier.cuh"
 

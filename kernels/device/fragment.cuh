@@ -1,7 +1,7 @@
 #pragma once
 // A fragment is what one thread holds of a matrix that its warp multiplies: of an accumulator's 16 rows lane 5 holds
 // the rows 1 and 9, and of every eight columns the columns 2 and 3. A warpgroup's 64 rows are those of its four warps,
-// one below the other. (PTX ISA: m16n8k16 of mma.sync, m64nNk16 of wgmma) The host reads this text too.
+// one below the other. (PTX ISA: m16n8k16 of mma.sync, m64nNk16 of wgmma) Host code includes this header too.
 
 #ifdef __CUDACC__
 #include "kernels/device/shared.cuh"
@@ -41,7 +41,7 @@ NAPKIN_HOST_DEVICE constexpr Lane matrix_column(Lane lane) {
 
 #ifdef __CUDACC__
 /// Returns this thread's number in its warp. The assembler's order of instructions depends on where threadIdx.x is
-/// read: kernels write threadIdx.x % warp_threads themselves where a call gave them other machine code.
+/// read; some kernels write threadIdx.x % warp_threads themselves, since calling this function made them slower.
 __device__ __forceinline__ u32 warp_lane() { return threadIdx.x % warp_threads; }
 __device__ __forceinline__ u32 warpgroup_thread() { return threadIdx.x % warpgroup_threads; }
 

@@ -1,6 +1,7 @@
 #pragma once
-// Blocks hand numbers to each other through device memory: they pass by the first cache, which sees no other SM's
-// writes. Example: store, __threadfence(), atomicAdd by the one; atomicAdd, __threadfence(), load by the other.
+// Blocks pass numbers to each other through device memory by loads and stores that skip the L1, which does not see
+// other SMs' writes. Example: store, __threadfence(), atomicAdd by the one; atomicAdd, __threadfence(), load by the
+// other.
 
 namespace napkin {
 

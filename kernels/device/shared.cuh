@@ -1,6 +1,5 @@
 #pragma once
-// These functions are the words of the hardware, such as thread_id(), and plain access to shared memory by its own
-// 32-bit addresses.
+// These functions read special registers, such as thread_id(), and access shared memory by its own 32-bit addresses.
 
 namespace napkin {
 
@@ -13,8 +12,8 @@ __device__ __forceinline__ u32 shared_address(const void* pointer) {
   return static_cast<u32>(__cvta_generic_to_shared(pointer));
 }
 
-/// Returns the lane's number. The read is volatile: it stays where it is used, and values that follow from it are not
-/// kept in registers around a loop.
+/// Returns the lane's number. The read is volatile: the compiler repeats it where it is used, and keeps no values that
+/// depend on it in registers around a loop.
 __device__ __forceinline__ u32 lane_id() {
   u32 lane;
   asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));

@@ -1,6 +1,6 @@
 #pragma once
-// A TensorMap tells the copy engine of an array and a Divisor is a number to divide by: plain structs that host and
-// device read from this very text.
+// A TensorMap describes an array to the copy engine, and a Divisor is a number to divide by: plain structs that host
+// and device code include.
 
 namespace napkin {
 

@@ -1,7 +1,7 @@
 #pragma once
-// Threads of different blocks add to device memory: four floats at once in no order, or one after the other in turns
-// that a counter in device memory counts, so that a sum has the same bits in every run. Also here: floats in shared
-// memory by twos and fours. (PTX ISA, sm_90)
+// Threads of different blocks add to device memory: four floats at once in any order, or in a fixed order that a
+// counter in device memory keeps, so that a sum has the same bits in every run. Also here: floats in shared memory by
+// twos and fours. (PTX ISA, sm_90)
 
 #include "kernels/device/global.cuh"
 #include "kernels/device/shared.cuh"

@@ -12,7 +12,7 @@
 namespace napkin::internal {
 
 /// Hashes the kernel's text, its headers' names and texts, options, name expression and compiler: 64 hex digits. For
-/// kernels that a package brings along the compiler is "": they serve any compiler, or none.
+/// kernels that a package contains the compiler is "": they are used with any compiler, or without one.
 [[nodiscard]] std::string cache_key(const CompileRequest& request, const std::string& compiler_identity);
 
 class KernelCache {

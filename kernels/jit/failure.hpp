@@ -1,6 +1,6 @@
 #pragma once
-// A CudaFailure says what CUDA refused, such as cuLaunchKernel for want of shared memory: bad input of a user throws
-// Error instead (model/base/error.hpp).
+// A CudaFailure reports a call that CUDA refused, such as cuLaunchKernel because shared memory does not suffice. Bad
+// input of a user throws Error instead (model/base/error.hpp).
 
 #include <stdexcept>
 #include <string>

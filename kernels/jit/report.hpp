@@ -15,7 +15,7 @@ struct CompileReport {
   Bytes spill_stores, spill_loads, stack;  ///< bytes of a thread
   Bytes static_shared;                     ///< bytes of a block; Napkin's kernels have none
   /// The compiler's warnings that it serialised wgmma (C7504 to C7517) or ignored a setmaxnreg: such a kernel computes
-  /// right, but is not what its mapping says.
+  /// right results, but its time is not that of its mapping.
   std::vector<std::string> faults;
   std::string log;
 

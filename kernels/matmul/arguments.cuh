@@ -1,13 +1,14 @@
 #pragma once
-// MatmulConfig and MatmulArguments hold the parameters of the matrix-product kernel, a tile of 128 x 256 and where A
-// lies: plain structs, one text for the host and the device.
+// MatmulConfig and MatmulArguments hold the parameters of the matrix-product kernel, a tile of 128 x 256 and the
+// address of A: plain structs that host and device code include.
 
 #include "kernels/device/tensor_map.cuh"
 
 namespace napkin {
 
-/// Orders of tiles. grid: a block per tile, rows first. The others launch as many blocks as the device holds at once,
-/// each for every n-th tile; grouped: rows in groups, down a group's columns; hilbert: along a Hilbert curve.
+/// Orders of tiles. grid: one block a tile, row after row. The others launch as many blocks, n, as the device holds at
+/// once, each for every n-th tile; grouped: groups of rows, column by column within one; hilbert: along a Hilbert
+/// curve.
 enum class MatmulOrder { grid, grouped, hilbert };
 
 struct MatmulConfig {
@@ -16,14 +17,15 @@ struct MatmulConfig {
   bool bf16;
   bool ragged;  // true if the columns of C are no multiple of 8: threads store the last ones, not the copy engine
   bool cycles;  // true if each SM notes its first block's start and its last one's end
-  int a_offset, b_offset, c_offset, barriers_offset;  // bytes; c: the staged result
+  int a_offset, b_offset, c_offset, barriers_offset;  // offsets in shared memory, bytes; c: the staged result
   int producer_registers, consumer_registers;
-  bool split;   // true if blocks share a tile's chunks: the last to finish adds up their parts, and nothing is staged
+  // true if several blocks divide a tile's chunks: the last to finish adds up their parts, and the result is not staged
+  bool split;
   bool fp8;     // true if A and B are e4m3: `b` counts pairs, 16 bits like other elements; `bf16` is of C
   bool merges;  // fp8: true if chunks are summed outside of the tensor cores, which keep about 14 bits of a running sum
 };
 
-/// Sizes of a product in tiles. A tile here is a cluster's: `cluster` tiles of a block, one below the other.
+/// Sizes of a product in tiles. A tile here is a cluster's: `cluster` tiles, each of one block, below each other.
 struct MatmulShape {
   int tiles, chunks;                       // tiles in all; ceil(b / tile b)
   Divisor rows;                            // tiles down
@@ -37,8 +39,10 @@ struct MatmulShape {
 struct MatmulParts {
   Divisor tiles;      // tiles of a part
   int count, chunks;  // parts of a tile; chunks of a part
-  float* sums;   // [tile, block of the cluster, part, warp]: what its threads hold, four sums each and then four more
-  int* arrived;  // [tile, block of the cluster, warp] parts that are there; zero before a launch and after it
+  // [tile, block of the cluster, part, warp]: sums of its threads: four of each thread, then four more of each
+  float* sums;
+  // [tile, block of the cluster, warp] number of parts that are complete; zero before a launch and after it
+  int* arrived;
 };
 
 struct MatmulArguments {

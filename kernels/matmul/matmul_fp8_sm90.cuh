@@ -1,6 +1,6 @@
 #pragma once
 // This kernel multiplies matrices on Hopper with e4m3 in and bf16 out, C[a, c] = scale A[a, b] B[b, c]: it is
-// matmul_sm90's block with other instructions. B lies with the contracted axis inside, [c, b]. Knobs are those of
+// matmul_sm90 with instructions for e4m3. B is stored as [c, b], the contracted axis innermost. Knobs are those of
 // matmul_fp8_sm90.yaml.
 
 #include "kernels/matmul/matmul_sm90.cuh"

@@ -74,7 +74,7 @@ struct Matmul {
   // ---- producer: one thread ----------------------------------------------------------------------------------------
 
   /// Loads this block's own A and, for all blocks of a cluster, its share of B's rows. In e4m3 B's rows are C's
-  /// columns, since the tensor cores take it with the contracted axis inside.
+  /// columns, since tensor cores take it only with the contracted axis innermost.
   __device__ __forceinline__ void load_chunk(u32 stage, int row, int column, int k) const {
     constexpr int share = (C.fp8 ? C.c : C.b) / C.cluster;
     const u32 rank = C.cluster > 1 ? cluster_rank() : 0, ready = barrier(full + stage);
@@ -190,8 +190,8 @@ struct Matmul {
     }
   }
 
-  /// Stores C straight from registers, where a row's end is no multiple of the 16 bytes that the copy engine writes at
-  /// a time.
+  /// Stores C straight from registers, for rows whose ends are not multiples of the 16 bytes that the copy engine
+  /// writes at a time.
   __device__ __forceinline__ void store_elements(const Accumulators& d, int row, int column) const {
     const int lane = threadIdx.x % warp_threads, warp = threadIdx.x % warpgroup_threads / warp_threads;
 #pragma unroll
@@ -218,7 +218,8 @@ struct Matmul {
 
   static constexpr int warps = C.warpgroups * 4, quads = accumulators / 4;
 
-  /// Returns where this thread's first four sums of a part lie; the next four follow those of the warp's other threads.
+  /// Returns the address of this thread's first four sums of a part; its next four come after the first four of the
+  /// warp's other threads.
   __device__ __forceinline__ float* sums_of(int meeting, int warp, int part) const {
     const long long first = (static_cast<long long>(meeting) * arguments.parts.count + part) * warps + warp;
     return arguments.parts.sums + (first * (steps * quads * warp_threads) + threadIdx.x % warp_threads) * 4;
@@ -236,8 +237,7 @@ struct Matmul {
     }
   }
 
-  /// Returns true if all other parts of these rows are there; the last one leaves the counter at zero for the next
-  /// launch.
+  /// Returns true if all other parts of these rows are complete; then sets the counter to zero for the next launch.
   __device__ __forceinline__ bool comes_last(int* arrived) const {
     __threadfence();
     __syncwarp();
@@ -249,8 +249,8 @@ struct Matmul {
     return last;
   }
 
-  /// Writes this warp's part to device memory. The last warp to arrive for these rows adds the parts up, in their own
-  /// order, and returns true; for the others d is no result.
+  /// Writes this warp's part to device memory. The last warp to arrive for these rows adds up the parts, in the order
+  /// of their numbers, and returns true. For the other warps it returns false, and d is not the result.
   __device__ __forceinline__ bool combine(Accumulators& d, int index, int row) const {
     if (arguments.parts.count == 1) return true;
     const int warp = static_cast<int>(threadIdx.x / warp_threads) - 4, own = part_of(index);
@@ -316,7 +316,7 @@ struct Matmul {
     }
   }
 
-  /// Stores the tile, or adds this block's part to the others' and stores if it is the last.
+  /// Stores the tile. With parts, writes this block's part, and stores the sum if the block is the last.
   __device__ __forceinline__ void leave(Accumulators& d, int index, Place at) const {
     if constexpr (C.fp8) scale(d);
     if constexpr (C.split) {

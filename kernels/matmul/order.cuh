@@ -1,6 +1,6 @@
 #pragma once
-// find_place says which tile comes when: neighbours in time should share rows of A or columns of B, so that they meet
-// in the L2.
+// find_place returns the n-th tile of an order: tiles that are computed at the same time should share rows of A or
+// columns of B, so that the L2 loads them once.
 
 #include "kernels/device/divide.cuh"
 #include "kernels/matmul/arguments.cuh"
@@ -12,15 +12,16 @@ struct Place {
 };
 
 /// Returns cell `n` of the Hilbert curve over a square of `side`, counting only cells inside rows x columns. Descends
-/// from the square to one cell, skipping the quadrants before the one that holds it; without branches, as all threads
-/// wait for it.
+/// from the square to one cell, skipping the quadrants before the one that holds it; without branches, since the
+/// slowest thread of a warp delays all.
 __device__ __forceinline__ Place along_hilbert(int n, int rows, int columns, int side) {
   Place at{0, 0};
   bool flip = false,
        swap = false;  // the curve in the current square is turned by 180 degrees, mirrored at the diagonal
 #pragma unroll 1
   for (side >>= 1; side > 0; side >>= 1) {
-    // Cells inside along the curve's first side (u) and its second (v), in the half where it begins and in the other.
+    // Cells inside the rectangle along the curve's first axis (u) and second axis (v), in the half where the curve
+    // begins and in the other half.
     const int left_u = (swap ? columns - at.column : rows - at.row),
               left_v = (swap ? rows - at.row : columns - at.column);
     const int low_u = min(side, left_u), high_u = max(0, min(side, left_u - side));

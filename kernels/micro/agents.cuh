@@ -1,7 +1,7 @@
 #pragma once
-// This kernel puts warpgroups side by side on one SM: some multiply, some loop on one vector instruction, one warp lets
-// the copy engine write to shared memory. All start together, and the others work until the products are done: how far
-// each came says what one takes from another.
+// This kernel runs different warpgroups on one SM at the same time: some multiply, some repeat one vector instruction,
+// one warp has the copy engine write to shared memory. All start together, and work until the products are done. The
+// work that each has done shows how much they slow each other down.
 
 #include "kernels/device/matrix.cuh"
 #include "kernels/device/mma.cuh"
@@ -87,7 +87,7 @@ struct Agents {
         }
       }
     }
-    /// Loads an operand of a pair, each load from its own place: of two loads of one place the assembler keeps one.
+    /// Loads an operand of a pair, each time from another address: the assembler would merge two loads of one address.
     __device__ __forceinline__ void load(int pair, int which) {
       u32(&to)[4] = which % 2 == 0 ? b[pair % ring] : a[pair % ring];
       const u32 from = address + 16 * (2 * pair + which);
@@ -152,7 +152,7 @@ struct Agents {
 #pragma unroll 1
       for (int i = 0; i < repeated.chunks; ++i) repeated.chunk();
       if (__shfl_sync(0xFFFFFFFF, over(start), 0))
-        break;  // the chunk during which the end came is not counted, nor its time
+        break;  // the chunk during which the measurement ended does not count, nor its time
       done += repeated.chunks * repeated.units;
       clocks = clock64() - start;
     }

@@ -1,7 +1,7 @@
 #pragma once
-// This kernel copies by cp.async: every thread asks for its pieces of a chunk, waits for the oldest chunk in flight,
-// and meets the others at a barrier, as kernels do whose warps copy for themselves; alone, or beside warps that
-// multiply.
+// This kernel copies by cp.async: every thread requests its pieces of a chunk, waits for the oldest chunk in flight,
+// and waits for the other threads at a barrier, as in kernels without a producer warp. Other warps may multiply at the
+// same time.
 
 #include "kernels/device/barrier.cuh"
 #include "kernels/device/cp_async.cuh"

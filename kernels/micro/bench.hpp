@@ -16,8 +16,8 @@ namespace napkin::internal {
 /// A kernel that runs repeatedly until clock and power are steady.
 struct SteadyLoad {
   double seconds = 0;  ///< time of one launch
-  double clock = 0;    ///< hertz; NVML's median over the later part. 0: not known
-  double power = 0;    ///< watts; over a second or more the card's own count of joules
+  double clock = 0;    ///< hertz, NVML's median over the later part of the run; 0: not known
+  double power = 0;    ///< watts; in runs of a second or more from the card's energy counter
 };
 
 class Bench {

@@ -1,6 +1,6 @@
 #pragma once
-// This kernel's blocks do nothing but stay for a while, a thousand clocks say: the launch tells what launching them
-// costs.
+// This kernel's blocks only wait for some time, such as a thousand clocks: what the launch takes beyond that is the
+// cost of launching blocks.
 
 #include "kernels/device/clock.cuh"
 #include "kernels/micro/micro_arguments.cuh"

@@ -1,6 +1,6 @@
 #pragma once
 // This kernel times the copy engine: latency of a box (one stage), bandwidth (several), by multicast too. A block is
-// one thread: lanes that wait for it elsewhere in the warp make each look at a barrier 150 clocks long.
+// one thread: if other lanes of its warp wait elsewhere, each test of a barrier takes 150 clocks.
 
 #include "kernels/device/tma.cuh"
 #include "kernels/micro/micro_arguments.cuh"
@@ -77,8 +77,8 @@ struct Boxes {
   __device__ __forceinline__ void run() const {
     unsigned long long* clocks = arguments.clocks + static_cast<long long>(blockIdx.x) * (1 + arguments.count);
     long long start = clock64(), worked = start;
-    // A stage is filled again when the box after the next has come: by then the other blocks have released it,
-    // too.
+    // In a cluster a stage is filled again only when the box after the next has arrived: by then the other blocks have
+    // released it too.
     constexpr int behind = C.cluster > 1 ? 2 : 0;
     Ring<C.stages> ring, free;
     Place place;

@@ -6,7 +6,7 @@
 
 namespace napkin {
 
-/// Waits for the whole cluster; then all of it sees what was written to shared memory before.
+/// Waits for all threads of the cluster, and makes earlier writes to shared memory visible to them.
 __device__ __forceinline__ void cluster_meet() {
   asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }

@@ -14,7 +14,7 @@ namespace napkin::internal {
 struct Experiment {
   std::string_view name, about;
   Readings (*run)(Bench& bench);
-  bool of_card = false;  ///< true if it tells a card from others of its product, which `--power` alone asks
+  bool of_card = false;  ///< true if cards of one product differ in it (--power)
 };
 
 /// Lists all experiments, in the order in which they run. For GPUs of architecture sm_90.

@@ -1,5 +1,5 @@
 #pragma once
-// This kernel measures what it costs to wait for each other, by a named barrier or by an mbarrier.
+// This kernel measures how many clocks threads take to wait for each other, by a named barrier or by an mbarrier.
 
 #include "kernels/device/tma.cuh"
 #include "kernels/micro/micro_arguments.cuh"

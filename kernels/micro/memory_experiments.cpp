@@ -34,8 +34,8 @@ std::vector<double> chase(Bench& bench, ChaseSpace space, unsigned blocks) {
   return out;
 }
 
-/// Chases a ring of lines through `bytes`, with long steps. All SMs have just written them, which leaves them in the
-/// L2; with two `passes` the chasing SM also reads them once before.
+/// Chases a ring of lines through `bytes`, with long steps. All SMs write the lines first, which leaves them in the L2;
+/// with two `passes` the measured SM also reads them once before.
 std::vector<double> chase_memory(Bench& bench, std::int64_t bytes, int passes) {
   ChaseArguments arguments{};
   arguments.ring = pointer<unsigned>(bench.memory(static_cast<std::size_t>(bytes)));

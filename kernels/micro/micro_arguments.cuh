@@ -1,6 +1,6 @@
 #pragma once
-// These structs hold the compile-time parameters and the arguments of the calibrating kernels: an AgentsConfig has so
-// many warpgroups that multiply. The structs are plain: the host and the device read one text. Clocks are the SM's own
+// These structs hold the compile-time parameters and the arguments of the calibrating kernels: an AgentsConfig has the
+// number of warpgroups that multiply. The structs are plain; host and device code include them. Clocks are the SM's own
 // counter.
 
 #include "kernels/device/tensor_map.cuh"
@@ -17,7 +17,7 @@ namespace napkin {
 
 enum class VectorWork {
   none,
-  special_register,  // a read of the 64-bit clock, which has no operands, and one that folds it
+  special_register,  // a read of the 64-bit clock, which has no operands, and an instruction that uses it
   ex2,
   fma,
   add,
@@ -65,8 +65,8 @@ struct AgentsConfig {
   NAPKIN_BOTH constexpr int barriers_at() const { return boxes_at() + (copies ? boxes * box_bytes : 0); }
   NAPKIN_BOTH constexpr int over_at() const { return barriers_at() + 8 * boxes; }
   NAPKIN_BOTH constexpr int shared() const { return over_at() + 8; }
-  /// Returns the products a commit; of synchronous ones, a warp's in its loop: 64 or a few more, as many for each
-  /// accumulator.
+  /// Returns the products of a commit; of mma.sync the products of one pass of a warp's loop: 64 or a few more, equally
+  /// many for each accumulator.
   NAPKIN_BOTH constexpr int batch() const { return synchronous ? (512 + n - 1) / n * n / 8 : n > 64 ? 8 : 16; }
   NAPKIN_BOTH constexpr int threads() const { return 128 * (tensor_groups + vector_groups) + (copies ? 32 : 0); }
 };
@@ -77,10 +77,11 @@ struct AgentsArguments {
       counts;        // [blocks, warps, 2]: units done, clocks they took; of a tensor warpgroup its first warp's
   long long window;  // clocks after which vector work and copies end; the first tensor warpgroup's end ends them too
   int batches;       // batches of products that a tensor warpgroup issues
-  int tensor_groups, vector_groups, copies;  // groups at work, of those above; the others end at once
+  int tensor_groups, vector_groups, copies;  // groups of the configuration that work; the others end at once
   int apart;                                 // boxes from a block's first one to the next block's; 0: all copy the same
-  int shift;    // 0: from one load's address to the next one's, which the compiler does not know to be equal
-  float* kept;  // null; the results' destination, so that the compiler computes them
+  // 0, which the compiler does not know: the distance between the addresses of two loads, which it would else merge
+  int shift;
+  float* kept;  // null: a destination of the results, so that the compiler does not drop them
 };
 
 // ---- products.cuh: products from issue to the end of the wait
@@ -99,7 +100,7 @@ struct ProductsConfig {
 struct ProductsArguments {
   unsigned long long* marks;  // [repeats, groups, 3]: clock before the issue, after it, after the wait
   int repeats;
-  int offset;   // clocks by which each further group is later
+  int offset;   // clocks by which each group starts after the one before
   float* kept;  // null, as above
 };
 
@@ -112,11 +113,11 @@ struct ChaseConfig {
 };
 
 struct ChaseArguments {
-  unsigned int* ring;              // global: where line i holds the number of the next at its start
+  unsigned int* ring;              // global: lines, each of which begins with the number of the next one
   unsigned long long lines, step;  // lines of 128 bytes; distance from a line to the next, modulo `lines`
   unsigned long long first;
   int steps, passes;           // the same steps again; the last pass is timed
-  unsigned long long* clocks;  // [blocks]: of the steps of the last pass
+  unsigned long long* clocks;  // [blocks]: clocks of the steps of the last pass
 };
 
 struct RingConfig {
@@ -150,7 +151,8 @@ struct BoxesConfig {
   int stages;   // boxes in flight
   int cluster;  // blocks of a cluster; above 1 each loads its share of each box for all by multicast
   bool shared_tiles =
-      false;  // true if boxes come in turn from two tiles, which other blocks read too, and are worked on for a while
+      // true if boxes come alternately from two tiles that other blocks read too, and each is kept for `work` clocks
+      false;
 
   NAPKIN_BOTH constexpr int rows() const { return kib * 8; }  // rows of 128 bytes
   NAPKIN_BOTH constexpr int barriers_at() const { return stages * kib * 1024; }
@@ -164,21 +166,22 @@ struct SharedTile {
 
 struct BoxesArguments {
   TensorMap from;
-  int block_rows;              // distance from the first row of a cluster to the next one's; 0: all read the same
-  int count, warm;             // boxes; the first `warm` of them are not timed
-  int around;                  // boxes after which a block begins at its first row again
-  SharedTile tiles[2];         // tiles with shared_tiles; block_rows are a tile's
-  int work;                    // clocks that a box is worked on before its stage is free, with shared_tiles
-  unsigned long long* clocks;  // [blocks, 1 + count]: of the timed ones together; with one stage of each one, too
+  int block_rows;       // distance from the first row of a cluster to the next one's; 0: all read the same
+  int count, warm;      // boxes; the first `warm` of them are not timed
+  int around;           // boxes after which a block begins at its first row again
+  SharedTile tiles[2];  // tiles with shared_tiles; block_rows are a tile's
+  int work;             // clocks that a box is worked on before its stage is free, with shared_tiles
+  // [blocks, 1 + count]: clocks of all timed boxes together; with one stage those of each box, too
+  unsigned long long* clocks;
 };
 
-// ---- async_copies.cuh: copies that the threads ask for which need them (cp.async)
+// ---- async_copies.cuh: copies requested by the threads that use them (cp.async)
 
 struct AsyncCopiesConfig {
   int threads;
   int pieces;    // pieces of 16 bytes that a thread asks for at a time: a chunk
   int stages;    // chunks in flight
-  int busy = 0;  // warps beside them that multiply (mma.sync), with an ldmatrix for two products
+  int busy = 0;  // further warps that multiply (mma.sync), with an ldmatrix for every two products
 
   static constexpr int busy_bytes = 4096;
   NAPKIN_BOTH constexpr int bytes() const { return threads * pieces * 16; }
@@ -197,7 +200,7 @@ struct AsyncCopiesArguments {
   float* kept;                 // null, as above
 };
 
-// ---- tiles.cuh: what a product's blocks get from the L2
+// ---- tiles.cuh: bandwidth from the L2 to the blocks of a product
 
 struct TilesConfig {
   int stages;
@@ -241,7 +244,7 @@ struct ClusterArguments {
 
 enum class Meeting {
   barrier,         // bar.sync of all threads
-  named_round,     // two warpgroups hand over to each other by named barriers, there and back
+  named_round,     // two warpgroups that wait for each other in turn at named barriers, there and back
   mbarrier_round,  // a round by mbarriers
   fence,           // fence.proxy.async
   store_fence_barrier,
@@ -257,7 +260,7 @@ struct MeetArguments {
   unsigned long long* clocks;  // [1]: of all rounds
 };
 
-// ---- blocks.cuh: blocks as they come and go
+// ---- blocks.cuh: starts and ends of blocks
 
 struct BlocksConfig {
   bool noted;

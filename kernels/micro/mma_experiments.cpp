@@ -75,8 +75,8 @@ Readings mma_among(Bench& bench) {
   return out;
 }
 
-/// Measures products among an attention kernel's instructions: an element's share of a softmax for one or two products
-/// (d = 64), and B by ldmatrix for 16 or 32 rows of a warp.
+/// Measures products among an attention kernel's instructions: the softmax instructions of one element for every one or
+/// two products (d = 64), and ldmatrix of B for 16 or 32 rows of a warp.
 Readings mma_attention(Bench& bench) {
   Readings out;
   for (const int mixes : {0, 1, 2}) {

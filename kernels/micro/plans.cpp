@@ -158,7 +158,8 @@ LaunchPlan agents_plan(Bench& bench, const AgentsConfig& config, const AgentsAtW
 
 namespace {
 
-/// Returns the products a clock of a scheduler, until its last warp is done, since the scheduler prefers some warps.
+/// Returns the products a clock of a scheduler, up to the end of its last warp: the scheduler prefers some warps, which
+/// end earlier.
 double synchronous_rate(const std::vector<std::uint64_t>& counts, std::size_t warps, unsigned sms,
                         std::size_t tensor_warps) {
   double rate = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// fill_shared makes operands of random words: energy and clock depend on what is multiplied, and zeros take less than
+// fill_shared makes operands of random words: power and clock depend on the operands, and zeros take less power than
 // real data.
 
 #include "kernels/device/bytes.cuh"
@@ -31,8 +31,8 @@ __device__ __forceinline__ u32 random_bytes(u32 seed) {
                     random_normal(4 * seed + 3));
 }
 
-/// Returns a number as P of attention_fp8_sm90 has it: 2^8 where a score is its row's largest, here of normal scores up
-/// to 3.
+/// Returns a number like those of P in attention_fp8_sm90: 2^8 for a row's largest score, here for normal scores up to
+/// 3.
 __device__ __forceinline__ float random_probability(u32 seed) {
   float out;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(out) : "f"(8.f + 1.4427f * (random_normal(seed) - 3.f)));
@@ -53,7 +53,7 @@ __device__ __forceinline__ void fill_shared_bytes(u32 address, u32 bytes) {
     store_word(address + at, random_bytes(at / 4 + blockIdx.x * bytes));
 }
 
-/// Combines a word with all words of q, so that the assembler does not leave out loads that nothing reads.
+/// Combines a word with all words of q, so that the assembler does not drop the loads of q.
 __device__ __forceinline__ u32 folded(u32 into, const Quad& q) {
   into ^= q.word[0] ^ q.word[1];
   return into ^ q.word[2] ^ q.word[3];

@@ -20,7 +20,8 @@ int batches_for(const AgentsConfig& config) {
   return std::max(4, product_clocks / (config.batch() * std::max(config.n / 2, 13) * config.tensor_groups));
 }
 
-/// Returns the clocks a product: the slope between a short and a long run, without filling and draining the pipe.
+/// Returns the clocks of a product: the difference of a long and a short run over that of their products, so that fill
+/// and drain of the pipe do not count.
 std::vector<double> product_slopes(Bench& bench, const AgentsConfig& config, bool copies, bool same = false) {
   std::vector<double> out;
   const int batches = batches_for(config), per_batch = config.batch() * config.tensor_groups;

@@ -1,4 +1,4 @@
-// Tiles of two matrices into shared memory by the copy engine, as a product's blocks take them.
+// Loads of two matrices' tiles into shared memory by the copy engine, as the blocks of a product make them.
 
 #include <algorithm>
 
@@ -80,7 +80,7 @@ Readings tiles(Bench& bench) {
       }
     }
   }
-  // Tall and wide ones, rows of 128, 64 and 32 bytes; as many rows of tiles as order grouped takes together, or all.
+  // Tall and wide tiles, rows of 128, 64 and 32 bytes; as many rows of tiles as order `grouped` has in a group, or all.
   struct Shape {
     TilesConfig config;
     int rows;
@@ -102,7 +102,8 @@ Readings tiles(Bench& bench) {
                              {{6, 1, 128, 128, 32}, 11},
                              {{4, 2, 192, 64, 64}, 4},
                              {{4, 2, 128, 160, 64}, 10},
-                             // One B for all: what 128 rows more of its boxes take, of 128, 64 and 32 bytes.
+                             // All blocks load one B: the time that 128 more rows of its boxes take, of 128, 64 and 32
+                             // bytes.
                              {{4, 1, 64, 128, 64}, 132},
                              {{4, 1, 64, 256, 64}, 132},
                              {{4, 1, 64, 160, 64}, 132},

@@ -1,7 +1,7 @@
 #pragma once
-// This kernel measures what a product's blocks get from the L2: a producer and a consumer as in matmul_sm90, with its
-// boxes, without its products. The consumer is busy with a chunk for so many clocks. One thread each: lanes that wait
-// elsewhere in the warp make a wait longer.
+// This kernel measures the bandwidth from the L2 to the blocks of a product: a producer and a consumer as in
+// matmul_sm90, with its boxes and without its products. The consumer waits `work` clocks for each chunk. Each is one
+// thread, since other waiting lanes of a warp make a wait longer.
 
 #include "kernels/device/tma.cuh"
 #include "kernels/micro/micro_arguments.cuh"
@@ -55,8 +55,8 @@ struct Tiles {
     }
   }
 
-  /// Waits for chunk after chunk and works on each. A chunk's stage is free once the next chunk has arrived and this
-  /// one's work is done.
+  /// Waits for each chunk in order, then for `work` clocks. A chunk's stage is free once the next chunk has arrived and
+  /// this one's work is done.
   __device__ __forceinline__ void consume() const {
     long long start = clock64(), end = start;
     Ring<C.stages> ring;

@@ -56,8 +56,8 @@ Readings vector_alone(Bench& bench) {
   Readings out;
   for (const VectorWork work : works()) {
     for (const int groups : {1, 2, 3}) {
-      // The variant that runs beside products too, where it has that many warpgroups. Beside products the assembler
-      // leaves out HFMA2.MMA, half of a bf16 rate.
+      // With up to that many warpgroups, the variant that also has products. In variants with products the assembler
+      // does not use HFMA2.MMA, which is half of the bf16 rate.
       const AgentsConfig config = groups == 3 || work == VectorWork::fma16
                                       ? AgentsConfig{0, 64, false, 3, work, false}
                                       : AgentsConfig{1, 128, false, 2, work, false};
@@ -96,7 +96,7 @@ void add_beside(Readings& out, Bench& bench, const std::string& experiment, Vect
   out.push_back(product);
 }
 
-/// Returns false if 512 threads, with 128 registers each at launch, are too many for the sums of 256 columns.
+/// Returns false if the sums of 256 columns need more than the 128 registers that each of 512 threads has at launch.
 bool fits(VectorWork work, int groups, int n) { return groups < 3 || (is_mixed(work) && n <= 192); }
 
 }  // namespace

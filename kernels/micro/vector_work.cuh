@@ -1,6 +1,6 @@
 #pragma once
-// Repeated is what an agent's threads repeat: chains of one vector instruction, or the softmax of a chunk of scores as
-// an attention kernel has it. Repeated<VectorWork::ex2> keeps the special unit busy and nothing else.
+// Repeated has the work that an agent's threads repeat: chains of one vector instruction, or the softmax of a chunk of
+// scores as in an attention kernel. Repeated<VectorWork::ex2> keeps only the special unit busy.
 
 #include "kernels/device/mma.cuh"
 #include "kernels/device/softmax.cuh"
@@ -113,7 +113,7 @@ struct Repeated {
     }
   }
 
-  /// Loads from shared memory, as many loads in flight as there are chains.
+  /// Loads from shared memory, with one load in flight for each chain.
   __device__ __forceinline__ void loads() {
 #pragma unroll
     for (int r = 0; r < repeats; ++r) {
@@ -178,8 +178,8 @@ __device__ __forceinline__ void exponentials(float (&s)[N], const float (&maximu
 }
 
 /// A thread's two rows of scores. Their maximum is found first; or, `Kept`, is kept from before, as with
-/// attention_sm90's rescale=rarely: fewer columns then, since three warpgroups beside products have 128 registers a
-/// thread.
+/// attention_sm90's rescale=rarely: then with fewer columns, since threads of three warpgroups beside products have 128
+/// registers.
 template <bool Kept, bool Stepped>
 struct Softmax {
   static constexpr int columns = Kept ? 24 : 32, units = 2 * columns, chunks = 8;  // elements
@@ -199,8 +199,8 @@ struct Softmax {
   __device__ __forceinline__ void chunk() {
     pin(s);
     if constexpr (Kept) {
-      // A step of 0 that the compiler does not know: the assembler sees no pin() and would find the exponentials once
-      // for all chunks.
+      // A step of 0 that the compiler does not know: the assembler ignores pin() and would compute the exponentials
+      // once for all chunks.
 #pragma unroll
       for (int r = 0; r < 2; ++r) maximum[r] = __uint_as_float(__float_as_uint(maximum[r]) + shift);
     } else {

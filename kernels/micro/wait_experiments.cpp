@@ -1,4 +1,4 @@
-// What the driver says, barriers, launches, power.
+// Limits that the driver reports, and measurements of barriers, launches and power.
 
 #include <algorithm>
 

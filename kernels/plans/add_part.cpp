@@ -9,7 +9,8 @@
 namespace napkin::internal {
 namespace {
 
-constexpr unsigned threads_of_a_block = 256, blocks_an_sm = 8;  // all threads that an SM holds: loads under way
+/// launch of as many threads as the SMs hold, so that many loads are in flight
+constexpr unsigned threads_of_a_block = 256, blocks_an_sm = 8;
 
 LaunchPlan plan_of_parts(std::string_view kernel, const AddPartArguments& arguments, DType type, bool first,
                          const DeviceProperties& device) {

@@ -1,6 +1,6 @@
 #pragma once
 // add_part_plan plans the launch that adds a part of attention's result to the running one, and finish_plan the one
-// that writes the result in its own type: what a ring of GPUs does after each step and at its end.
+// that writes the result in its own type: a ring of GPUs launches the first after each step and the second at its end.
 
 #include "kernels/attention/common/add_part_arguments.cuh"
 #include "kernels/runtime/device.hpp"

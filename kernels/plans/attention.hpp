@@ -13,7 +13,7 @@ namespace napkin::internal {
 /// Rows of heads in device memory; the innermost axis is dense. Strides in elements.
 struct TensorView {
   std::uint64_t address = 0;
-  std::int64_t batch = 0, head = 0, row = 0;  ///< o and q: of query heads
+  std::int64_t batch = 0, head = 0, row = 0;  ///< strides in elements; `head` of o and q is that of query heads
 };
 
 /// Keys and values in pages of `size` keys at any addresses: [pages, heads, size, columns] by the strides of k and v,

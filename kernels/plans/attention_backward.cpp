@@ -131,9 +131,11 @@ AttentionBackwardShape shape_of(const PlacedDiagram& placed, const AttentionBack
   const Count section = together * x_tiles, sections = Count(s.b) * h / together;
   s.section = divisor(section.get());
   s.sections = to_int(sections, "sections");
-  // Sections are one more than run at once, so that the blocks that a section waits for began a block's time earlier.
+  // One section more than run at once, so that the blocks which zero a section's sums began one block earlier than it
+  // needs them.
   s.ahead = to_int(std::min(sections, Count(1) + ceil_div(at_once, section)), "sections");
-  // Under a causal mask the second half of a section's blocks is short, and would end later than its products.
+  // Under a causal mask the later half of a section's blocks have few products, which would end before the zeroing and
+  // rounding.
   const bool causal = placed.problem->mask.kind == Mask::Kind::causal;
   s.asides = to_int(causal ? ceil_div(section, 2) : section, "blocks");
   s.section_tiles = to_int(together * s.g * q_grid, "tiles of queries");

@@ -1,7 +1,7 @@
 #pragma once
-// One call of attention's backward pass on the device is three launches in sequence: rows (delta and the log-sum-exp,
-// zeros where dQ is added up first), gradients, and what is left of dQ's rounding. Example: plans.delta,
-// plans.gradients, plans.convert go into one stream in that order.
+// One call of attention's backward pass on the device is three launches in sequence: rows (delta, the log-sum-exp, and
+// zeros for the first sums of dQ), gradients, and the rounding of dQ that the gradients' launch has not done. Example:
+// plans.delta, plans.gradients, plans.convert go into one stream in that order.
 
 #include <array>
 #include <span>

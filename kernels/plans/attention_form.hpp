@@ -1,6 +1,7 @@
 #pragma once
-// An AttentionForm is what the plans of one tile have in common at all lengths: attention_sm90's variant by name, its
-// threads and its shared memory. A plan at 4097 keys then takes no more than the numbers that 4096 keys have otherwise.
+// An AttentionForm holds the part of one tile's plans that is the same at all lengths: attention_sm90's variant by
+// name, its threads and its shared memory. A plan for 4097 keys after one for 4096 then computes only the numbers that
+// differ.
 
 #include <functional>
 #include <memory>
@@ -12,7 +13,8 @@
 
 namespace napkin::internal {
 
-/// A kernel's plan in two halves: one that is constant, and one that follows from lengths and a call.
+/// The two functions of a kernel's plan: one makes the constant part, one the part that depends on lengths and the
+/// call.
 struct FormHalves {
   using Fill = std::function<void(LaunchPlan&, const PlacedDiagram&, const AttentionCall&, const LaunchDevice&)>;
   LaunchPlan constant;  ///< plan without grid, arguments, boxes and memory

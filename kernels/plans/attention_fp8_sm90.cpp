@@ -71,7 +71,7 @@ void check_fp8(const AttentionFp8Config& config, const PlacementReader& read) {
           "q * g = 64 * warpgroups");
   require(read.offset("O_out") == c.q_offset, fp8_kernel, "stages O on Q, and the plan does not", "alias: Q");
   require(c.stages > 1, fp8_kernel, "asks for a chunk before it turns the last one over", "two stages and more");
-  // Two a copy of Q and warpgroup, six a stage, and the tile mailbox.
+  // Two barriers for each buffer of Q and warpgroup, six for each stage, and those for passing on the next tile.
   require(read.resources().barriers >= Count(2 * c.q_stages * c.warpgroups + 6 * c.stages + 3), fp8_kernel,
           "needs more barriers than the plan has", "barriers: 17");
   require(!config.block_scales || (config.merges && 128 % c.x == 0), fp8_kernel, "has no one scale for a chunk",

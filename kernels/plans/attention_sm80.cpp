@@ -59,7 +59,7 @@ Strides strides_of(const std::string& name, const TensorView& view, std::int64_t
   return {checked(view.row, rows), checked(view.head, heads), packed ? 0 : checked(view.batch, batches)};
 }
 
-/// Orders head tiles one after the other, each from its first row: sections of one.
+/// Sets the order to head tile after head tile, each from its first row: sections of one head tile.
 AttentionShape in_grid_order(AttentionShape shape) {
   shape.section = shape.last_section = divisor(1);
   shape.section_tiles = shape.q_tiles;

@@ -76,7 +76,8 @@ void check(const AttentionConfig& c, const PlacementReader& read) {
   require(c.dv % column_parts == 0 && c.dv / column_parts <= 256, sm90_kernel, "a warpgroup's O has too many columns",
           "at most 256");
   require(read.offset("O_out") == c.q_offset, sm90_kernel, "stages O on Q, and the plan does not", "alias: Q");
-  // Two a copy of Q and warpgroup, four a stage of K and V, and the tile mailbox.
+  // Two barriers for each buffer of Q and warpgroup, four for each stage of K and V, and three for passing on the next
+  // tile.
   require(read.resources().barriers >= Count(2 * c.q_stages * row_parts + 4 * c.stages + 3), sm90_kernel,
           "needs more barriers than the plan has", "barriers: 11");
 }

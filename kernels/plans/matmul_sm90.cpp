@@ -42,7 +42,7 @@ Initialiser written(const MatmulConfig& config) {
       .set("c_offset", c_offset)
       .set("barriers_offset", barriers_offset);
   out.set("producer_registers", producer_registers).set("consumer_registers", consumer_registers);
-  // Without parts the name stays the one that the machine code is recorded under.
+  // Without parts the field is left out, so that the variant keeps the name under which its machine code was recorded.
   if (split) out.set("split", split);
   if (fp8) out.set("fp8", fp8).set("merges", merges);
   return out;
@@ -125,8 +125,8 @@ void check(const MatmulConfig& c, const PlacementReader& read) {
           "b a multiple of 16 in each block of a cluster, of e4m3 of 32");
   require(c.stages >= 2, where, "gives a stage back when the next one's products have been issued",
           "stages of 2 or more");
-  // Full and empty by stage, and where the stage's tile lies: A and B share theirs, so the plan's four a stage are one
-  // too many.
+  // Three for each stage: full, empty, and the stage's tile. The plan counts four, since it does not know that A and B
+  // share theirs.
   require(read.resources().barriers >= Count(3 * c.stages), where, "counts more barriers than the plan",
           "two a copy of A and of B");
   require(!c.split || c.order == MatmulOrder::grid, where, "launches a block for each part of a tile", "order=grid");

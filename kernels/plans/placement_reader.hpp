@@ -48,7 +48,7 @@ class PlacementReader {
   Plan plan_;
 };
 
-/// Throws Error unless `holds`.
+/// Checks a condition. Throws Error if `holds` is false.
 void require(bool holds, std::string_view where, const std::string& what, const std::string& right);
 
 /// Returns the elements of a swizzle span: the widest of 64, 32 and 16 that divides `columns`.

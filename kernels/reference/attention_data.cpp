@@ -77,7 +77,7 @@ AttentionData::AttentionData(Runtime& runtime, const AttentionLayout& layout)
 /// Changes the inputs so that scores have a shape. A ramp takes two columns, one for whole numbers and one for
 /// fractions, so that 16 bits hold it.
 void AttentionData::shape_scores(Runtime& runtime) const {
-  constexpr double most = 256;  // whole numbers that bf16 has
+  constexpr double most = 256;  // largest number up to which bf16 has all whole numbers
   if (!layout_.q_lengths.empty()) throw Error("inputs", "are shaped for packed sequences", "normal inputs");
   const AttentionSizes& s = layout_.sizes;
   const double step = layout_.growth * std::numbers::ln2, root = std::sqrt(static_cast<double>(s.d));

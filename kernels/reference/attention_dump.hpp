@@ -1,6 +1,6 @@
 #pragma once
 // dump_attention runs the debug variant of an attention kernel and returns every intermediate of every tile and chunk,
-// such as S of tile 3, as run_streamed() shows it.
+// such as S of tile 3, in the form in which run_streamed() returns it.
 
 #include <span>
 #include <string>

@@ -131,14 +131,14 @@ class AttentionTrial : public KernelTrial {
   AttentionPlanner planner_;
   AttentionData data_;
   mutable std::vector<DeviceMemory> scratch_;  // memory of the plans made
-  std::vector<std::int64_t> first_row_;        // of each sequence
+  std::vector<std::int64_t> first_row_;        // first row of each sequence
   std::vector<KnownRow> rows_;
 };
 
 }  // namespace
 
 AttentionCall call_without_arrays(const PlacedDiagram& placed, bool counting) {
-  constexpr std::uint64_t somewhere = 4096;  // aligned as real memory is; nothing is launched with it
+  constexpr std::uint64_t somewhere = 4096;  // any aligned address: nothing is launched with it
   AttentionCall call;
   call.q.address = call.k.address = call.v.address = call.o.address = somewhere;
   call.log_sum_exp = call.ticket = call.arrived = call.parts = somewhere;

@@ -16,7 +16,7 @@
 namespace napkin::internal {
 
 struct TrialOptions {
-  std::int64_t rows = 64;  ///< compared with float64, spread over the output
+  std::int64_t rows = 64;  ///< rows that are compared with float64, spread over the output
   std::uint64_t seed = 1;  ///< seed of the inputs and of the choice of rows
   int threads = 1;         ///< threads that compute the reference on the CPU
 };
@@ -37,7 +37,7 @@ class KernelTrial {
   virtual void poison() const = 0;
   enum class Extent {
     rows,        ///< the sampled rows alone: a few milliseconds
-    everything,  ///< all elements too, for the poison, and the gaps between the rows
+    everything,  ///< the sampled rows, and a search of all elements and gaps for poison that a kernel left or overwrote
   };
   /// Compares the current outputs with the reference.
   [[nodiscard]] virtual Comparison check(Extent extent) const = 0;

@@ -13,7 +13,7 @@ struct E4m3Number {
 std::array<E4m3Number, 256> make_numbers() {
   std::array<E4m3Number, 256> out{};
   for (int i = 0; i < 256; ++i) {
-    constexpr int significand_bits = 3, bias = 7;  // without the first bit
+    constexpr int significand_bits = 3, bias = 7;  // bits of the significand without the leading one
     const int field = i >> significand_bits & 15, fraction = i & 7, significand = field == 0 ? fraction : fraction + 8;
     if (significand == 0) continue;
     const int exponent = std::max(field, 1) - bias;

@@ -63,7 +63,7 @@ void count_poison(const HostMatrix& c, std::int64_t columns, Comparison& into) {
 }
 
 std::vector<std::int64_t> spread_rows(std::int64_t all, std::int64_t most, std::uint64_t seed) {
-  // The step is odd, so that rows take every place within a tile of 2^n rows.
+  // The step is odd, so that the sample has every place within a tile of 2^n rows.
   const std::int64_t step = std::max<std::int64_t>(1, all / std::max<std::int64_t>(1, most)) | (all > most ? 1 : 0);
   std::vector<std::int64_t> rows;
   for (std::int64_t i = all > most ? static_cast<std::int64_t>(seed % static_cast<std::uint64_t>(step)) : 0; i < all;

@@ -1,5 +1,6 @@
 #pragma once
-// reference_rows computes some rows of a matrix product on the CPU in float64: the kernels are held to them.
+// reference_rows computes some rows of a matrix product on the CPU in float64, with which the kernels' results are
+// compared.
 
 #include <cstdint>
 #include <span>

@@ -54,7 +54,7 @@ class MatmulTrial : public KernelTrial {
 };
 
 LaunchPlan variant(const PlacedDiagram& placed, bool counting, const LaunchDevice& device) {
-  constexpr std::uint64_t somewhere = 4096;  // aligned as real memory is; nothing is launched with it
+  constexpr std::uint64_t somewhere = 4096;  // any aligned address: nothing is launched with it
   const MatrixView nowhere{somewhere, 16};
   return matmul_plan(placed, {nowhere, nowhere, nowhere, counting ? somewhere : 0, somewhere, somewhere}, device);
 }

@@ -4,7 +4,7 @@
 namespace napkin::internal {
 namespace {
 
-/// Plans it for V of f16, as its problems have it.
+/// Plans the kernel for V of f16, the type in its problems.
 LaunchPlan plan_of_halves(const PlacedDiagram& placed, AttentionCall call, const LaunchDevice& device) {
   call.halves = true;
   return napkin_fp8_sm90_plan(placed, call, device);

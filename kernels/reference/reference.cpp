@@ -237,7 +237,7 @@ void count_poison(const HostAttention& a, Comparison& out) {
 
 double larger_error(double most, double error) { return std::isnan(error) ? infinity : std::max(most, error); }
 
-constexpr double lse_unit = 100;  // a score of a thousand is a sum in f32 of products that round by 1e-4 and more
+constexpr double lse_unit = 100;  // a score of a thousand is a sum of products in f32, with an error of 1e-4 and more
 
 double lse_difference(double measured, double reference) {
   if (reference == -infinity) return measured == -infinity ? 0 : infinity;
@@ -341,7 +341,8 @@ Comparison compare(const HostAttention& a, std::int64_t most, std::uint64_t seed
   Comparison out;
   count_poison(a, out);
   const std::int64_t heads = a.sizes.h * a.sizes.g, rows = a.sizes.b * heads * a.sizes.q;
-  // A step that shares no factor with the row counts visits all heads and all places in a sequence.
+  // The step has no common factor with the numbers of rows, so that the sample has all heads and all places in a
+  // sequence.
   const std::int64_t step = std::max<std::int64_t>(1, rows / std::max<std::int64_t>(1, most)) | (rows > most ? 1 : 0);
   for (std::int64_t i = rows > most ? static_cast<std::int64_t>(seed % static_cast<std::uint64_t>(step)) : 0; i < rows;
        i += step) {

@@ -1,6 +1,6 @@
 #pragma once
-// reference_row computes one row of attention on the CPU in float64, written apart from everything else here: the
-// kernels are held to it.
+// reference_row computes one row of attention on the CPU in float64, by code that shares nothing with the kernels:
+// their results are compared with it.
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,6 @@
 #pragma once
 // shape_scores makes inputs of attention whose scores have a shape: a ramp along the keys, or one score of each row
-// beyond all others. It writes over normal numbers that are there already, one thread for each key's and each query's
-// row.
+// beyond all others. It changes normal random numbers in place, with one thread for each row of K and of Q.
 
 #include "kernels/runtime/fill_arguments.cuh"
 
@@ -54,7 +53,7 @@ __global__ void shape_scores(const __grid_constant__ ScoresArguments a) {
               batch = static_cast<int>(i / a.q_rows / heads);
     unsigned short* row = row_at(a.q, a.q_strides, batch, head, query);
     if constexpr (C.spike) {
-      // The key's own row, fourfold: a score of 4 |k|^2 / sqrt d where others are 4 |k| wide.
+      // The key's row times four: its own score is 4 |k|^2 / sqrt d, while others have a deviation of 4 |k| / sqrt d.
       const int seen = a.causal ? query + a.x_rows - a.q_rows + 1 : a.x_rows;
       if (seen <= 0) continue;
       unsigned int place = (static_cast<unsigned int>(i) + 1u) * 2654435761u ^ a.seed;

@@ -1,6 +1,6 @@
 #pragma once
-// card_of names one card among all of its product, GPU-5d2f... for the first H200 here, and EnergyCounter reads the
-// joules that a card has taken.
+// card_of returns the identity of one card, such as GPU-5d2f..., and EnergyCounter reads the joules that a card has
+// taken.
 
 #include <filesystem>
 #include <memory>

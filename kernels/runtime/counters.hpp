@@ -1,6 +1,6 @@
 #pragma once
-// A CounterReading holds the bytes that the GPU's own counters saw during a launch, 8.74 GB from the L2 to the SMs, by
-// CUPTI's range profiler where it is there and allowed.
+// A CounterReading holds the bytes that the GPU's own counters saw during a launch, such as 8.74 GB from the L2 to the
+// SMs. It comes from CUPTI's range profiler, if that is installed and permitted.
 
 #include <functional>
 #include <map>

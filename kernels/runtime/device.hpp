@@ -1,5 +1,5 @@
 #pragma once
-// A Device is one GPU: memory, modules, launches, events. It is thin over the driver API, which is opened at run time.
+// A Device is one GPU: memory, modules, launches, events. It wraps the driver API, which is opened at run time.
 // Everything here throws CudaFailure with the call and the driver's words; nothing else of CUDA shows.
 
 #include <cstddef>

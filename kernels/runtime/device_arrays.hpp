@@ -1,5 +1,5 @@
 #pragma once
-// DeviceArrays are arrays of the host, copied to the device one by one: put(K) gives the address where K lies there.
+// DeviceArrays copies arrays of the host to the device: put(K) returns the address of K there.
 
 #include <cstdint>
 #include <initializer_list>

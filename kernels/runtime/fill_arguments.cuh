@@ -1,6 +1,6 @@
 #pragma once
-// FillArguments holds the parameters of the kernels that make inputs: how many numbers, from which seed. The host and
-// the device read one text.
+// FillArguments holds the parameters of the kernels that make inputs: the number of values and the seed. Host and
+// device code include this header.
 
 namespace napkin {
 
@@ -31,9 +31,9 @@ struct ScoresArguments {
   unsigned short *q, *k;
   RowStrides q_strides, k_strides;
   int b, h, g, q_rows, x_rows, d;
-  float unit;  // ramp: of Q's first two columns, times the softmax scale: what 1 in a column of K is worth as a score
-  float step;  // ramp: from one key to the next
-  float constant;  // ramp: Q's first two columns
+  float unit;  // ramp: score that 1 in a column of K adds: the value of Q's first two columns times the softmax scale
+  float step;  // ramp: difference of the scores of neighbouring keys
+  float constant;  // ramp: value of Q's first two columns
   int last_first;  // ramp: the last key's score is the lowest, else the first one's
   int causal;      // spike: at a key that the row sees
   unsigned int seed;

@@ -1,6 +1,6 @@
 #pragma once
-// A LaunchPlan is one launch as a value, everything but the GPU: attention_sm90's has its variant by name, its grid,
-// its arguments and its boxes. Pure functions make it (attention.hpp), run.hpp runs it.
+// A LaunchPlan is one launch as a plain value, made without a GPU: the variant of attention_sm90 by name, its grid, its
+// arguments and its boxes. Pure functions make it (kernels/plans), run.hpp runs it.
 
 #include <cstddef>
 #include <cstdint>
@@ -32,14 +32,14 @@ struct LaunchPlan {
   std::string architecture;  ///< "sm_90a"
   unsigned grid = 1, threads = 1, cluster = 1;
   unsigned shared = 0;               ///< dynamic bytes a block
-  std::uint64_t workspace = 0;       ///< bytes of device memory that it needs beside its arrays
+  std::uint64_t workspace = 0;       ///< bytes of device memory that it needs besides its arrays
   std::vector<std::byte> arguments;  ///< the kernel's only parameter; its tensor maps are still to be encoded
   std::vector<TensorBox> boxes;
   Count counters;  ///< number of i32 that are zero before the first launch; each launch resets them
   Bytes scratch;   ///< memory that it needs for as long as a launch runs
 };
 
-/// The memory, beside its arrays, that a launch needs: LaunchPlan::counters and scratch.
+/// The memory that a launch needs besides its arrays: LaunchPlan::counters and scratch.
 struct LaunchScratch {
   Count counters;
   Bytes bytes;

@@ -1,6 +1,6 @@
 #pragma once
-// A LaunchTiming says how long a launch takes, and how well that is known: which state the L2 was in, how much the runs
-// differ, and what clock and power the card had meanwhile.
+// A LaunchTiming has the time of a launch and its uncertainty: the state of the L2, the spread of the runs, and the
+// card's clock and power meanwhile.
 
 #include <functional>
 #include <optional>

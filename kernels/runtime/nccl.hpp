@@ -32,8 +32,8 @@ class Ranks {
                       Stream stream) const;
   void all_reduce(int rank, std::uint64_t at, std::int64_t count, DType type, Stream stream) const;
 
-  /// Returns bytes that calls have brought to a rank from others; of an all-reduce, twice what a ring brings of the
-  /// array.
+  /// Returns the bytes that calls have brought to a rank from others; an all-reduce counts as a reduce-scatter and an
+  /// all-gather around a ring.
   [[nodiscard]] std::int64_t received(int rank) const { return received_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] std::string version() const;
 

@@ -1,6 +1,6 @@
 #pragma once
-// Nvml reads clock, power and temperature of a GPU while something runs on it: 1,755 MHz and 690 W. It needs the NVML
-// that a driver brings.
+// Nvml reads clock, power and temperature of a GPU while something runs on it: 1,755 MHz and 690 W. It needs NVML,
+// which is part of the driver.
 
 #include <atomic>
 #include <cstdint>

@@ -14,13 +14,13 @@ CompileRequest request_of(const LaunchPlan& plan) {
   return {kernel_source(plan.source), plan.expression, plan.architecture, {}};
 }
 
-/// Returns the kernel that a package brought along; nothing if it has none.
+/// Returns the kernel from the installed package; nothing if it has none.
 std::optional<CompiledKernel> shipped_kernel(const CompileRequest& request, const Environment& environment) {
   if (environment.shipped.empty()) return std::nullopt;
   return KernelCache(environment.shipped).find(cache_key(request, ""));
 }
 
-/// Returns the kernel that a package brought along, else from the cache or the compiler.
+/// Returns the kernel from the installed package, else from the cache, else from the compiler.
 Compilation compilation_of(const CompileRequest& request, const Environment& environment) {
   if (auto kernel = shipped_kernel(request, environment)) return {std::move(*kernel), true, ""};
   const auto compiler = Compiler::find(environment.compiler);
@@ -65,7 +65,8 @@ const LoadedKernel& Runtime::kernel(const LaunchPlan& plan) {
     if (found != kernels_.end()) return found->second;
   }
   Compilation compilation =
-      compile(plan, environment_, objections_);  // without the lock, so that other threads find their kernels meanwhile
+      // outside of the lock, so that other threads find their kernels meanwhile
+      compile(plan, environment_, objections_);
   const std::lock_guard lock(mutex_);
   const auto found = kernels_.find(plan.expression);  // another thread compiled it too
   if (found != kernels_.end()) return found->second;

@@ -1,6 +1,6 @@
 #pragma once
-// A Runtime turns plans into launches: it compiles through the cache, loads each variant once, encodes tensor maps. A
-// Runtime is an object of its owner; there is nothing global.
+// A Runtime turns plans into launches: it compiles through the cache, loads each variant once, encodes tensor maps.
+// Each program makes its own Runtime; there is no global one.
 
 #include <map>
 #include <memory>

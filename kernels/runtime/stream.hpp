@@ -25,7 +25,7 @@ class Mark {
 
 class OwnStream {
  public:
-  /// The place of a stream's launches among those of others that wait for an SM.
+  /// The priority of a stream's launches among those that wait for an SM.
   enum class Turn { later, first };
   explicit OwnStream(const Device& device, Turn turn = Turn::later);
   ~OwnStream();
@@ -33,7 +33,7 @@ class OwnStream {
   OwnStream& operator=(OwnStream&&) = delete;
 
   [[nodiscard]] Stream get() const { return handle_; }
-  /// Holds back what is put into the stream from now on until all before the mark is done.
+  /// Makes all later work of this stream wait until everything before the mark is done.
   void wait(const Mark& mark) const;
 
  private:

@@ -15,11 +15,11 @@ const SassInstruction& at(const Code& code, int i) { return code[static_cast<std
 
 bool is_product(const SassInstruction& one) { return product_shape(one).has_value(); }
 
-/// Registers that a result of a product takes up, seen from its first one.
+/// Registers of a product's result, from its first one on.
 constexpr int fragment = 4;
 
-/// The products of a turn, by operation. If there are two operations, the first one's accumulators begin at zero in
-/// each turn, and the second's continue from turn to turn.
+/// The products of an iteration of the main loop, by operation. Of two operations the first one's accumulators begin at
+/// zero in each iteration, and the second one's are carried on.
 class Products {
  public:
   Products(const Code& code, const std::vector<int>& turn, int operations) : code_(code), operations_(operations) {
@@ -49,7 +49,7 @@ class Products {
     held_[to] = number;
     of.push_back(number);
   }
-  /// Ends the accumulator whose register the instruction overwrites.
+  /// Forgets the accumulator whose register the instruction overwrites.
   void forget(const SassInstruction& one) {
     const int to = one.register_of(0);
     if (to < 0 || one.opcode.starts_with("ST") || one.opcode == "LDGSTS") return;
@@ -101,7 +101,7 @@ void count(const SassInstruction& one, SassSection& section) {
   if (unit == "local") section.local += one.width();
 }
 
-/// Returns the places in the turn of the end of the last wait before the first product, and of that product.
+/// Returns two places in the iteration: the end of the last wait before the first product, and that product.
 std::pair<std::ptrdiff_t, std::ptrdiff_t> lead_of(const Code& code, const std::vector<int>& turn) {
   const auto product = std::find_if(turn.begin(), turn.end(), [&](int i) { return is_product(at(code, i)); });
   auto wait = product;
@@ -109,8 +109,8 @@ std::pair<std::ptrdiff_t, std::ptrdiff_t> lead_of(const Code& code, const std::v
   return {wait - turn.begin(), product - turn.begin()};
 }
 
-/// Cuts a turn at its products: up to the first operation's last, up to the second's first, the rest. If the second's
-/// products follow at once, the rest lies between the operations of two turns.
+/// Cuts an iteration into three sections: up to the first operation's last product, up to the second's first, and the
+/// rest. If the second's products follow the first's at once, its operand was computed in the iteration before.
 void cut(const Code& code, const std::vector<int>& turn, const std::vector<int>& of, SassCensus& out) {
   out.sections.assign(out.operations.size() == 1 ? 1 : 3, {});
   const auto seen = std::count(of.begin(), of.end(), 0);
@@ -130,8 +130,8 @@ void cut(const Code& code, const std::vector<int>& turn, const std::vector<int>&
     count(one, out.sections[section]);
   }
   if (out.sections.size() < 3 || out.sections[2].of("special") <= out.sections[1].of("special")) return;
-  // mma.sync has the exponentials of later columns among the second operation's products; asynchronous products are
-  // issued together, and who computes after them computes for the next turn.
+  // With mma.sync, exponentials of later columns lie between the second operation's products. Asynchronous products are
+  // issued together, and instructions after them belong to the next iteration.
   if (!out.operations[1].shape.asynchronous) return;
   out.second_first = true;
   std::swap(out.sections[1], out.sections[2]);

@@ -1,6 +1,6 @@
 #pragma once
-// census_of counts what one turn of a kernel's main loop does: products by operation with their shapes, copies, waits,
-// and the instructions of a warp by unit before, between and after the products.
+// census_of counts the work of one iteration of a kernel's main loop: products by operation with their shapes, copies,
+// waits, and the instructions of a warp by unit before, between and after the products.
 
 #include <map>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace napkin::internal {
 
-/// The products of one operation in one turn, as a warp (or its warpgroup) issues them.
+/// The products of one operation in one iteration, as a warp (or its warpgroup) issues them.
 struct SassOperation {
   ProductShape shape;
   int count = 0;
@@ -25,19 +25,21 @@ struct SassSection {
   std::map<std::string, int, std::less<>> instructions;  ///< instructions by unit
   int shared = 0, local = 0;                             ///< bytes of a thread
   [[nodiscard]] int of(std::string_view unit) const;
-  [[nodiscard]] int all() const;  ///< returns their number without loads of fragments, which count with the products
+  /// Returns the number of instructions, without loads of fragments, which count with the products.
+  [[nodiscard]] int all() const;
 };
 
 struct SassCensus {
   SassFunction function;
-  int instructions = 0;  ///< instructions in one turn
+  int instructions = 0;  ///< instructions in one iteration
   std::vector<SassOperation> operations;
-  /// The instructions by section: before each operation's last product, after the last product of the operation before.
-  /// In loops of two operations [1] computes the second's operand.
+  /// The instructions by section. Section i ends with the last product of operation i, and begins after that of the
+  /// operation before; with two operations section 1 computes the second one's operand.
   std::vector<SassSection> sections;
-  bool second_first = false;  ///< true if the second operation's products of a turn follow the first's of the next turn
-  SassSection lead;           ///< instructions from the last wait before the first product to that product; not in
-                              ///< sections
+  /// True if the second operation's products are issued after the first one's of the next iteration.
+  bool second_first = false;
+  SassSection lead;  ///< instructions from the last wait before the first product to that product; not in
+                     ///< sections
   int barriers = 0, waits = 0;
   int copies = 0, copied = 0;  ///< cp.async: instructions and bytes of a thread
   int bulk = 0;                ///< copies by the copy engine in the loop that requests them

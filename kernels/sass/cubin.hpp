@@ -1,6 +1,6 @@
 #pragma once
-// read_cubin finds the kernels in a compiled file and what each asks of the node: registers and stack of a thread,
-// threads of a block. Their instructions are what the disassembler prints (disassemble).
+// read_cubin finds the kernels in a compiled file and the resources of each: registers and stack of a thread, threads
+// of a block. disassemble() returns their instructions as text.
 
 #include <string>
 #include <string_view>

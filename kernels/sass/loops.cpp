@@ -48,7 +48,8 @@ std::vector<std::vector<int>> turned(const std::vector<std::vector<int>>& next) 
   return out;
 }
 
-/// The best way from an instruction to the jump back: the most work of the loop, then the fewest instructions.
+/// The best path from an instruction to the jump back: that with most work of the loop, then with the fewest
+/// instructions.
 struct Way {
   double work = 0;
   int length = 0;
@@ -67,7 +68,7 @@ class Ways {
     std::vector<int> out;
     for (int i = loop_.head; i >= 0;) {
       const auto way = from(i);
-      if (!way) return loop_.body;  // every way back passes an inner loop: the whole body
+      if (!way) return loop_.body;  // every path back passes through an inner loop: takes the whole body
       out.push_back(i);
       i = way->next;
     }
@@ -81,7 +82,7 @@ class Ways {
     });
   }
 
-  /// Returns an instruction's work: copies count anywhere, products only in this loop itself.
+  /// Returns an instruction's work: copies count everywhere, products only outside of inner loops.
   [[nodiscard]] double work_of(int i) const {
     const SassInstruction& one = code_[static_cast<std::size_t>(i)];
     const std::string_view unit = unit_of(one);
@@ -92,7 +93,7 @@ class Ways {
 
   std::optional<Way> from(int i) {
     if (const auto known = known_.find(i); known != known_.end()) return known->second;
-    known_[i] = std::nullopt;  // being searched: not entered again
+    known_[i] = std::nullopt;  // marks the instruction while its paths are searched, so that it is not entered again
     std::optional<Way> best;
     for (int to : next_of(code_, i)) {
       std::optional<Way> way;
@@ -125,7 +126,8 @@ std::vector<SassLoop> loops_of(const std::vector<SassInstruction>& code) {
   std::map<int, SassLoop> by_head;
   for (int i = 0; i < std::ssize(code); ++i) {
     const int head = code[static_cast<std::size_t>(i)].target;
-    // A jump back closes a loop if every way to it passes the loop's head; the end of a wait placed aside does not.
+    // A jump back closes a loop if every path to it passes through the loop's head. The jump at the end of a wait that
+    // the compiler has moved out of the loop does not.
     if (head < 0 || head >= i || !alive[static_cast<std::size_t>(i)]) continue;
     if (head > 0 && reached(next, 0, head)[static_cast<std::size_t>(i)]) continue;
     SassLoop& loop = by_head[head];

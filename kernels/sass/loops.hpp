@@ -1,7 +1,7 @@
 #pragma once
-// loops_of finds the loops of machine code, and iteration_of what one turn of a loop executes: of two sides of a branch
-// it takes the side with the copies and products, else the shorter side, since masks, retries and repairs are off the
-// usual path.
+// loops_of finds the loops of machine code, and iteration_of the instructions that one iteration executes. Of two sides
+// of a branch it takes the side with the copies and products, else the shorter side, since code for masks and retries
+// seldom runs.
 
 #include <vector>
 
@@ -9,18 +9,19 @@
 
 namespace napkin::internal {
 
-/// A natural loop: all that lies on a way from its first instruction back to it.
+/// A natural loop: all instructions on a path from its first instruction back to it.
 struct SassLoop {
   int head = 0;
   std::vector<int> body;    ///< instructions in order
-  std::vector<int> closes;  ///< the jumps back
+  std::vector<int> closes;  ///< jumps back to the first instruction
 
   [[nodiscard]] bool has(int instruction) const;
 };
 
 [[nodiscard]] std::vector<SassLoop> loops_of(const std::vector<SassInstruction>& code);
 
-/// Returns the instructions of a turn, in the order in which they are issued. An inner loop turns once.
+/// Returns the instructions of an iteration, in the order in which they are issued. An inner loop counts as one
+/// iteration.
 [[nodiscard]] std::vector<int> iteration_of(const std::vector<SassInstruction>& code,
                                             const std::vector<SassLoop>& loops, const SassLoop& loop);
 

@@ -57,7 +57,7 @@ void Reading::instruction(std::string_view address, std::string_view text) {
   one.opcode = word.substr(0, dot), one.suffix = word.substr(dot), one.operands = stripped(text.substr(end));
   if (one.opcode == "BRA") {
     const std::string_view operands = one.operands;
-    // "P0, `(.L_x_20)" jumps where P0 holds too.
+    // "P0, `(.L_x_20)" is a jump with a predicate.
     if (const std::size_t at = operands.find("`("); at != std::string_view::npos) {
       one.predicated = one.predicated || at > 0;
       jumps_.emplace_back(function.code.size(), operands.substr(at + 2, operands.find(')', at) - at - 2));

@@ -1,7 +1,7 @@
 #pragma once
-// BackwardAside is what three warps of attention_backward_sm90's producer warpgroup do beside the products: they zero
-// the sums of a later section, and round those of a section whose blocks have added all. Launches before and after
-// would move the same bytes with the tensor cores idle.
+// BackwardAside is the work of the three warps of attention_backward_sm90's producer warpgroup that load nothing: they
+// set the sums of dQ of a later section to zero, and round those of a section whose blocks have all added. Launches
+// before and after would move these bytes while the tensor cores are idle.
 
 #include "kernels/attention/backward/rows_sm90.cuh"
 #include "kernels/device/turn.cuh"
@@ -40,8 +40,8 @@ struct BackwardAside : BackwardBlock<C> {
     if (threadIdx.x % warp_threads == 0) end_turn(arguments.zeroed + section);
   }
 
-  /// Converts this block's share of an earlier section, once all of its blocks have added: every `asides * warps`-th
-  /// half of a warp's part of a tile.
+  /// Scales and rounds this block's share of an earlier section's dQ, once all blocks of that section have added. A
+  /// warp does every `asides * warps`-th half part of a tile.
   __device__ __forceinline__ void convert(int section, int rank, u32 warp) const {
     const AttentionBackwardShape& shape = arguments.shape;
     if (threadIdx.x % warp_threads == 0) await_count(arguments.added + section, shape.section.value);

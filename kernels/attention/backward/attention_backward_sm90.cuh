@@ -1,8 +1,8 @@
 #pragma once
 // This kernel computes attention's gradients on Hopper. A block has the keys of one tile and one head; its producer
 // warpgroup moves Q and dO tile by tile with the copy engine, its consumer warpgroups of 64 keys keep dK and dV in
-// registers and add up dQ in device memory. Two small kernels stand around it (backward/rows_sm90.cuh). Knobs are those
-// of attention_backward_sm90.yaml; offsets and register counts come from the plan.
+// registers and add up dQ in device memory. Two small kernels run before and after it (backward/rows_sm90.cuh). Knobs
+// are those of attention_backward_sm90.yaml; offsets and register counts come from the plan.
 
 #include "kernels/attention/backward/aside_sm90.cuh"
 #include "kernels/attention/backward/gradients_sm90.cuh"
@@ -32,8 +32,8 @@ struct BackwardConsumer : BackwardGradients<C> {
   }
   __device__ __forceinline__ void meet() const { named_sync(NamedBarrier::all, 0, C.warpgroups * warpgroup_threads); }
 
-  /// Computes P and dS of a tile of queries from its scores and dP, whose product runs under the exponentials; dV's
-  /// product runs under dS.
+  /// Computes P and dS of a tile of queries from its scores and dP. The product dP runs during the exponentials, that
+  /// of dV while dS is computed.
   __device__ __forceinline__ void differentiate(const KeyTile& tile, int q_tile, Scores& s, Halves& p, Halves& ds,
                                                 Sums& sums, u32 stage, const OutputRing& d_o, bool accumulate) const {
     Scores dp;
@@ -55,7 +55,7 @@ struct BackwardConsumer : BackwardGradients<C> {
     u32 steps = 0;
   };
 
-  /// Does a tile of queries whose scores are ready. `Last`: no next tile's scores are issued.
+  /// Adds the gradients of a tile of queries whose scores are ready. If `Last` is false, issues the next tile's scores.
   template <bool Last>
   __device__ __forceinline__ void step(const KeyTile& tile, Walk& at, Scores& s, Halves& p, Halves& ds,
                                        Sums& sums) const {
@@ -65,7 +65,8 @@ struct BackwardConsumer : BackwardGradients<C> {
     meet();
     float dq[Dq::numbers];
     Products::issue_dq(dq, at.copy);
-    wgmma_wait<1>();  // dV is done when dQ begins: this waits for nothing, and frees P's registers
+    // dV was done before dQ began, so this does not wait; it tells the compiler that P's registers are free
+    wgmma_wait<1>();
     pin(sums.dv);
     pin(p);
     release(Block::do_empty + at.d_o.stage);
@@ -91,7 +92,7 @@ struct BackwardConsumer : BackwardGradients<C> {
     at.next_tile(tile);
   }
 
-  /// Returns the copy in which dS of the n-th step lies; it is the n / 2-th dS there.
+  /// Returns the buffer of dS of the n-th step: the two buffers take turns.
   static __device__ __forceinline__ u32 copy_of(u32 n) { return n & 1; }
   static __device__ __forceinline__ u32 parity_of(u32 n) { return n >> 1 & 1; }
 
@@ -100,7 +101,7 @@ struct BackwardConsumer : BackwardGradients<C> {
     barrier_wait(barrier(Block::ds_full + copy_of(n)), parity_of(n));
     Products::issue_dq(dq, copy_of(n));
   }
-  /// Adds a finished dQ to the tile before the one that `at` names.
+  /// Adds a finished dQ to the sum of the tile before tile `at`.
   __device__ __forceinline__ void add_late_dq(float (&dq)[Dq::numbers], const KeyTile& tile, const Walk& at) const {
     pin(dq);
     const int in_group = at.q_tile == tile.start ? at.in_group - 1 : at.in_group,
@@ -108,8 +109,8 @@ struct BackwardConsumer : BackwardGradients<C> {
     Gradients::add_dq(dq, tile, Block::scratch(tile, in_group, q_tile), q_tile);
   }
 
-  /// Does a tile of queries, and dQ of the tile before: the other warpgroup's dS had the time of the exponentials to
-  /// arrive, so the two need not run in step. dQ takes the registers of the scores, which are P by then.
+  /// Adds the gradients of a tile of queries, and dQ of the tile before: by then the other warpgroup's dS has arrived,
+  /// so that neither waits for the other. dQ takes the registers of the scores, which have become P.
   template <bool First, bool Last>
   __device__ __forceinline__ void late_step(const KeyTile& tile, Walk& at, Scores& s, Halves& p, Halves& ds,
                                             Sums& sums) const {
@@ -173,7 +174,7 @@ struct BackwardConsumer : BackwardGradients<C> {
     add_late_dq(dq, tile, at);
   }
 
-  /// Goes through all tiles of queries that see these keys, of all heads of the group.
+  /// Visits all tiles of queries that see these keys, for all query heads of the group.
   __device__ __forceinline__ void walk(const KeyTile& tile, Sums& sums) const {
     Walk at;
     Scores s;
@@ -225,7 +226,7 @@ __global__ void __launch_bounds__((C.warpgroups + 1) * 128, 1)
   __syncthreads();
   if (warpgroup == 0) {
     registers_shrink<C.producer_registers>();
-    // By whole warps, which is known at the branch: else the two would share registers.
+    // The shuffle tells the compiler that whole warps take a branch: else both branches would share registers.
     if (__shfl_sync(0xffffffffu, threadIdx.x / warp_threads, 0) != 0) {
       BackwardAside<C>{block}.work();
     } else if (threadIdx.x == 0) {

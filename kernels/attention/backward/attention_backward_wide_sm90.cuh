@@ -12,14 +12,15 @@
 
 namespace napkin {
 
-/// Returns the position of the n-th tile in a ring: one number costs a thread fewer registers than a position in each
-/// ring.
+/// Returns the position of the n-th tile in a ring. A thread that keeps n alone needs fewer registers than for a
+/// position in each ring.
 template <int Stages>
 __device__ __forceinline__ Ring<Stages> ring_at(u32 n) {
   return {n % Stages, n / Stages & 1};
 }
 
-/// P of a tile, passed from the threads of one warpgroup to those of another as the accumulators have it.
+/// The shared memory through which P of a tile passes from the threads of one warpgroup to those of another, in the
+/// order of accumulators.
 template <AttentionBackwardConfig C>
 struct HandedP {
   using Halves = typename BackwardBlock<C>::Halves;
@@ -178,7 +179,7 @@ struct BackwardKeys : BackwardGradients<C> {
   }
 };
 
-/// The warpgroup of dQ = dS K, which computes 64 columns after the other.
+/// The warpgroup of dQ = dS K, which computes 64 columns at a time.
 template <AttentionBackwardConfig C>
 struct BackwardQueries : BackwardGradients<C> {
   using Block = BackwardBlock<C>;
@@ -186,8 +187,8 @@ struct BackwardQueries : BackwardGradients<C> {
   using Block::arguments, Block::barrier, Block::release;
   using typename Block::Dq;
 
-  /// The place of the walk: the tile of queries, and its number among all scratch, kept because it costs fewer
-  /// registers than the values from which it follows.
+  /// The current tile of queries, and its place in the scratch memory, which takes fewer registers than the values from
+  /// which it is computed.
   struct Walk {
     int q_tile, number;
 

@@ -1,6 +1,6 @@
 #pragma once
-// BackwardBlock is a block of attention_backward_sm90 as all of its parts see it: where arrays lie in shared memory,
-// and which barrier guards what. The producer adds its functions to the block, the consumer is a chain of structs.
+// BackwardBlock is the common base of attention_backward_sm90's producer and consumers: the places of arrays in shared
+// memory, and the barriers. Each struct of the chain derives from the one before and adds its functions.
 
 #include "kernels/attention/backward/tiles.cuh"
 #include "kernels/device/fragment.cuh"
@@ -10,7 +10,7 @@
 namespace napkin {
 
 /// The part of dQ's tile that a consumer warpgroup computes: its 64 rows, or, if the tile has only 64, its share of the
-/// columns. A warpgroup that computes dQ alone does 64 columns after the other.
+/// columns. A warpgroup that computes only dQ takes 64 columns at a time.
 template <AttentionBackwardConfig C>
 struct GradientOfQueries {
   static constexpr int parts = C.by_gradient ? C.d / 64 : C.warpgroups;
@@ -51,7 +51,7 @@ struct BackwardBlock {
 
   u32 shared;
   const AttentionBackwardArguments& arguments;
-  u32 wg;  // consumer warpgroup: which 64 keys, and which part of dQ
+  u32 wg;  // number of the consumer warpgroup, which says its 64 keys and its part of dQ
 
   __device__ __forceinline__ u32 barrier(int slot) const { return shared + C.barriers_offset + 8 * slot; }
 
@@ -77,7 +77,7 @@ struct BackwardBlock {
     }
     barrier_init_fence();
   }
-  /// Arrives at the barrier of a copy, once for the warp, which has read or written it.
+  /// Arrives at a buffer's barrier, once for the warp, after it has read or written the buffer.
   __device__ __forceinline__ void release(int slot) const {
     if (threadIdx.x % warp_threads == 0) barrier_arrive(barrier(slot));
   }

@@ -1,6 +1,6 @@
 #pragma once
-// BackwardGradients does attention_backward_sm90's work between and after the products: it makes P and dS of a tile
-// from scores and dP, and sends dQ to the sum in device memory, dK and dV to their places.
+// BackwardGradients has attention_backward_sm90's work on registers: it makes P and dS of a tile from scores and dP,
+// adds dQ to the sums in device memory, and stores dK and dV.
 
 #include "kernels/attention/backward/products_sm90.cuh"
 #include "kernels/device/bulk.cuh"
@@ -60,8 +60,8 @@ struct BackwardGradients : BackwardProducts<C> {
     }
   }
 
-  /// Computes dS = P (dP - delta), without the scale, which is applied to dK and dQ at their end. Takes P as rounded
-  /// for its product, since the registers of its scores are needed.
+  /// Computes dS = P (dP - delta), without the scale, which is applied to dK and dQ at their end. Takes P as it was
+  /// rounded for its product, since the registers of the scores hold other values by then.
   __device__ __forceinline__ void differences(const Halves& p, const Scores& dp, Halves& ds, u32 stage) const {
     const u32 from = Block::delta_place(stage) + fragment_column(threadIdx.x % warp_threads, 0) * 4;
 #pragma unroll
@@ -76,7 +76,7 @@ struct BackwardGradients : BackwardProducts<C> {
     }
   }
 
-  /// Waits until dQ's sums are zero, which the launch before or earlier blocks make them.
+  /// Waits until dQ's sums are zero: the launch before or earlier blocks set them.
   __device__ __forceinline__ void await_zeros() const {
     const AttentionBackwardShape& shape = arguments.shape;
     int rank;
@@ -86,7 +86,7 @@ struct BackwardGradients : BackwardProducts<C> {
     __syncwarp();
   }
 
-  /// Adds a warp's part of dQ's tile to the sum in device memory; `number` is the tile's among all scratch.
+  /// Adds a warp's part of dQ's tile to the sum in device memory; `number` is the tile's place in the scratch memory.
   __device__ __forceinline__ void add_dq(const float (&dq)[Dq::numbers], const KeyTile& tile, long long number,
                                          int q_tile) const {
     const u32 lane = threadIdx.x % warp_threads, warp = threadIdx.x % warpgroup_threads / warp_threads;

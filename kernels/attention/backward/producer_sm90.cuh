@@ -21,7 +21,7 @@ struct BackwardProducer : BackwardBlock<C> {
       load_box(to + c * C.x * 2, map, full, evict_first, c, tile.x_start + tile.x_first, tile.head, tile.map_batch);
   }
 
-  /// Loads C.q rows of Q or dO, and of `floats` a number for each row.
+  /// Loads C.q rows of Q or dO, and from `floats` the log-sum-exp or delta of each row.
   template <int D>
   __device__ __forceinline__ void load_queries(const TensorMap& map, u32 to, u32 full, const float* floats,
                                                u32 floats_to, const KeyTile& tile, int in_group, int q_tile) const {

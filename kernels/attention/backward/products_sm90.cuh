@@ -34,8 +34,8 @@ struct BackwardProducts : BackwardBlock<C> {
                                matrix_address(Block::do_place(stage)));
   }
 
-  /// Issues and commits to (64 keys x D) += a (64 x C.q, in registers) times rows of `queries`. For 256 columns in two
-  /// instructions: one would name more registers than a thread of four warpgroups has at launch.
+  /// Issues and commits to (64 keys x D) += a (64 x C.q, in registers) times rows of `queries`. 256 columns take two
+  /// instructions: one would need more registers than a thread of four warpgroups has at launch.
   template <int D>
   static __device__ __forceinline__ void issue_sum(float (&to)[D / 2], const Halves& a, u32 queries, bool accumulate) {
     constexpr int span = swizzle_columns(D), columns = D > 192 ? D / 2 : D;
@@ -60,7 +60,7 @@ struct BackwardProducts : BackwardBlock<C> {
     issue_sum<C.d>(dk, ds, matrix_address(Block::q_place(stage)), accumulate);
   }
 
-  /// Places dS of this warpgroup's keys in shared memory, where a row is a query.
+  /// Stores dS of this warpgroup's keys in shared memory, transposed: a row is a query.
   __device__ __forceinline__ void place_ds(const Halves& ds, u32 copy) const {
     const u32 lane = threadIdx.x % warp_threads, base = Block::ds_place(copy);
     const u32 key = wg * rows + warp_row() + transposed_column(lane), query = transposed_row(lane);

@@ -1,7 +1,7 @@
 #pragma once
-// Two small kernels stand around attention_backward_sm90. The one before it makes each row's log-sum-exp in powers of
-// two and delta = rowsum(dO O), and zeros where dQ is added up first. The one after it brings dQ, scaled and rounded,
-// from the sum's tiles to rows, as far as that launch has not done it itself (aside_sm90.cuh).
+// Two small kernels run before and after attention_backward_sm90. The first makes each row's log-sum-exp in powers of
+// two and delta = rowsum(dO O), and sets the first sections' sums of dQ to zero. The last scales, rounds and stores dQ
+// of the last sections; for the others the launch between them does both (aside_sm90.cuh).
 
 #include "kernels/attention/backward/block_sm90.cuh"
 #include "kernels/device/global.cuh"
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(128)
     for (int distance = 1; distance < DeltaRows<C>::lanes; distance *= 2)
       sum += __shfl_xor_sync(0xffffffffu, sum, distance);
     if (lane != 0) continue;
-    float lse = infinity;  // rows after the last one, and rows that see nothing: P is 0
+    float lse = infinity;  // value for rows after the last one and rows that see no key: P is 0
     if (query < tile.queries) {
       const long long row =
           C.packed ? static_cast<long long>(head) * shape.q_starts[shape.b] + tile.q_start + query
@@ -89,7 +89,7 @@ template <AttentionBackwardConfig C, int Unrolled>
 __device__ __forceinline__ void convert_half(const AttentionBackwardArguments& arguments, const QueryTile& tile,
                                              long long number, u32 half) {
   using Dq = GradientOfQueries<C>;
-  constexpr int blocks = Dq::numbers / 4;  // blocks of eight columns; four at a time, of 48 columns four and two
+  constexpr int blocks = Dq::numbers / 4;  // blocks of eight columns, taken four at a time; 48 columns are four and two
   const u32 lane = lane_id(), lower = half % 2, warp = half / 2 % 4, wg = half / 8;
   const RowsPointer& to = arguments.dq;
   const float* from = arguments.dq_sum + number * Dq::tile_floats + Dq::part(wg, warp) + Dq::place(0, lane) + 2 * lower;

@@ -1,7 +1,7 @@
 #pragma once
-// find_key_tile says which keys a block of the backward pass has, seers_of which tiles of queries see some of them,
-// scratch_tile where a tile of queries has its scratch: all plain integer arithmetic. Example: under a causal mask the
-// second 128 keys are seen from query 128 on.
+// find_key_tile returns the keys of a block of the backward pass, seers_of the tiles of queries that see some of them,
+// scratch_tile the place of a tile of queries in the scratch memory: all plain integer arithmetic. Example: under a
+// causal mask the second 128 keys are seen from query 128 on.
 
 #include "kernels/attention/backward/arguments.cuh"
 #include "kernels/device/divide.cuh"
@@ -15,7 +15,7 @@ struct KeyTile {
   int queries, keys;                // lengths of the sequence
   int q_start, x_start, map_batch;  // first rows of the sequence; batch as the copy engine addresses it
   int first, last;                  // tiles of queries visited
-  int start;                        // tile visited first; after the last comes the first
+  int start;                        // tile visited first; after `last` the visit goes on at `first`
   int whole_first, whole_last;      // visited tiles whose rows all see every key of the tile
 };
 
@@ -76,7 +76,7 @@ __device__ __forceinline__ KeyTile find_key_tile(const AttentionBackwardShape& s
   tile.first = top.first / Queries;
   tile.last = bottom.last < top.first ? tile.first : bottom.last / Queries + 1;
   if (tile.x_first >= tile.keys) tile.last = tile.first;
-  // Blocks that run together are at different tiles: their additions to dQ meet no other's at the L2.
+  // Blocks that run at the same time start at different tiles, so that they do not add to one dQ at once in the L2.
   tile.start = tile.first +
                static_cast<int>(static_cast<long long>(tile.number) * (tile.last - tile.first) / shape.x_tiles.value);
   tile.whole_first = (bottom.first + Queries - 1) / Queries;
@@ -85,7 +85,7 @@ __device__ __forceinline__ KeyTile find_key_tile(const AttentionBackwardShape& s
   return tile;
 }
 
-/// Returns how many blocks add to a tile of queries before the block of these keys does.
+/// Returns the number of blocks that add to a tile of queries before the block of these keys.
 template <int Queries, int Keys, MaskKind Mask>
 __device__ __forceinline__ u32 turn_of(const AttentionBackwardShape& shape, const KeyTile& tile, int q_tile) {
   if constexpr (Mask != MaskKind::window) return tile.number;
@@ -93,7 +93,7 @@ __device__ __forceinline__ u32 turn_of(const AttentionBackwardShape& shape, cons
   return tile.number - first_key / Keys;
 }
 
-/// Returns the number of a tile of queries of one query head among all scratch.
+/// Returns the place of a tile of queries of one query head in the scratch memory.
 template <int Queries, bool Packed, class Tile>
 __device__ __forceinline__ long long scratch_tile(const AttentionBackwardShape& shape, const Tile& tile, int in_group,
                                                   int q_tile) {

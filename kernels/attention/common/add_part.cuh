@@ -43,7 +43,7 @@ __global__ void add_part(const __grid_constant__ AddPartArguments a) {
   for_rows(a, [&](const AddedRow& row) {
     const float added = a.part_lse[row.part_lse], before = C.first ? -infinity : a.running_lse[row.running_lse];
     const float top = fmaxf(added, before);
-    // A row that has seen nothing yet weighs nothing, and so does one that sees nothing now.
+    // A side whose log-sum-exp is -infinity, which has seen no key, gets weight 0.
     const float of_added = added == -infinity ? 0.f : __expf(added - top),
                 of_before = before == -infinity ? 0.f : __expf(before - top), sum = of_added + of_before;
     const float w = sum > 0 ? of_added / sum : 0.f, v = sum > 0 ? of_before / sum : 0.f;

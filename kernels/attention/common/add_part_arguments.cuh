@@ -1,6 +1,6 @@
 #pragma once
 // AddPartArguments holds the parameters of add_part and finish_parts: the part of a result that several GPUs' keys make
-// one after the other, and the running result. The host and the device read one text.
+// one after the other, and the running result. Host and device code include this header.
 
 namespace napkin {
 

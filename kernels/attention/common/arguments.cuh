@@ -1,13 +1,14 @@
 #pragma once
 // AttentionConfig and AttentionArguments hold the parameters of the attention kernels: a tile of 128 x 176 in two
-// warpgroups; 8192 keys, and where they lie. They are plain structs: the host fills them from this very text, so that
-// no field can be read as another one; launch/ writes each configuration by field name.
+// warpgroups; 8192 keys, and their address. They are plain structs that host and device code include, so that both have
+// one layout; kernels/plans writes each configuration by field name.
 
 #include "kernels/device/tensor_map.cuh"
 
 namespace napkin {
 
-/// Orders of tiles. told: grid or longest_first, as the shape says, so that one compiled kernel serves both.
+/// Orders of tiles. `told` is grid or longest_first as the launch's arguments say, so that one compiled kernel serves
+/// both.
 enum class TileOrder { grid, persistent, longest_first, told };
 enum class MaskKind { none, causal, window };
 
@@ -24,7 +25,8 @@ struct AttentionConfig {
   bool padded;  // true if d or dv is more than heads have: the columns beyond are 0 and not stored
   bool cycles;  // true if each SM notes its first block's start and its last one's end
   bool dump;    // true for the debug variant: intermediates of every tile and chunk (attention/common/dump.cuh)
-  int q_offset, k_offset, v_offset, p_offset, barriers_offset;  // bytes; O is staged on Q
+  // offsets in shared memory, bytes; O is staged in Q's place
+  int q_offset, k_offset, v_offset, p_offset, barriers_offset;
   int producer_registers, consumer_registers;
 };
 

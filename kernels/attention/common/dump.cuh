@@ -1,7 +1,6 @@
 #pragma once
-// AttentionDump is what the attention kernels' debug variants write: the intermediates of every tile and chunk under
-// the names that the diagram gives them. A thread writes what it holds right after it is computed, and no thread waits
-// for that.
+// AttentionDump lays out the intermediates that the attention kernels' debug variants write for every tile and chunk,
+// by the names of the diagram. A thread writes its values as soon as they are computed, without a barrier.
 
 #include "kernels/device/dump.cuh"
 

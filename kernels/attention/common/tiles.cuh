@@ -1,6 +1,7 @@
 #pragma once
-// find_tile says which tile a block computes, and seen_by which keys its rows see: plain integer arithmetic shared by
-// the attention kernels. Example: block 5 of a grid with four tiles a head computes the second tile of the second head.
+// find_tile returns the tile that a block computes, and seen_by the keys that its rows see: plain integer arithmetic
+// shared by the attention kernels. Example: block 5 of a grid with four tiles a head computes the second tile of the
+// second head.
 
 #include "kernels/attention/common/arguments.cuh"
 #include "kernels/device/divide.cuh"
@@ -84,7 +85,7 @@ struct TileRow {
   bool exists;
 };
 
-/// Returns the query and the packed head of a row of the tile; rows go through the heads of a query first.
+/// Returns the query and the packed head of a row of the tile; the head is the fastest index.
 template <int Heads>
 __device__ __forceinline__ TileRow row_of(const AttentionShape& shape, const Tile& tile, unsigned int row) {
   const int query = tile.q_first + static_cast<int>(row) / Heads,

@@ -54,7 +54,8 @@ struct DecodeConsumer : DecodeCombiner<C> {
   }
 };
 
-/// Blocks of an SM for which registers are left: two, unless an O of more columns needs more registers at launch.
+/// Blocks that an SM's registers must suffice for: two, or one if O has so many columns that a thread needs more
+/// registers.
 template <AttentionConfig C>
 constexpr int blocks_of_sm = C.warpgroups == 1 && C.dv <= 128 ? 2 : 1;
 

@@ -1,7 +1,6 @@
 #pragma once
-// DecodeCombiner ends attention_decode_sm90: a tile's only part goes to the result; of several each goes to device
-// memory, and the last block to finish weights and adds them in the order of the parts, not of their
-// arrival (eq. 19.2).
+// DecodeCombiner writes attention_decode_sm90's results. A tile's only part is the result. Of several parts each goes
+// to device memory, and the last block to finish weights and adds them, always in the order of the parts (eq. 19.2).
 
 #include "kernels/attention/decode/part_decode.cuh"
 #include "kernels/attention/sm90/attention_sm90.cuh"
@@ -24,7 +23,7 @@ struct DecodeCombiner : AttentionConsumer<C> {
   __device__ __forceinline__ u32 own_thread() const { return Block::wg * warpgroup_threads + warpgroup_thread(); }
   __device__ __forceinline__ void consumers_sync() const { named_sync(NamedBarrier::all, 0, threads); }
 
-  /// Returns how many columns O has.
+  /// Returns the number of O's columns.
   __device__ __forceinline__ int width() const { return C.padded ? arguments.shape.dv : C.dv; }
 
   /// Stores a row of this thread, times `inverse`, one over its sum: 0 where it saw no key.
@@ -80,7 +79,7 @@ struct DecodeCombiner : AttentionConsumer<C> {
 
   /// Sum over parts of four columns of one row.
   struct RowSum {
-    float top = -infinity, sum = 0, total[4] = {0, 0, 0, 0};  // weights are those of the largest log-sum-exp, `top`
+    float top = -infinity, sum = 0, total[4] = {0, 0, 0, 0};  // weights are relative to the largest log-sum-exp, `top`
   };
 
   /// Adds a number of parts, all of whose loads are issued before the first is used; parts after the last one weigh 0.
@@ -111,7 +110,8 @@ struct DecodeCombiner : AttentionConsumer<C> {
     }
   }
 
-  /// Parts whose loads are under way together: sixteen, or eight if there are no more, so that fewer are loaded twice.
+  /// Parts that are loaded at a time: sixteen, or eight if there are no more, since places beyond the last part load a
+  /// part again.
   static constexpr int few = 8, many = 16;
 
   __device__ __forceinline__ void combine_row(const DecodePart& at, const TileRow& own, int column) const {

@@ -1,7 +1,7 @@
 #pragma once
-// DecodeProducer loads the data of a block of attention_decode_sm90: the lanes of a warp each bring their box of a
-// chunk, by the page it lies in. Example: 128 keys in pages of 16 are eight lanes, each of which has looked its page up
-// while the last chunk was on its way.
+// DecodeProducer loads the data of a block of attention_decode_sm90: each lane of a warp loads one box of a chunk from
+// its page. Example: 128 keys in pages of 16 take eight lanes, each of which reads its next page number while the chunk
+// before is being loaded.
 
 #include "kernels/attention/decode/part_decode.cuh"
 #include "kernels/attention/sm90/producer_sm90.cuh"
@@ -21,8 +21,8 @@ struct DecodeProducer : AttentionProducer<C> {
     int row, index;
   };
 
-  /// Returns the place of that key's box. Behind the last key it names a page that does not exist: the copy engine
-  /// brings zeros.
+  /// Returns the place of the box that begins at `key`. For boxes after the last key that is a page that does not
+  /// exist, for which the copy engine delivers zeros.
   __device__ __forceinline__ BoxPlace place_of(const Tile& tile, int key) const {
     if (decode.pages == nullptr) return {key, tile.batch};
     if (key >= tile.keys) return {0, decode.page_count};

@@ -6,8 +6,8 @@
 
 namespace napkin {
 
-/// Configuration. To the copy engine and to `forward`, Q, K and V consist of pairs of e4m3: d is half of Q's columns,
-/// dv is O's.
+/// Configuration. The copy engine and `forward` take a pair of e4m3 of Q, K or V as one element of 16 bits: forward.d
+/// is half of Q's columns, forward.dv is O's columns.
 struct AttentionFp8Config {
   AttentionConfig forward;
   int turned_offset;  // offset of V^T, bytes

@@ -1,6 +1,6 @@
 #pragma once
-// Fp8Products is attention_fp8_sm90's arithmetic and its end: S = Q K and P V^T of e4m3 on the tensor cores, O as the
-// sum of chunks, and its columns back in order.
+// Fp8Products issues attention_fp8_sm90's products, S = Q K and P V of e4m3 on the tensor cores, and stores O, whose
+// columns it brings back into order.
 
 #include "kernels/attention/fp8/softmax_fp8.cuh"
 #include "kernels/device/wgmma_e4m3.cuh"

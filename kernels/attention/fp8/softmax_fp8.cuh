@@ -1,7 +1,7 @@
 #pragma once
-// Fp8Softmax is attention_fp8_sm90's online softmax: attention_sm90's rows, with a maximum in powers of two, since
-// chunks may have scales of their own, and P of up to 2^8. Example: of a row's keys the largest has P = 256, and one of
-// 2^-14 of it is still a normal number of e4m3.
+// Fp8Softmax is attention_fp8_sm90's online softmax: that of attention_sm90, with the maximum of scaled scores, since
+// chunks may have scales of their own, and with P up to 2^8. Example: of a row's keys the largest has P = 256, and one
+// of 2^-14 of it is still a normal number of e4m3.
 
 #include "kernels/attention/fp8/block_fp8.cuh"
 #include "kernels/attention/sm90/epilogue_sm90.cuh"
@@ -31,8 +31,8 @@ struct Fp8Softmax : AttentionEpilogue<F.forward> {
   };
   static __device__ __forceinline__ float factor(float row, float key) { return fmaxf(row * key, 1e-30f); }
 
-  /// Finds the largest score of each of two rows. An integer instruction takes the largest of three, and floats that
-  /// are not negative sort as their bits do; rows whose scores are all negative are compared as floats.
+  /// Finds the largest score of each of two rows. Non-negative floats compare like their bits, and one integer
+  /// instruction returns the largest of three numbers; rows whose scores are all negative are compared as floats.
   static __device__ __forceinline__ void largest(const Scores& s, float (&most)[2]) {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {

@@ -1,6 +1,6 @@
 #pragma once
 // AttentionSm80Config and AttentionSm80Arguments hold the parameters of attention_sm80: a tile of 128 x 64 in four
-// warps; 8192 keys, and where they lie. They are plain structs that host and device read from this very text.
+// warps; 8192 keys, and their address. They are plain structs that host and device code include.
 
 #include "kernels/attention/common/arguments.cuh"
 

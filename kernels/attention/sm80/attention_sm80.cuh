@@ -17,8 +17,8 @@ struct AttentionSm80 : AttentionSm80Epilogue<C> {
   using Epilogue::Epilogue;
   using typename Block::Scores, typename Block::Outputs, typename Block::QFragments, typename Block::Rows;
 
-  /// Does a chunk. With one copy V of this chunk arrives during Q K, and K of the next one during softmax and P V; with
-  /// more, later chunks arrive during the whole of this one, and the warps meet once.
+  /// Adds a chunk of keys to O. With one buffer, V of this chunk is loaded during Q K, and K of the next one during
+  /// softmax and P V. With more, later chunks are loaded all the time, and warps wait for each other once a chunk.
   template <bool Masked>
   __device__ __forceinline__ void chunk(int n, Outputs& o, Rows& rows, const QFragments& q) {
     Scores s;
@@ -35,7 +35,7 @@ struct AttentionSm80 : AttentionSm80Epilogue<C> {
     } else {
       copy_wait<C.stages - 2>();
       __syncthreads();
-      const int ahead = n - (C.stages - 1);  // chunk to load, in the place of chunk n + 1, which all warps have read
+      const int ahead = n - (C.stages - 1);  // chunk to load, into the buffer of chunk n + 1, which all warps have read
       if (ahead >= tile.first) {
         Block::template load_k<false>(ahead);
         Block::template load_v<false>(ahead);
@@ -51,8 +51,8 @@ struct AttentionSm80 : AttentionSm80Epilogue<C> {
     Epilogue::note_chunk(n, s, before, rows, o);
   }
 
-  /// Computes O from the last chunk of keys to the first: the ragged end and the causal edge come first, and later
-  /// chunks need no test.
+  /// Computes O from the last chunk of keys to the first: chunks that the end of the keys or the causal mask cuts come
+  /// first, and later ones need no test.
   __device__ __forceinline__ void attend(Outputs& o, Rows& rows) {
     QFragments q;
     Block::load_q();

@@ -1,7 +1,7 @@
 #pragma once
 // AttentionSm80Block is a block of attention_sm80: its tile, where arrays lie in shared memory, and how rows of Q, K
-// and V get there, 16 bytes a thread by cp.async. The kernel is a chain of structs, each of which adds to the one
-// before: block, products with softmax, epilogue with debug variant, kernel.
+// and V get there, 16 bytes a thread by cp.async. The kernel is a chain of structs, each derived from the one before:
+// block, products with softmax, epilogue with debug variant, kernel.
 
 #include "kernels/attention/common/tiles.cuh"
 #include "kernels/attention/sm80/arguments_sm80.cuh"
@@ -75,9 +75,9 @@ struct AttentionSm80Block {
            row * strides.row;
   }
 
-  /// Loads rows `row` to `row` + Count of `array`, a span of a row by neighbouring threads, 16 bytes each: whole
-  /// sectors, no bank conflicts. Rows from `end` on, and columns from `width` on, become zeros: P = 0 times a NaN there
-  /// would be NaN.
+  /// Loads rows `row` to `row` + Count of `array`, 16 bytes a thread, neighbouring threads along a row: whole sectors,
+  /// no bank conflicts. Rows from `end` on, and columns from `width` on, become zeros: P = 0 times a NaN there would be
+  /// NaN.
   template <int Columns, int Count, bool Ragged>
   __device__ __forceinline__ void load(u32 to, const Element* array, long long stride, int row, int end,
                                        int width) const {

@@ -1,7 +1,7 @@
 #pragma once
-// AttentionSm80Epilogue ends attention_sm80, and is its debug variant: a warp divides its O by the softmax's sums,
-// writes the log-sum-exp and stores O through shared memory in whole sectors; where C.dump it writes its intermediates,
-// too.
+// AttentionSm80Epilogue writes attention_sm80's results, and the intermediates of its debug variant: a warp divides its
+// O by the softmax's sums, writes the log-sum-exp and stores O through shared memory in whole sectors; if C.dump is
+// true it writes intermediates, too.
 
 #include "kernels/attention/common/dump.cuh"
 #include "kernels/attention/sm80/products_sm80.cuh"
@@ -81,7 +81,7 @@ struct AttentionSm80Epilogue : AttentionSm80Products<C> {
 
   __device__ __forceinline__ int chunks() const { return (arguments.shape.x + C.x - 1) / C.x; }
 
-  /// Returns where 16 of this warp's rows of that chunk begin.
+  /// Returns the place in the dump of this warp's m-th 16 rows of chunk n.
   __device__ __forceinline__ float* noted(int n, int m) const {
     const DumpLayout layout{C.q, at().pitch, chunks()};
     const int row = static_cast<int>(warp_rows()) + m * 16;

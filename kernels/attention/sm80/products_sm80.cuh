@@ -1,6 +1,6 @@
 #pragma once
 // AttentionSm80Products is attention_sm80's arithmetic: one warp's S = Q K by mma.sync, the mask, the online softmax
-// and O += P V, whose products the next exponentials are spread among.
+// and O += P V. Exponentials of later columns are issued between the products of earlier ones.
 
 #include "kernels/attention/sm80/block_sm80.cuh"
 #include "kernels/device/infinity.cuh"
@@ -37,7 +37,7 @@ struct AttentionSm80Products : AttentionSm80Block<C> {
     for (int m = 0; m < steps; ++m) load_matrices(q[m], QRows::along(q_lane, 2 * k16) + m * 16 * QRows::pitch);
   }
 
-  /// Computes S = Q K. The assembler moves the loads ahead of the products as far as registers go.
+  /// Computes S = Q K. The assembler moves loads ahead of products as far as registers suffice.
   __device__ __forceinline__ void scores(Scores& s, const QFragments& kept, int chunk) const {
     const u32 base = units_first(C.k_offset + chunk % C.stages * k_bytes), q_lane = C.q_registers ? 0 : q_rows();
 #pragma unroll
@@ -118,7 +118,8 @@ struct AttentionSm80Products : AttentionSm80Block<C> {
 
   __device__ __forceinline__ void apply_mask(Scores& s, int n) const {
     int own = n * C.x + static_cast<int>(lane_id() % 4) * 2, top = own_row(0, 0).query;
-    // Without this, each row's limits would stay in registers until the next masked chunk.
+    // The empty statement hides the value from the compiler, which would else keep each row's limits in registers until
+    // the next masked chunk.
     asm volatile("" : "+r"(top));
 #pragma unroll
     for (int m = 0; m < steps; ++m) {

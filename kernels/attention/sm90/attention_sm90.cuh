@@ -23,9 +23,9 @@ struct AttentionConsumer : AttentionDumper<C> {
   using typename Softmax::RowState, typename Block::Scores, typename Block::Outputs, typename Block::Probabilities;
   using Position = Ring<C.stages>;
 
-  /// A chunk between its scores and P, in two parts: the first runs beside the previous chunk's product, the second
-  /// after it. With a kept maximum, a chunk that all rows see in full is `plain`: it needs neither maximum nor
-  /// rescaling, unless its exponentials outgrow the maximum.
+  /// The state of a chunk between its scores and P. The softmax has two parts: the first runs during the previous
+  /// chunk's product, the second after it. With a kept maximum, a chunk that all rows see in full is `plain`: it needs
+  /// neither maximum nor rescaling, unless its exponentials outgrow the maximum.
   struct Chunk {
     bool plain;
     float sum[2];
@@ -66,8 +66,8 @@ struct AttentionConsumer : AttentionDumper<C> {
     Products::place(p);
   }
 
-  /// Does a chunk with overlap: S of chunk n is issued ahead of O of the chunk before, whose product runs under the
-  /// softmax of n. `at` is the position of V, of the chunk before; `next` that of K, of chunk n.
+  /// Computes chunk n with overlap: its S is issued before P V of the chunk before, which then runs during the softmax
+  /// of chunk n. `at` is the stage of V of the chunk before, `next` that of K of chunk n.
   __device__ __forceinline__ Chunk overlapped(const Tile& tile, int n, Scores& s, Probabilities& p, Outputs& o,
                                               RowState& state, u32 q, const Position& at, const Position& next,
                                               bool accumulate, bool& settled) const {
@@ -85,7 +85,7 @@ struct AttentionConsumer : AttentionDumper<C> {
     return chunk;
   }
 
-  /// Does a chunk without overlap: O of the chunk before is done before S of chunk n is issued.
+  /// Computes chunk n without overlap: P V of the chunk before is done before S of chunk n is issued.
   __device__ __forceinline__ Chunk in_turn(const Tile& tile, int n, Scores& s, Probabilities& p, Outputs& o,
                                            RowState& state, u32 q, const Position& at, const Position& next,
                                            bool accumulate, bool& settled) const {
@@ -113,8 +113,8 @@ struct AttentionConsumer : AttentionDumper<C> {
     at.advance();
   }
 
-  /// Computes O of a tile from that copy of Q. `at` is V's position, K's is one further inside the loop; `pending` is
-  /// the copy of Q's place from which the tile before still stores its O.
+  /// Computes O of a tile from buffer `copy` of Q. `at` is the stage of V; inside the loop K is one stage further. The
+  /// tile before stores its O from buffer `pending` of Q, which is released to the producer once it is read.
   __device__ __forceinline__ void attend(const Tile& tile, Outputs& o, RowState& state, Position& at, u32 copy,
                                          int pending) const {
     Scores s;
@@ -160,7 +160,7 @@ struct AttentionConsumer : AttentionDumper<C> {
     Epilogue::store_rows(tile, o);
   }
 
-  /// Stores O of a finished tile to device memory. Returns the copy of Q's place that the copy engine may still read;
+  /// Stores O of a finished tile to device memory. Returns the buffer of Q from which the copy engine may still read O;
   /// negative for none.
   __device__ __forceinline__ int store(const Tile& tile, Outputs& o, RowState& state, u32 copy) const {
     Epilogue::finish(tile, o, state);

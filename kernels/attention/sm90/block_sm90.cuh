@@ -1,7 +1,7 @@
 #pragma once
-// AttentionBlock is a block of attention_sm90 as all of its parts see it: where arrays lie in shared memory, which
-// barrier guards what, which tile comes next. The producer adds its functions to the block; the consumer is a chain of
-// structs, each of which adds to the one before: softmax, products, epilogue, dumper, consumer.
+// AttentionBlock is the common base of attention_sm90's producer and consumers: the places of arrays in shared memory,
+// the barriers, and the order of tiles. The consumer is a chain of structs, each derived from the one before: softmax,
+// products, epilogue, dumper, consumer.
 
 #include "kernels/attention/common/tiles.cuh"
 #include "kernels/device/fragment.cuh"
@@ -64,7 +64,7 @@ struct AttentionBlock {
   __device__ __forceinline__ TileRow row_of(const Tile& tile, u32 row) const {
     return napkin::row_of<C.g>(arguments.shape, tile, row);
   }
-  /// Returns where that row of O begins.
+  /// Returns the address of a row of O in device memory.
   __device__ __forceinline__ unsigned short* output_row(const Tile& tile, const TileRow& row) const {
     return static_cast<unsigned short*>(arguments.o) +
            (tile.map_batch * arguments.o_batch + (tile.q_start + row.query) * arguments.o_row +

@@ -1,7 +1,7 @@
 #pragma once
 // AttentionDumper is attention_sm90's debug variant: each consumer warp writes the S, P, O and softmax state that it
-// has just computed, by tile and chunk, where attention/common/dump.cuh says. In all other variants these functions are
-// empty.
+// has just computed, by tile and chunk, in the layout of attention/common/dump.cuh. In all other variants these
+// functions are empty.
 
 #include "kernels/attention/common/dump.cuh"
 #include "kernels/attention/sm90/epilogue_sm90.cuh"
@@ -19,7 +19,7 @@ struct AttentionDumper : AttentionEpilogue<C> {
   /// Returns the number of chunks of an axis, which is also the place of values made after the last chunk.
   __device__ __forceinline__ int chunks() const { return (arguments.shape.x + C.x - 1) / C.x; }
 
-  /// Returns where this warp's 16 rows of that chunk begin.
+  /// Returns the place in the dump of this warp's 16 rows of chunk n.
   __device__ __forceinline__ float* dump_place(const Tile& tile, int n) const {
     const DumpLayout layout{rows * Block::row_parts, at().pitch, chunks()};
     const int row = static_cast<int>(Block::row_part()) * rows + threadIdx.x % warpgroup_threads / warp_threads * 16;

@@ -1,7 +1,7 @@
 #pragma once
-// AttentionEpilogue ends attention_sm90: one warpgroup divides its O by the softmax's sums, writes the log-sum-exp, and
-// stores O, whole rows through shared memory and the copy engine, rows of packed or empty tiles straight from
-// registers.
+// AttentionEpilogue writes attention_sm90's results: one warpgroup divides its O by the softmax's sums, writes the
+// log-sum-exp, and stores O, whole rows through shared memory and the copy engine, rows of packed or empty tiles
+// straight from registers.
 
 #include "kernels/attention/sm90/products_sm90.cuh"
 
@@ -14,7 +14,8 @@ struct AttentionEpilogue : AttentionProducts<C> {
   using typename Block::Outputs;
   using RowState = typename AttentionSoftmax<C>::RowState;
 
-  /// Number of the barrier at which warpgroups that divide O's columns meet: after those of three warpgroups' turns.
+  /// Number of the barrier at which warpgroups that divide O's columns meet. The numbers before it are those of three
+  /// warpgroups' turns.
   static constexpr u32 columns_meet = 4;
 
   /// Divides O by its rows' sums and writes the log-sum-exp; a row that saw no key gives 0 and -infinity.
@@ -62,13 +63,13 @@ struct AttentionEpilogue : AttentionProducts<C> {
     }
   }
 
-  /// Returns that copy of Q to the producer.
+  /// Releases buffer `copy` of Q to the producer.
   __device__ __forceinline__ void release_q(u32 copy) const {
     barrier_arrive(Block::barrier(Block::q_empty + Block::q_slot(copy, Block::row_part())));
   }
 
-  /// Returns that copy of Q to the producer once the copy engine has read its O; nothing for a negative number. With a
-  /// second copy of Q this wait is hidden by the next tile's first product.
+  /// Releases buffer `pending` of Q to the producer once the copy engine has read O from it; does nothing for a
+  /// negative number. With a second buffer of Q the next tile's first product hides this wait.
   __device__ __forceinline__ void store_settle(int pending) const {
     if (pending >= 0 && warpgroup_thread() == 0) {
       store_wait_read();

@@ -11,8 +11,8 @@ struct AttentionProducer : AttentionBlock<C> {
   using Block = AttentionBlock<C>;
   using Block::arguments, Block::barrier, Block::tile_of;
 
-  /// Loads each warpgroup's rows of Q by themselves: a warpgroup that has stored its O begins its next tile while
-  /// others work.
+  /// Loads each warpgroup's rows of Q separately, so that a warpgroup that has stored its O begins its next tile while
+  /// others still compute.
   __device__ __forceinline__ void load_q(const Tile& tile, const Ring<C.q_stages>& at) const {
 #pragma unroll 1
     for (int w = 0; w < Block::row_parts; ++w) {
@@ -54,8 +54,8 @@ struct AttentionProducer : AttentionBlock<C> {
     load_chunk<C.dv>(arguments.v_map, Block::v_place(at.stage), barrier(Block::v_full + at.stage), tile, row);
   }
 
-  /// Draws the next tile's number from the launch's counter. The shuffle tells the compiler that the tile is uniform:
-  /// in a loop over any other value it lets lanes meet again around every wait and copy.
+  /// Takes the next tile's number from the launch's counter. The shuffle tells the compiler that the number is uniform;
+  /// else it would make the lanes converge again around every wait and copy of the loop.
   __device__ __forceinline__ int draw() const {
     return __shfl_sync(1u, grid_blocks() + atomicAdd(arguments.ticket, 1), 0);
   }
@@ -85,8 +85,8 @@ struct AttentionProducer : AttentionBlock<C> {
     }
   }
 
-  /// Loads K one chunk ahead of V. With longest_first this thread also draws the block's tiles, each only when all
-  /// loads of the one before are issued, so that free blocks take the long tiles.
+  /// Loads K one chunk ahead of V. With longest_first this thread also takes the block's tiles from the counter, each
+  /// only when all loads of the one before are issued, so that idle blocks take the long tiles.
   __device__ __forceinline__ void produce_kv() const {
     Ring<C.stages> ring;
     u32 parity = 0;
@@ -98,8 +98,8 @@ struct AttentionProducer : AttentionBlock<C> {
       if (row >= first) {
         load_k(tile, row, ring);
         for (; row > first; row -= C.x) {
-          // Hides the number of iterations, which no pragma does: unrolled, the loop would spill the producer's few
-          // registers.
+          // Hides the number of iterations from the compiler, which unrolls the loop in spite of the pragma: that would
+          // spill the producer's few registers.
           asm volatile("" : "+r"(row));
           Ring<C.stages> ahead = ring;
           ahead.advance();

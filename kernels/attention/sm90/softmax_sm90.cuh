@@ -1,8 +1,7 @@
 #pragma once
 // AttentionSoftmax is attention_sm90's online softmax: one warpgroup's 64 rows, two a thread, whose columns lie over
 // four lanes. Example: the scores of a row's 128 keys are 32 floats in each of four threads, and become P = exp2(scale
-// log2(e) (score - maximum)). What is kept, and why a maximum need not be looked for with every chunk:
-// docs/hardware/attention_sm90.md.
+// log2(e) (score - maximum)). Why a chunk need not have its own maximum: docs/hardware/attention_sm90.md.
 
 #include "kernels/attention/sm90/block_sm90.cuh"
 #include "kernels/device/infinity.cuh"
@@ -16,8 +15,8 @@ struct AttentionSoftmax : AttentionBlock<C> {
   using Block::arguments, Block::scores, Block::outputs, Block::probabilities;
   using typename Block::Scores, typename Block::Outputs, typename Block::Probabilities;
 
-  /// Sum of a chunk's exponentials in a thread at which rescale_rarely looks for the maximum anew and computes them
-  /// again: P stays below 2^12, in fp16 too. Chunks that the mask cuts always look: the one key that a row sees first
+  /// Sum of a chunk's exponentials in a thread from which on rescale_rarely finds the maximum again and recomputes
+  /// them: P stays below 2^12, in fp16 too. Chunks that the mask cuts always look: the one key that a row sees first
   /// may have a score far below the next ones' (docs/hardware/attention_sm90.md).
   static constexpr float outgrown = 4096.f;
 
@@ -74,7 +73,7 @@ struct AttentionSoftmax : AttentionBlock<C> {
     }
   }
 
-  /// Does a step of the online softmax on this thread's two rows: maximum, delta, P and sum.
+  /// Updates the online softmax of this thread's two rows by a chunk: maximum, delta, P and sum.
   __device__ __forceinline__ void softmax(Scores& s, RowState& state) const {
     const float c = arguments.scale_log2;
 #pragma unroll
