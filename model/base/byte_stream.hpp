@@ -1,5 +1,5 @@
 #pragma once
-// A ByteWriter appends plain values to a string, and a ByteReader takes them off again: embedded YAML is kept so.
+// A ByteWriter appends plain values to a string, and a ByteReader reads them: embedded YAML has this form.
 
 #include <algorithm>
 #include <cstdint>
@@ -41,7 +41,7 @@ class ByteWriter {
   std::string bytes_;
 };
 
-/// A reader of bytes that trusts no length in them. Throws Error if the bytes end too early.
+/// A reader of bytes that checks every length in them. Throws Error if the bytes end too early.
 class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) : rest_(bytes) {}

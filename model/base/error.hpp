@@ -1,5 +1,5 @@
 #pragma once
-// An Error is the one way bad input is reported: where it stands, what is wrong, and what would be right.
+// An Error reports bad input: the place, what is wrong, and what would be right. No other exception does.
 
 #include <stdexcept>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
-// read_file reads a whole file, or throws with the reason: a profile, a diagram, a recording. What is no regular file
-// (a folder, a FIFO, /dev/zero, a link to one) is refused before anything is read, so that nothing waits or grows.
+// read_file reads a whole file, or throws with the reason: a profile, a diagram, a recording. Anything but a regular
+// file (a folder, a FIFO, /dev/zero, a link to one) is refused before it is read, since reading it might never end.
 
 #include <cstddef>
 #include <string>

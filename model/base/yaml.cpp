@@ -18,7 +18,7 @@ int get_int(ByteReader& bytes) { return static_cast<int>(static_cast<std::uint32
 
 }  // namespace
 
-/// Fills nodes from bytes. No number in the bytes is trusted.
+/// A reader that fills nodes from bytes, and checks every number in them.
 class DocumentReader {
  public:
   /// The properties of a value that precede its text or children in the bytes.

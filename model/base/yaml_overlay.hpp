@@ -17,8 +17,8 @@ class Overlay {
   using IsWhole = std::function<bool(const Node&)>;
   using IsSame = std::function<bool(const Node& below, const Node& above)>;
 
-  /// Prepares overlays. Values for which `whole` is true are replaced as a whole; other maps are joined by key, other
-  /// lists by `same` items. New items go before the next item that both documents have, else to the end. Keys in
+  /// Prepares overlays. Values for which `whole` is true are replaced; other maps are merged by key, other lists by
+  /// items that `same` matches. New items go before the next item that both documents have, else to the end. Keys in
   /// `alternatives` exclude each other: one of them in `over` replaces each in `base`.
   Overlay(IsWhole whole, IsSame same, std::vector<std::string> alternatives)
       : whole_(std::move(whole)), same_(std::move(same)), alternatives_(std::move(alternatives)) {}

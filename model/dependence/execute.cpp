@@ -191,7 +191,8 @@ double applied(const std::string& name, double a, double b) {
   if (name == "abs") return std::abs(a);
   if (name == "max") return std::max(a, b);
   if (name == "min") return std::min(a, b);
-  if (name == "row_at") return a;  // arrays are stored as they are read: row b is in its place already
+  // arrays are stored in the order in which they are read, so that row b is already in its place
+  if (name == "row_at") return a;
   throw Error(name, "unknown function", "one that the language has");
 }
 

@@ -79,7 +79,7 @@ class Finder {
       same.require_equal(loop);
     }
     if (!same.feasible() || !precedes(source, sink)) return;
-    // A statement's own read and write of one cell in one iteration bind no two instances.
+    // A statement that reads and writes one cell in one iteration depends on no other instance through it.
     if (source.statement == sink.statement) return;
     d.level.reset();
     d.vector = same.vector();

@@ -97,7 +97,8 @@ struct State {
   std::string array;
   StatementId stores = 0;
   std::string temporary;  ///< name of the stored temporary; empty: an expression is stored
-  Expression update;      ///< new value over X_1 (old) and X (new) of the states, and what does not depend on them
+  Expression update;  ///< new value, in terms of the states' old values X_1 and new values X, and of values that do not
+                      ///< depend on states
 };
 
 std::string old_name(const std::string& array) { return array + "_1"; }
@@ -110,7 +111,8 @@ std::optional<StatementId> writer(const Nest& nest, const std::string& array, St
   return std::nullopt;
 }
 
-/// Returns true if a loop hands on a value: a temporary that each iteration writes before it reads it hands on none.
+/// Returns true if a dependence passes a value between iterations of a loop. A temporary that each iteration writes
+/// before reading it passes none.
 bool carries_value(const Nest& nest, const Dependence& d, LoopId loop) {
   if (d.kind != Kind::raw || d.carrier() != loop) return false;
   return !nest.is_temporary(d.source.array) || !writer(nest, d.source.array, d.to);
@@ -184,7 +186,8 @@ class Joiner {
     return made ? inlined(statement_of(nest_, *made).value, *made) : std::nullopt;
   }
 
-  /// Returns an array that the loop stores from carried values, such as a prefix sum; "" if there is none.
+  /// Returns an array that the loop stores in each iteration from carried values, as a prefix sum does, so that parts
+  /// cannot be joined; "" if there is none.
   [[nodiscard]] std::string taken_on_the_way() const {
     for (std::size_t s = 0; s < nest_.statements.size(); ++s) {
       const Statement& statement = nest_.statements[s];

@@ -19,7 +19,8 @@ bool surely_kept(const Dependence& d, const std::vector<LoopId>& order) {
   return true;
 }
 
-/// Returns the text of a vector with its directions for loops that are not common too: a refusal is about such a one.
+/// Returns the text of a vector with its directions for loops that are not common too: a refusal may be due to such a
+/// loop.
 std::string full_text(const std::vector<Component>& vector) {
   std::vector<Component> all = vector;
   for (Component& c : all) c.common = true;

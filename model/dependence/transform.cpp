@@ -169,7 +169,7 @@ void move_out(Nest& nest, const NameList& hoisted, LoopId loop) {
   for (auto* part : {&moved, &rest}) std::move(part->begin(), part->end(), std::back_inserter(nest.statements));
 }
 
-/// Throws Error if moving statements has put another one on the other side of a loop that it is not in.
+/// Throws Error if moving statements has brought another statement from before a loop to after it, or the reverse.
 void check_sides(const Nest& before, const Nest& after, LoopId loop) {
   for (std::size_t s = 0; s < after.statements.size(); ++s) {
     const Statement& statement = after.statements[s];

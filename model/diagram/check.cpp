@@ -75,7 +75,7 @@ class Checker {
         }
         at = &axis(*next);
       }
-      // The number of rows that are read is known last: it is nobody else's default.
+      // The size of a dimension that axes read is resolved last, so no other axis may default to it.
       const auto end = static_cast<AxisId>(at - d_.axes.data());
       if (at != &a && std::holds_alternative<std::monostate>(at->fallback) && is_rows_alone(end)) {
         fail(a.location, "axis '" + a.name + "' takes its size from the rows that are read", "a size, or another axis");
@@ -122,7 +122,7 @@ class Checker {
   }
 
   void check_reindexed(const Array& a) const {
-    std::size_t free = 0;  // the first place that no earlier dimension has
+    std::size_t free = 0;  // first place of Array::axes after those of earlier dimensions
     for (const Reindex& r : a.reindexed) {
       if (!known_axis(r.of))
         fail(a.location, "array '" + a.name + "' has an axis that is not declared", "declared axes");
@@ -343,7 +343,7 @@ class Checker {
     for (ArrayId id : d_.inputs) used[static_cast<std::size_t>(id)] = d_.is_table(id);
     for (const Operation& op : d_.operations) {
       for (ArrayId id : op.inputs) used[static_cast<std::size_t>(id)] = true;
-      // A softmax may be wanted for its log-sum-exp, or its sum, alone.
+      // A softmax may be used for its log-sum-exp or its sum alone, so its first output counts as used.
       if (op.outputs.size() > 1) used[static_cast<std::size_t>(op.outputs[0])] = true;
     }
     for (std::size_t i = 0; i < d_.arrays.size(); ++i) {

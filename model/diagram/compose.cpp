@@ -162,10 +162,11 @@ Diagram weave(const Diagram& f, const std::string& axis, const std::vector<std::
     if (!f.is_input(id)) throw Error(f.name, "'" + name + "' is not an input", "only inputs are copied");
     weaved[static_cast<std::size_t>(id)] = false;
   }
-  for (std::size_t i = 0; i < f.arrays.size(); ++i) {  // all sequences, images, ... are read by one table
+  // the new axis is not one of a table: all sequences or images share one table
+  for (std::size_t i = 0; i < f.arrays.size(); ++i) {
     if (f.is_table(static_cast<ArrayId>(i))) weaved[i] = false;
   }
-  // What is computed from copied inputs alone is the same for every index: it stays as it is.
+  // An operation whose inputs are all copied has the same result for every index, and does not get the new axis.
   for (const Operation& op : f.operations) {
     const bool any = std::any_of(op.inputs.begin(), op.inputs.end(),
                                  [&](ArrayId id) { return weaved[static_cast<std::size_t>(id)]; });

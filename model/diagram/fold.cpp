@@ -10,7 +10,7 @@ namespace napkin::internal {
 namespace {
 
 constexpr int trials = 64;
-constexpr double tolerance = 1e-9;  // relative to the larger of the value and 1
+constexpr double tolerance = 1e-9;  // tolerance, relative to the larger of the value and 1
 constexpr double range = 4;         // random elements lie in [-4, 4)
 constexpr int longest = 5;          // random part, in elements
 

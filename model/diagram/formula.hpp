@@ -1,6 +1,6 @@
 #pragma once
-// A Formula is an arithmetic expression over named values, such as "a.s * exp(a.m - max(a.m, b.m))", as the state of an
-// accumulator of one's own is written.
+// A Formula is an arithmetic expression over named values, such as "a.s * exp(a.m - max(a.m, b.m))", in which users
+// write the state of their own accumulators.
 
 #include <cstddef>
 #include <functional>
