@@ -1,5 +1,5 @@
-// How long `napkin select` takes as a command, from its start to its answer. Medians of repetitions; the goal is 40 ms
-// at every shape of docs/performance.md.
+// This benchmark times the command `napkin select`, from its start to its answer. It prints medians of repetitions; the
+// goal is 40 ms at every shape of docs/performance.md.
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// How long it takes to read one machine's profile, and to find the exact integer optimum of a product. Medians of
-// repetitions, one core; budgets: 5 ms and 1 ms.
+// This benchmark times the reading of one machine's profile, and the search for the exact integer optimum of a product.
+// It prints medians of repetitions on one core; the budgets are 5 ms and 1 ms.
 #include <benchmark/benchmark.h>
 
 #include "model/machine/load.hpp"
@@ -14,7 +14,7 @@ void one_profile(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(load_machine("h200-sxm", "--gpu"));
 }
 
-/// A product of 4096 within so many values of memory.
+/// Finds the integer optimum of a product of 4096 in a memory of that many values.
 void integer_optimum_of_a_product(benchmark::State& state) {
   const IntegerProblem problem = test::matmul_integer(4096, 4096, 4096, state.range(0));
   for (auto _ : state) benchmark::DoNotOptimize(integer_optimum(problem));

@@ -1,5 +1,5 @@
-// Times of the solver for one question: making a table, the first answer, a further length, its reason and
-// counts. One core; medians of repetitions. What a user waits for through napkin::select is in bench_session.cpp.
+// Times of the solver for one question: making a table, the first answer, a further length, its reason and counts. One
+// core; medians of repetitions. bench_session.cpp times napkin::select as users call it.
 #include <benchmark/benchmark.h>
 
 #include "model/clock/prediction.hpp"
@@ -15,7 +15,7 @@ using namespace napkin;
 using namespace napkin::internal;
 using napkin::internal::testing::Case;
 
-/// `masked`: 0 no mask, 1 causal, 2 a window of 1024 keys.
+/// Makes a case of attention; `masked` is 0 for no mask, 1 for causal, 2 for a window of 1024 keys.
 Case attention(std::int64_t d, std::int64_t masked = 0) {
   Mask mask;
   if (masked == 1) mask.kind = Mask::Kind::causal;
@@ -23,7 +23,8 @@ Case attention(std::int64_t d, std::int64_t masked = 0) {
   return Case("attention_sm90", "h200-sxm", {{"b", 2}, {"h", 16}, {"q", 8192}, {"x", 8192}, {"d", d}}, mask);
 }
 
-/// One prediction by the event graph, explained. The graph of one warpgroup is the smallest, that of three the largest.
+/// Times one prediction by the event graph, with its explanation. The graph of one warpgroup is the smallest, that of
+/// three the largest.
 void prediction(benchmark::State& state) {
   const Case c = attention(128);
   const Placer placer(c.streamed, c.mapping, c.machine, c.problem);
@@ -35,7 +36,7 @@ void prediction(benchmark::State& state) {
   }
 }
 
-/// Periods of graphs of one to three warpgroups: most of what a table takes to make.
+/// Times the periods of graphs of one to three warpgroups, on which making a table spends most of its time.
 void period_of_graph(benchmark::State& state) {
   const Case c = attention(128);
   const Placer placer(c.streamed, c.mapping, c.machine, c.problem);
@@ -55,14 +56,14 @@ void making_of_a_table(benchmark::State& state) {
   state.counters["rows"] = static_cast<double>(rows);
 }
 
-/// Answers a question of a new kind: the table, and the runs of its graphs that the answer needs.
+/// Times the answer to a question of a new kind: the table, and the runs of event graphs that the answer needs.
 void first_answer(benchmark::State& state) {
   const Case c = attention(state.range(0), state.range(1));
   const Setup setup = c.setup();
   for (auto _ : state) benchmark::DoNotOptimize(Scan(std::make_shared<Table>(setup), setup).rank(5));
 }
 
-/// Lengths of 4096 to 13504 in steps of 64, each once before: their runs are in the table.
+/// Times lengths of 4096 to 13504 in steps of 64. Each was asked once before, so that the table has their runs.
 template <class Ask>
 void further_lengths(benchmark::State& state, const Ask& ask) {
   const Case c = attention(state.range(0), state.range(1));
@@ -83,7 +84,7 @@ void ranking(benchmark::State& state) {
   further_lengths(state, [](const Selector& selector) { benchmark::DoNotOptimize(selector.rank(5)); });
 }
 
-/// With the reason and the counts by constraint.
+/// Times an answer with its reason and the counts of tiles by rule.
 void whole_answer(benchmark::State& state) {
   further_lengths(state, [](const Selector& selector) {
     const Selection selection = selector.rank(5);

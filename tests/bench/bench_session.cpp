@@ -1,5 +1,5 @@
-// What a question takes through the public face: resolving it, the first of a process, further lengths, a repeated one,
-// one given tile. One core; medians of repetitions.
+// This benchmark times questions through the public functions: resolving one, the first of a process, further lengths,
+// a repeated one, a given tile. It prints medians of repetitions on one core.
 #include <benchmark/benchmark.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,10 +27,10 @@ Ask attention(std::int64_t s, bool causal = false) {
   return ask;
 }
 
-/// The given lengths are new in each turn: 4096, 4160, ... and again after 4096 of them.
+/// Returns the next length: 4096, 4160, ...; it repeats after 4096 of them.
 std::int64_t next_length(std::int64_t& turn) { return 4096 + 64 * (turn++ % 4096); }
 
-/// A session that knows nothing: profile, algorithm and mappings are read.
+/// Times the resolution of a question in an empty session, which reads profile, algorithm and mappings.
 void first_request(benchmark::State& state) {
   for (auto _ : state) {
     const Session session;
@@ -38,17 +38,16 @@ void first_request(benchmark::State& state) {
   }
 }
 
-/// A further length: names, sizes and mask alone are resolved.
+/// Times the resolution of a further length: only names, sizes and mask are resolved.
 void further_request(benchmark::State& state) {
   const Session session;
   std::int64_t turn = 0;
   for (auto _ : state) benchmark::DoNotOptimize(question_of(session, attention(next_length(turn))));
 }
 
-/// The first select() of a process that has loaded its libraries and asked nothing: a child that has never touched the
-/// profiles, mappings and tables, whose files the operating system has in memory. This benchmark runs before any other
-/// has asked, since its children inherit what their parent knows. `processor`: what it takes of all cores, which other
-/// work on them changes less than the time on the clock.
+/// Times the first select() of a process that has loaded its libraries and asked nothing: a child process, forked
+/// before any other benchmark has asked, so that it inherits no profile, mapping or table. `processor`: processor time
+/// in place of elapsed time, which other work on the machine changes more.
 void first_of_a_process(benchmark::State& state) {
   struct {
     double seconds = 0, processor = 0;
@@ -75,7 +74,7 @@ void first_of_a_process(benchmark::State& state) {
   state.counters["processor"] = benchmark::Counter(processor, benchmark::Counter::kAvgIterations);
 }
 
-/// A session that knows nothing, in a process that has asked before.
+/// Times the first selection of an empty session, in a process that has asked before.
 void first_selection(benchmark::State& state) {
   for (auto _ : state) {
     const Session session;
@@ -83,8 +82,8 @@ void first_selection(benchmark::State& state) {
   }
 }
 
-/// A length that is new to a session which was asked 32 others of the kind: what those had run serves it too. `whole`:
-/// all parts of the answer are asked for.
+/// Times a length that is new to a session which was asked 32 others of its kind, whose runs of event graphs serve this
+/// one too. `whole`: with all parts of the answer.
 void further_selection(benchmark::State& state) {
   const Session session;
   const AnswerParts parts = state.range(1) != 0 ? AnswerParts::all() : AnswerParts();
@@ -94,7 +93,7 @@ void further_selection(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(next());
 }
 
-/// 1,000 lengths in one call, of which the session keeps no answer, and its table has every run.
+/// Times 1,000 lengths in one call. The session keeps none of their answers; its table has every run that they need.
 void many_selections(benchmark::State& state) {
   Ask common = attention(1, state.range(0) != 0);
   common.shape = {{"h", 16}, {"d", 128}};
@@ -111,7 +110,7 @@ void repeated_selection(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(select(ask));
 }
 
-/// The tile that select picks at 8192, every knob given.
+/// Returns the question with the tile that select picks at 8192, every knob given.
 Ask with_selected_tile() {
   Ask ask = attention(8192);
   const auto selected = select(ask);
@@ -121,7 +120,7 @@ Ask with_selected_tile() {
   return ask;
 }
 
-/// A tile of which every knob is given, at lengths that are new in each turn. `whole`: with all parts of the answer.
+/// Times a tile of which every knob is given, at a new length each time. `whole`: with all parts of the answer.
 void given_tile(benchmark::State& state) {
   Ask ask = with_selected_tile();
   const Session session;
@@ -133,8 +132,8 @@ void given_tile(benchmark::State& state) {
   }
 }
 
-/// Legal tiles of one shape, another in each turn; after all of them with one head more, which asks for no new run.
-/// `met`: a round over all of them has made the runs that the shipped table lacks.
+/// Times legal tiles of one shape, another one each time; after the last it goes on with one head more, which needs no
+/// new run. `met`: all tiles were asked once before, which made the runs that the shipped table lacks.
 void tiles_of_one_question(benchmark::State& state) {
   Ask ask = with_selected_tile();
   const Session session;

@@ -1,6 +1,6 @@
 #pragma once
-// A BackwardCase is what the backward pass is held to on the emulator: configurations, each a compiled variant, and
-// small shapes of each.
+// A BackwardCase is a test case of the backward pass on the emulator. The cases are small shapes of each configuration,
+// which is a compiled variant.
 
 #include <algorithm>
 #include <set>
@@ -18,7 +18,7 @@ struct BackwardCase {
   Knobs tile;
 };
 
-/// The kernel of heads that have so many columns.
+/// Returns the name of the kernel for heads of d and dv columns.
 inline std::string backward_kernel(std::int64_t d, std::int64_t dv) {
   return std::max(d, dv) > 128 ? "attention_backward_wide_sm90" : "attention_backward_sm90";
 }
@@ -28,7 +28,7 @@ inline std::unique_ptr<LaidOut> lay_out(const BackwardCase& one) {
                                    shape_of(one.layout.sizes), one.layout.type, one.layout.mask);
 }
 
-/// d, dv, type, mask, packed, tile.
+/// A compiled variant: d, dv, type, mask, packed, tile.
 struct BackwardConfiguration {
   std::int64_t d, dv;
   DType type;
@@ -94,7 +94,7 @@ inline std::vector<BackwardConfiguration> backward_configurations() {
   };
 }
 
-/// The `number`-th small shape of a configuration.
+/// Returns the `number`-th small shape of a configuration.
 inline BackwardCase small_case(const BackwardConfiguration& c, std::size_t number) {
   constexpr std::int64_t sizes[] = {65, 7, 200, 1, 130, 300};
   BackwardCase out;
@@ -124,7 +124,8 @@ inline BackwardCase small_case(const BackwardConfiguration& c, std::size_t numbe
   return out;
 }
 
-/// One small shape of each configuration in groups of query heads that no tile divides.
+/// Returns one small shape of each configuration, with one of `undivided_groups` as the number of query heads a key
+/// head.
 inline std::vector<BackwardCase> backward_cases_of_groups() {
   std::vector<BackwardCase> out;
   for (const BackwardConfiguration& c : backward_configurations()) {
@@ -138,7 +139,7 @@ inline std::vector<BackwardCase> backward_cases_of_groups() {
   return out;
 }
 
-/// Rows of 1000 and 4097 on one side, few on the other.
+/// Changes a case to 1000 or 4097 queries and few keys, or the reverse.
 inline void lengthen(BackwardCase& one, std::size_t number) {
   constexpr std::int64_t few[] = {7, 1, 65}, many[] = {1000, 4097};
   AttentionSizes& s = one.layout.sizes;
@@ -148,12 +149,12 @@ inline void lengthen(BackwardCase& one, std::size_t number) {
   if (number % 4 < 2) std::swap(s.q, s.x);
 }
 
-/// Whether dQ's parts are added in an order that no seed changes.
+/// Returns true if the parts of dQ are added in an order that no seed changes.
 inline bool is_ordered(const BackwardCase& one) {
   return std::count(one.tile.begin(), one.tile.end(), std::pair<std::string, std::string>("dq", "ordered")) > 0;
 }
 
-/// A call without its arrays: enough to name its variants.
+/// Returns a call without arrays, which is enough to name its variants.
 inline AttentionBackwardCall nowhere(const BackwardConfiguration& c) {
   constexpr std::uint64_t somewhere = 4096;
   AttentionBackwardCall call;
@@ -167,7 +168,7 @@ inline AttentionBackwardCall nowhere(const BackwardConfiguration& c) {
   return call;
 }
 
-/// Of its three launches.
+/// Returns the expressions that name the variants of its three launches.
 inline std::set<std::string> expressions_of(const BackwardConfiguration& c) {
   const auto laid_out = lay_out(small_case(c, 0));
   const PlacedDiagram placed = laid_out->place(c.tile);

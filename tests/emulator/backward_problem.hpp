@@ -1,6 +1,6 @@
 #pragma once
-// A BackwardProblem is one question of the backward pass on the emulator: arrays, plans, a run, and what float64 says
-// of the gradients.
+// A BackwardProblem is one question of the backward pass on the emulator: arrays, plans, a run, and the errors of the
+// gradients against float64.
 
 #include <cmath>
 #include <memory>
@@ -14,11 +14,12 @@
 
 namespace napkin::internal::test {
 
-/// Error of each gradient, and the unfused formula's.
+/// The error of each gradient, and that of the unfused formula.
 struct BackwardComparison {
-  double error[3]{}, unfused[3]{}, rounding[3]{};  ///< of the largest number, once
+  /// Errors of dQ, dK and dV; `rounding` is one rounding of the largest number.
+  double error[3]{}, unfused[3]{}, rounding[3]{};
   std::int64_t unwritten = 0, strayed = 0;
-  std::string beside;  ///< the first that strayed: "dK[1040]"
+  std::string beside;  ///< first element written outside of an array: "dK[1040]"
   [[nodiscard]] double allowed(int i) const { return allowed_error(unfused[i], rounding[i]); }
   [[nodiscard]] bool good() const {
     for (int i = 0; i < 3; ++i) {
@@ -30,7 +31,7 @@ struct BackwardComparison {
 
 struct BackwardRun {
   std::string error, guard;
-  emulator::Counters counters;  ///< of the launch in the middle
+  emulator::Counters counters;  ///< counters of the second launch, that of the gradients
   std::vector<std::uint16_t> gradients[3];
 };
 
@@ -42,14 +43,15 @@ class BackwardProblem {
     fill();
     scratch_ = EmulatedArray("scratch", scratch_bytes(placed_, call_).value.get(), 1);
     call_.scratch = scratch_.address();
-    call_.at_once = 1;  // heads enough for sums that are made zero and rounded beside the products
+    // so few blocks at once that later sections' sums are set to zero and rounded during the products
+    call_.at_once = 1;
     plans_ = attention_backward_plans(placed_, call_);
   }
 
   [[nodiscard]] const PlacedDiagram& placed() const { return placed_; }
   [[nodiscard]] const AttentionBackwardPlans& plans() const { return plans_; }
 
-  /// `trace`: of the launch in the middle.
+  /// Runs the three launches. `trace` gets the events of the second one.
   [[nodiscard]] BackwardRun run(std::uint64_t seed, const std::string& planted = "", emulator::Trace* trace = nullptr) {
     BackwardRun out;
     scratch_.poison();
@@ -165,7 +167,7 @@ class BackwardProblem {
   }
   [[nodiscard]] double scale() const { return 1 / std::sqrt(static_cast<double>(case_.layout.sizes.d)); }
 
-  /// Inputs, and what the forward pass makes of them.
+  /// Fills the inputs, and computes the results of the forward pass.
   void fill() {
     const AttentionLayout& layout = case_.layout;
     const AttentionSizes& s = layout.sizes;

@@ -1,5 +1,5 @@
-// Where threads wait for each other and for the copy engine: mbarriers, named barriers, the cluster's barrier, warps,
-// and setmaxnreg, which waits for registers.
+// This file has the instructions by which threads wait for each other and for the copy engine: mbarriers, named
+// barriers, the cluster's barrier, warps, and setmaxnreg, which waits for registers.
 
 #include "tests/emulator/barriers.hpp"
 
@@ -10,7 +10,7 @@ constexpr u32 all_lanes = 0xFFFFFFFFu, largest_transaction = (1u << 20) - 1;
 
 Block& block_of_thread() { return *engine->thread().warp->block; }
 
-/// What a warp did so far is seen by whoever sees `into`; what it does from here on is not.
+/// Makes all that a warp has done so far visible to those who see `into`, and nothing that it does later.
 void release(Warp& warp, Clock& into) {
   into.join(warp.seen);
   ++warp.seen[warp.part];
@@ -34,7 +34,7 @@ void complete_phase(Mbarrier& barrier) {
   barrier.waiters.clear();
 }
 
-/// Whether this thread may know of the barrier.
+/// Fails if the barrier's initialisation is not visible to this thread.
 void check_initialised(const Mbarrier& barrier, bool other_block) {
   const Warp& warp = *engine->thread().warp;
   if (warp.seen[barrier.initialiser] < barrier.initialised)
@@ -216,7 +216,7 @@ void set_registers(u32 registers, bool grow, Place at) {
     engine->fail("asks setmaxnreg for " + std::to_string(registers) + " registers");
   if (!grow && registers > own)
     engine->fail("asks setmaxnreg to shrink from " + std::to_string(own) + " to " + std::to_string(registers));
-  // At launch a thread is taken to have as many as the block's threads may: it may need no more.
+  // At launch a thread counts as having the most registers that the block's threads may have; it may need fewer.
   if (grow) registers = std::max(registers, own);
   while (grow && registers - own > block.registers_free) {
     block.want_registers.push_back(&self);

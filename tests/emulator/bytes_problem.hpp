@@ -1,6 +1,6 @@
 #pragma once
 // A BytesProblem is one question, on the emulator, of a kernel whose Q and K are bytes of e4m3: its arrays, its plan, a
-// run of it and what float64 says of the result.
+// run, and the comparison of the result with float64.
 
 #include "tests/emulator/problem.hpp"
 #include "tests/kernel/fp8_cases.hpp"

@@ -1,6 +1,6 @@
 #pragma once
-// These functions list what runs on the emulator: the correctness cases that are recorded on an H200, as far as a CPU
-// repeats them in time, and small shapes for every variant among them.
+// These functions list the cases that run on the emulator: the recorded correctness cases of an H200 that a CPU can
+// repeat in reasonable time, and small shapes of every variant among them.
 
 #include <algorithm>
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace napkin::internal::test {
 
-/// Multiply-adds, unmasked: what a case takes on a CPU.
+/// Returns the multiply-adds of a case without a mask, a measure of its time on a CPU.
 inline std::int64_t products_of(const CorrectnessCase& one) {
   const auto size = [&](const char* axis) {
     for (const auto& [name, value] : one.shape) {
@@ -28,7 +28,7 @@ inline std::int64_t products_of(const CorrectnessCase& one) {
   return pairs * heads;
 }
 
-/// Variants beside the recorded ones: orders of waiting, and parts of products, that no recorded one has.
+/// Returns variants besides the recorded ones, with orders of waiting and parts of products that no recorded one has.
 inline std::vector<CorrectnessCase> further_cases() {
   correctness::Draws draws(11);
   std::vector<CorrectnessCase> out;
@@ -48,7 +48,7 @@ inline std::vector<CorrectnessCase> further_cases() {
   return out;
 }
 
-/// One case of each variant, by the expression that names it to the compiler.
+/// Returns one case of each variant, by the expression that names it to the compiler.
 inline const std::map<std::string, CorrectnessCase>& variant_cases() {
   static const std::map<std::string, CorrectnessCase> all = [] {
     std::map<std::string, CorrectnessCase> out;
@@ -59,14 +59,14 @@ inline const std::map<std::string, CorrectnessCase>& variant_cases() {
   return all;
 }
 
-/// Recorded cases of at most so many multiply-adds.
+/// Returns the recorded cases of at most that many multiply-adds.
 inline std::vector<CorrectnessCase> repeated_cases(std::int64_t most) {
   std::vector<CorrectnessCase> out = correctness_cases();
   std::erase_if(out, [&](const CorrectnessCase& one) { return products_of(one) > most; });
   return out;
 }
 
-/// The `number`-th small shape of a variant, where its tile is legal for it.
+/// Returns the `number`-th small shape of a variant for which its tile is legal.
 inline CorrectnessCase small_case(CorrectnessCase one, std::size_t number) {
   constexpr std::int64_t sizes[] = {1, 7, 65, 200};
   const std::int64_t first = sizes[number % 4], second = sizes[number / 4 % 4];
@@ -98,7 +98,7 @@ inline CorrectnessCase small_case(CorrectnessCase one, std::size_t number) {
   return one;
 }
 
-/// `count` small shapes of each variant.
+/// Returns `count` small shapes of each variant.
 inline std::vector<CorrectnessCase> small_cases(std::size_t count) {
   std::vector<CorrectnessCase> out;
   std::size_t number = 0;

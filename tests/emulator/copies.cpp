@@ -1,4 +1,4 @@
-// Copies that go on by themselves: boxes of the copy engine (TMA) and cp.async.
+// This file has asynchronous copies: boxes of the copy engine (TMA) and cp.async.
 
 #include <algorithm>
 #include <cstring>
@@ -28,7 +28,7 @@ void check_box(const TensorBoxes& map, u32 address, u32 rank) {
   if (address % 128 != 0) engine->fail("moves a box whose place in shared memory is no multiple of 128 bytes");
 }
 
-/// A box's row: where it begins in device memory, and how many of its bytes lie in the array, from the first or not.
+/// A row of a box: its begin in device memory, and which of its bytes lie in the array.
 struct BoxRow {
   unsigned char* from;
   u32 skipped, inside;
@@ -68,14 +68,14 @@ void each_unit(const BoxWork& work, const Visit& visit) {
       const u32 from = std::max(byte, found.skipped), to = std::min(byte + granule_bytes, found.skipped + found.inside);
       if (from != byte && from < to)
         engine->fail("moves a box that begins within 16 bytes of an array's edge", work.at);
-      // The pattern is of addresses: a block's shared memory begins at a multiple of 1024.
+      // The swizzle permutes addresses, and a block's shared memory begins at a multiple of 1024.
       visit(swizzled(work.offset + row * inner + byte, work.map->swizzle_bytes), found.from + byte,
             from < to ? to - from : 0);
     }
   });
 }
 
-/// What the counter sees of a box at one receiver. (eq. 2.5)
+/// Returns the bytes of a box that the hardware counter of one receiver sees. (eq. 2.5)
 u64 counted_bytes(const BoxWork& work, bool multicast) {
   const u32 inner = work.map->box[0] * work.map->element_bytes;
   u64 out = 0;
@@ -110,7 +110,7 @@ void perform_load(const BoxWork& work) {
   deliver(*work.block, work.barrier, work.phase, box_bytes(*work.map), work.at);
 }
 
-/// Floats in shared memory are added to those in device memory.
+/// Adds floats in shared memory to floats in device memory.
 void perform_add(const BoxWork& work) {
   const unsigned char* from = work.block->shared.at(work.offset);
   for (u32 at = 0; at < work.count; at += sizeof(float)) {
@@ -155,7 +155,7 @@ void perform_copy(Thread& thread, const Thread::Copy& copy) {
   }
 }
 
-/// Boxes of one array that end together are one event, asked for with the first.
+/// Records an event. Boxes of one array that complete together are one event, requested with the first.
 void trace_box(const BoxWork& work, u32 part, u32 time, u32 agent) {
   Trace* trace = engine->trace;
   if (trace == nullptr) return;

@@ -1,5 +1,6 @@
 #pragma once
-// These are CUDA's own words and functions, as far as the kernels use them, for a C++ compiler: threadIdx, __umulhi.
+// This header defines CUDA's keywords, variables and functions that the kernels use for a C++ compiler: threadIdx,
+// __umulhi.
 
 #include <algorithm>
 #include <cmath>
@@ -66,7 +67,7 @@ inline long long clock64() {
   return ++clock;
 }
 
-/// Writes to device memory are seen at once.
+/// Does nothing: writes to device memory are visible at once.
 inline void __threadfence() {}
 
 template <class T>

@@ -1,6 +1,6 @@
 #pragma once
-// A DecodeProblem is one question of attention_decode_sm90 on the emulator: its arrays, its plan, a run of it and what
-// float64 says of the result.
+// A DecodeProblem is one question of attention_decode_sm90 on the emulator: its arrays, its plan, a run, and the
+// comparison of the result with float64.
 
 #include "tests/emulator/problem.hpp"
 #include "tests/kernel/decode_arrays.hpp"

@@ -25,13 +25,14 @@ std::vector<const DeviceArray*>& arrays() {
 
 struct sigaction before;
 
-/// Runs on the thread's own stack, which it never leaves: the engine goes on elsewhere.
+/// Handles an access to guarded memory, on the stack of the fiber that made it. Switches to the engine and does not
+/// return.
 void stray(int number, siginfo_t* info, void*) {
   for (const DeviceArray* array : arrays()) {
     if (array->near(info->si_addr))
       engine->abandon("touches memory outside of the array " + array->place_of(info->si_addr));
   }
-  sigaction(number, &before, nullptr);  // not ours: as if nobody had watched
+  sigaction(number, &before, nullptr);  // another cause: the earlier handler gets it
 }
 
 }  // namespace
@@ -42,7 +43,7 @@ DeviceArray::DeviceArray(std::string name, std::size_t bytes) : name_(std::move(
   if (memory == MAP_FAILED) throw std::runtime_error("no memory for the emulator's array " + name_);
   mapped_ = static_cast<unsigned char*>(memory);
   if (pages_ > 0) mprotect(mapped_ + around, pages_, PROT_READ | PROT_WRITE);
-  // Its end at a page's end, as near as its alignment allows.
+  // The array ends at the end of a page, as near as its alignment allows.
   first_ = mapped_ + around + (pages_ - bytes) / alignment * alignment;
   std::fill(mapped_ + around, mapped_ + around + pages_, untouched);
   std::fill(first_, first_ + bytes, static_cast<unsigned char>(0xFF));

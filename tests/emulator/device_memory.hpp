@@ -1,6 +1,6 @@
 #pragma once
-// A DeviceArray is a piece of device memory: the host's, in arrays that are known by name. Around each lies memory that
-// nobody may touch: a kernel's plain pointer that goes astray stops there, and the emulator says where the thread was.
+// A DeviceArray is an array of the emulated device memory with a name. Pages before and after it are protected: an
+// access there by a kernel's plain pointer is an error that names the thread's last instruction.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace emulator {
 
 class DeviceArray {
  public:
-  /// All bytes are 0xFF: a NaN that no kernel writes.
+  /// Allocates the array; all its bytes are 0xFF, a NaN that no kernel writes.
   DeviceArray(std::string name, std::size_t bytes);
   ~DeviceArray();
   DeviceArray(const DeviceArray&) = delete;
@@ -23,11 +23,12 @@ class DeviceArray {
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
   [[nodiscard]] std::uint64_t address() const { return reinterpret_cast<std::uint64_t>(first_); }
   [[nodiscard]] const std::string& name() const { return name_; }
-  /// The byte that was written in the rest of the pages that the array begins and ends in; empty: none.
+  /// Returns the first byte outside of the array that was written, in the array's first and last page; empty if there
+  /// is none.
   [[nodiscard]] std::string beside() const;
   /// "O, at its byte 1040 of 1024".
   [[nodiscard]] std::string place_of(const void* address) const;
-  /// Whether an address is the array's or lies in the memory around it.
+  /// Returns true if an address is in the array or in the protected memory around it.
   [[nodiscard]] bool near(const void* address) const;
 
  private:
@@ -36,16 +37,16 @@ class DeviceArray {
   unsigned char *mapped_, *first_;
 };
 
-/// Arrays of which each element is one block's to write. What a block wrote is taken out behind it, so that a second
-/// one's write is seen whichever comes first, and whether the two agree or not.
+/// Arrays of which only one block may write each element. After each block its elements are taken out, so that a second
+/// block's write is found in any order, and also if both write the same value.
 class WrittenOnce {
  public:
-  /// All of the array's bytes are 0xFF, which no element ever is.
+  /// Adds an array, all of whose bytes are 0xFF, the value of no element.
   void watch(const DeviceArray& array, std::size_t element_bytes);
-  /// "log-sum-exp[12], which block 3 has written": an element that this block wrote and another one before; empty:
-  /// none.
+  /// Takes out the elements that this block wrote. Returns one that an earlier block wrote too, "log-sum-exp[12], which
+  /// block 3 has written"; empty if there is none.
   [[nodiscard]] std::string take(std::uint32_t block);
-  /// What all blocks wrote, back in the arrays.
+  /// Puts all elements back into the arrays.
   void give_back() const;
 
  private:
@@ -53,12 +54,12 @@ class WrittenOnce {
     const DeviceArray* array;
     std::size_t element_bytes;
     std::vector<unsigned char> taken;
-    std::vector<std::uint32_t> writer;  ///< of each element, counted from 1; 0: nobody yet
+    std::vector<std::uint32_t> writer;  ///< block that wrote each element, counted from 1; 0: none yet
   };
   std::vector<Watched> all_;
 };
 
-/// While one lives, an access to the memory around an array is the thread's error.
+/// A guard during whose life an access to protected memory is the error of the running thread.
 class WatchMemory {
  public:
   WatchMemory();

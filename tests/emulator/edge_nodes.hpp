@@ -1,6 +1,6 @@
 #pragma once
-// Nodes tell which events of one block's run are which node of its kernel's mapping: copies, products, and a warp's
-// work behind its wait for a product.
+// Nodes assigns the events of one block's run to the nodes of its kernel's mapping: copies, products, and a warp's work
+// after its wait for a product.
 
 #include <algorithm>
 #include <initializer_list>
@@ -23,9 +23,9 @@ using emulator::Event;
 struct Node {
   std::vector<std::vector<const Event*>> agents;
   bool by_tile = false;
-  bool thread = false;     ///< a piece of thread work: an agent is a warp
-  bool for_all = false;    ///< what each agent makes all others need
-  bool for_group = false;  ///< what each warp makes its warpgroup's others need
+  bool thread = false;     ///< true for a piece of thread work, whose agents are warps
+  bool for_all = false;    ///< true if all agents need what each of them makes
+  bool for_group = false;  ///< true if the other warps of a warpgroup need what each of them makes
   std::int64_t first = 0;  ///< iteration of the first event
 };
 
@@ -36,13 +36,13 @@ class Nodes {
   Nodes(const Nodes&) = delete;
   Nodes& operator=(const Nodes&) = delete;
 
-  /// Sorts the events in.
+  /// Assigns the events to nodes.
   void fill() {
     for (const Event& event : trace_) {
       if (event.block == 0) add(event);
     }
   }
-  /// The events that an edge's end stands for; null where it is within a thread's own work.
+  /// Returns the node of an edge's end; null if the end is within a thread's own work.
   [[nodiscard]] const Node* find(const EdgeMapping& edge, bool from) const { return find(stands_for(edge, from)); }
   [[nodiscard]] const Node* find(const std::string& node) const {
     const auto found = nodes_.find(node);
@@ -83,7 +83,7 @@ class Nodes {
   std::map<std::string, Node> nodes_;
 };
 
-/// Of attention's forward kernels and of the products.
+/// The nodes of attention's forward kernels and of the matrix products.
 class ForwardNodes : public Nodes {
  public:
   using Nodes::Nodes;
@@ -96,7 +96,7 @@ class ForwardNodes : public Nodes {
     return event.offset >= k && (k > v || event.offset < v);
   }
 
-  /// Returns how many copies bring a tile's queries: one for each warpgroup that has rows of its own.
+  /// Returns the number of copies that load a tile's queries: one for each warpgroup that has rows of its own.
   [[nodiscard]] std::size_t parts_of_queries() const {
     for (const VariableMapping& variable : placed_.mapping->variables) {
       if (variable.name == "Q" && variable.moved_by.empty()) return 1;
@@ -128,7 +128,7 @@ class ForwardNodes : public Nodes {
     }
   }
 
-  /// Whether a producer's warp writes V turned over.
+  /// Returns true for a producer warp's write of the transposed V.
   [[nodiscard]] bool is_turned(const Event& event) const {
     const auto& variables = placed_.mapping->variables;
     const auto turned = [](const VariableMapping& variable) { return variable.name == "V_turned"; };
@@ -137,8 +137,8 @@ class ForwardNodes : public Nodes {
            event.offset < static_cast<unsigned>(read_.end());
   }
 
-  /// Pieces of thread work: the first of P begins where its scores are there, and all end behind the last exponential;
-  /// S.issue and C.control stand before their products.
+  /// Names pieces of thread work: the first of P begins when its scores are ready, and all end after the last
+  /// exponential; S.issue and C.control come before their products.
   [[nodiscard]] std::string stands_for(const EdgeMapping& edge, bool from) const override {
     const std::string& name = from ? edge.from : edge.to;
     if (name.starts_with("P.")) {
@@ -150,19 +150,20 @@ class ForwardNodes : public Nodes {
     if (from) return name;
     if (name == "S.issue" || name == "S.control") return "S";
     if (name == "C.control") return "C";
-    return name == "C.ask" ? "load A" : name;  // and B, behind it
+    return name == "C.ask" ? "load A" : name;  // name for the loads of A and of B, which follows
   }
 
   std::map<std::string, std::size_t> asked_;
 };
 
-/// Of the backward pass: its five products tell themselves by where operand B lies, and whether A lies in registers.
+/// The nodes of the backward pass. Its five products differ in the place of operand B, and in whether A is in
+/// registers.
 class BackwardNodes : public Nodes {
  public:
   using Nodes::Nodes;
 
  private:
-  /// True if each product and its work have one warpgroup.
+  /// Returns true if each gradient has a warpgroup of its own (attention_backward_wide_sm90).
   [[nodiscard]] bool wide() const { return !placed_.mapping->find_knob("warpgroups"); }
 
   [[nodiscard]] std::string product_of(const Event& event) const {
@@ -172,7 +173,7 @@ class BackwardNodes : public Nodes {
     return array == "dO" ? event.a_in_registers ? "dV" : "dP" : "no product reads " + array;
   }
 
-  /// The iteration of a piece of thread work that is the first to follow its product: the edge's distance.
+  /// Returns the first iteration of a piece of thread work that follows its product: the edge's distance.
   [[nodiscard]] std::int64_t first_of(const std::string& product, const std::string& piece) const {
     for (const EdgeMapping& edge : placed_.mapping->edges) {
       if (edge.from == product && edge.to == piece && holds(edge.when, placed_.tile)) return edge.distance;
@@ -197,7 +198,7 @@ class BackwardNodes : public Nodes {
       }
     }
   }
-  /// Returns which part of an iteration's dQ an agent's event is of: a wide head's comes 64 columns after the other.
+  /// Returns the part of an iteration's dQ to which an agent's event belongs: wide heads compute 64 columns at a time.
   [[nodiscard]] int part_of(emulator::u32 agent) { return wide() ? parts_[agent]++ % (read_.held("d") / 64) : 0; }
   void put_product(const Event& event) {
     const std::string name = product_of(event);
@@ -215,7 +216,7 @@ class BackwardNodes : public Nodes {
     node.first = first;
   }
 
-  /// Pieces that end behind a wait for a product, and pieces that stand before the issue of one.
+  /// Names pieces that end after a wait for a product, and pieces that come before the issue of one.
   [[nodiscard]] std::string stands_for(const EdgeMapping& edge, bool from) const override {
     static const std::map<std::string, std::string> ends = {
         {"P.convert", "behind S"}, {"dS.convert", "behind dP"}, {"dQ.then_dK", "behind dV"}};
@@ -232,8 +233,8 @@ class BackwardNodes : public Nodes {
   std::map<emulator::u32, int> parts_;
 };
 
-/// Nodes of napkin_fp8_sm90. A chunk has several products of P and V: of each subloop of keys one for each block of
-/// columns. An edge between ends of which one comes more often waits for the last of them, or holds the first back.
+/// Nodes of napkin_fp8_sm90. A chunk has several products of P and V, one for each subloop of keys and block of
+/// columns. An edge from a node that occurs more often waits for the last occurrence; an edge to one delays the first.
 class NapkinNodes : public Nodes {
  public:
   using Nodes::Nodes;
@@ -252,7 +253,7 @@ class NapkinNodes : public Nodes {
     return name == "O" || name == "O.spread" ? Often::block : name == "P.place" ? Often::subloop : Often::chunk;
   }
 
-  /// Returns how many events a node has while another has one.
+  /// Returns the number of events that a node has for each event of another.
   [[nodiscard]] std::int64_t events(Often own, Often other) const {
     std::int64_t out = 1;
     if (own == Often::block && other != Often::block) out *= blocks();

@@ -14,7 +14,7 @@ u64 exponentials = 0;
 
 namespace {
 
-/// Stacks of the fibers, used again and again.
+/// The stacks of the fibers, which are reused.
 class Stacks {
  public:
   boost::context::stack_context allocate() {
@@ -144,7 +144,8 @@ std::string Engine::run(const Grid& grid, u32 first_block) {
   return failure_;
 }
 
-/// Fibers that have not ended are unwound, but those that were stopped where nothing can be unwound.
+/// Ends all fibers. Those that have not finished are unwound, except where they were stopped inside an instruction,
+/// which cannot be.
 void Engine::bury() {
   for (Block& block : blocks) {
     for (const auto& warp : block.warps) {
@@ -176,7 +177,7 @@ void Engine::fail(const std::string& what, Place at) {
       "block " + std::to_string(thread_->position.block) + ", thread " + std::to_string(thread_->position.thread);
   if (failure_.empty()) failure_ = text_of(at) + ": " + who + " " + what;
   switch_to(main_);
-  std::terminate();  // nobody comes back
+  std::terminate();  // control never returns here
 }
 
 void Engine::abandon(const std::string& what) {

@@ -1,6 +1,7 @@
 #pragma once
-// An Engine is the GPU of one cluster: threads are fibers, warps gather for an instruction, units work by themselves at
-// a moment of the seed's choice. Internal to the emulator; kernels see instructions.hpp, tests see launch.hpp.
+// An Engine emulates a GPU for one cluster: threads are fibers, the lanes of a warp wait for each other at an
+// instruction, and asynchronous units work at moments that the seed chooses. Internal to the emulator; kernels include
+// instructions.hpp, tests launch.hpp.
 
 #include <boost/context/fiber.hpp>
 #include <deque>
@@ -26,7 +27,7 @@ class Random {
     return static_cast<u32>(state_ >> 32);
   }
   u32 below(u32 n) { return static_cast<u32>(static_cast<u64>(next()) * n >> 32); }
-  /// In `most` of 65536 cases.
+  /// Returns true in `most` of 65536 cases.
   bool chance(u32 most) { return (next() & 0xFFFF) < most; }
 
  private:
@@ -37,11 +38,12 @@ struct Warp;
 struct Block;
 struct Warpgroup;
 
-/// An accumulator that products under way add to: its registers get it back at the wait that covers the last of them.
+/// An accumulator to which products in flight add: its registers get the values back at the wait that covers the last
+/// product.
 struct Chain {
   int n = 0;
   bool halves = false;
-  u32 taken = 0;  ///< threads that have it back
+  u32 taken = 0;  ///< number of threads that have it back
   std::vector<float> d;
 };
 
@@ -52,17 +54,17 @@ struct Thread {
   boost::context::fiber context;
   bool done = false, abandoned = false;
   Place at{nullptr, 0};
-  const char* waits_for = nullptr;  ///< for errors
+  const char* waits_for = nullptr;  ///< name of the wait, for error messages
   u32 detail = 0;
 
-  // Products: issued, the number issued when each group was committed, accumulators under way.
+  // Products: the number issued, the number issued at each commit, and the accumulators in use.
   struct Lent {
     float* registers;
     std::shared_ptr<Chain> chain;
     u32 last;  ///< number of the last product that adds to it
   };
   u32 products = 0, chains = 0;
-  bool fenced = false;  ///< wgmma.fence since the last wait
+  bool fenced = false;  ///< true if there was a wgmma.fence since the last wait
   std::vector<u32> product_groups;
   std::vector<Lent> lent;
 
@@ -70,18 +72,18 @@ struct Thread {
   u32 stores = 0, store_groups = 0, copy_groups = 0;
   struct Copy {
     u32 to;
-    const void* from;  ///< null: zeros
+    const void* from;  ///< source; null: zeros
     u32 group;
   };
   std::vector<Copy> copies;
 };
 
-/// Lanes of a warp that meet in one instruction.
+/// The lanes of a warp that have reached one instruction.
 struct Gathering {
   const char* instruction;
   u32 mask, arrived = 0;
   std::array<const void*, 32> operand{};
-  bool closed = false;  ///< the last one has come
+  bool closed = false;  ///< true once the last lane has arrived
 };
 
 struct Warp {
@@ -91,9 +93,10 @@ struct Warp {
   std::array<std::unique_ptr<Thread>, 32> threads;
   std::vector<std::unique_ptr<Gathering>> gatherings;
   Clock seen;
-  std::optional<std::size_t> thread_event;  ///< of the trace: what its threads do since the last wait for a product
-  std::optional<std::size_t> write_event;   ///< of the trace: what they have written since then
-  std::vector<u32> unpublished;             ///< granules written since the last fence.proxy.async
+  /// Event of the trace: work of its threads since the last wait for a product.
+  std::optional<std::size_t> thread_event;
+  std::optional<std::size_t> write_event;  ///< event of the trace: their writes since then
+  std::vector<u32> unpublished;            ///< granules written since the last fence.proxy.async
 
   [[nodiscard]] u32 time() const { return seen[part]; }
 };
@@ -113,7 +116,7 @@ struct Warpgroup {
   Block* block = nullptr;
   u32 number = 0, part = 0;
   std::deque<ProductWork> work;
-  u32 first = 0;  ///< number of the first of `work`: so many are done
+  u32 first = 0;  ///< number of the first of `work`: all earlier ones are done
   std::deque<std::shared_ptr<Chain>> chains;
   u32 first_chain = 0;  ///< number of the first of `chains`
   struct Waiter {
@@ -151,28 +154,29 @@ struct Block {
   std::vector<Mbarrier> barriers;
   std::array<NamedBarrier, 16> named;
   u32 registers_free = 0;
-  Clock reached;                    ///< what other blocks have done to this one's memory
-  Clock ended;                      ///< what its threads had seen of that when they ended
-  std::vector<u32> warp_registers;  ///< a thread's, by warp
+  Clock reached;                    ///< accesses of other blocks to this one's memory
+  Clock ended;                      ///< accesses that its threads had seen when they ended
+  std::vector<u32> warp_registers;  ///< registers of a thread, by warp
   std::vector<Thread*> want_registers;
 };
 
-/// A box on its way.
+/// A box that is being copied.
 struct BoxWork {
   bool load = true;
   const TensorBoxes* map = nullptr;
   int corner[5]{};
-  Block* block = nullptr;  ///< whose shared memory
+  Block* block = nullptr;  ///< block in whose shared memory the box is
   u32 offset = 0;
-  u32 barrier = 0, phase = 0;      ///< of a load, in its block
-  Thread* thread = nullptr;        ///< of a store
-  unsigned char* bytes = nullptr;  ///< bytes one behind the other instead of a box; a store of them adds floats
+  u32 barrier = 0, phase = 0;      ///< barrier of a load and its phase, in its block
+  Thread* thread = nullptr;        ///< thread that issued a store
+  unsigned char* bytes = nullptr;  ///< contiguous bytes in place of a box; a store of them adds floats
   u32 count = 0;                   ///< of them
   u32 group = 0;
   Place at{nullptr, 0};
 };
 
-/// How a seed behaves, in 65536ths: early: a unit works before it must; hop: another warp runs though this one could.
+/// Probabilities of a seed in 65536ths. early: a unit works before it must; hop: another warp runs though this one
+/// could go on.
 struct Temper {
   u32 early = 0, hop = 0;
 };
@@ -187,7 +191,7 @@ class Engine {
     void (*entry)(const void*) = nullptr;
     const void* arguments = nullptr;
   };
-  /// The blocks of one cluster from their first instruction to their last. Empty, or what went wrong.
+  /// Runs the blocks of one cluster from their first instruction to their last. Returns an error, or an empty text.
   std::string run(const Grid& grid, u32 first_block);
 
   [[nodiscard]] Thread& thread() { return *thread_; }
@@ -201,28 +205,28 @@ class Engine {
 
   [[noreturn]] void fail(const std::string& what) { fail(what, thread_->at); }
   [[noreturn]] void fail(const std::string& what, Place at);
-  /// Fails where the thread's stack cannot be unwound: in the middle of any instruction.
+  /// Fails inside an instruction, where the thread's stack cannot be unwound.
   [[noreturn]] void abandon(const std::string& what);
-  /// Fails unless `wrong` is empty.
+  /// Fails with the text `wrong`, unless it is empty.
   void expect(const std::string& wrong) {
     if (!wrong.empty()) fail(wrong);
   }
   void begin(Place at) { thread_->at = at; }
 
-  /// The thread sleeps until it is woken.
+  /// Stops the thread until another one wakes it.
   void block(const char* waits_for, u32 detail);
   void wake(Warp& warp, u32 lanes);
-  /// Other warps may run first, and units may work.
+  /// Lets other warps run and units work, if the seed chooses so.
   void step();
 
-  /// True for the last lane of `mask` to come, which does the instruction's work and wakes the others; the others
-  /// sleep.
+  /// Waits for the lanes of `mask`. Returns true to the last one to arrive, which does the instruction's work and wakes
+  /// the others.
   bool gather(const char* instruction, u32 mask, const void* operand, Gathering*& gathering);
-  /// Ends what the last lane has done.
+  /// Ends an instruction, after the last lane has done its work.
   void disperse(Gathering& gathering);
 
-  /// The thread writes, to shared memory at `offset` or to a sum: its warp's writes behind one wait for a product are
-  /// one event, and where it has waited for none those between two releases.
+  /// Records a write of the thread, to shared memory at `offset` or to a sum. A warp's writes after one wait for a
+  /// product are one event; before any such wait, its writes between two releases are.
   void trace_write(u32 offset = 0, bool by_matrix = false);
 
   void perform(BoxWork work);
@@ -242,18 +246,18 @@ class Engine {
   Grid grid_;
   Thread main_;
   Thread* thread_ = nullptr;
-  Thread* before_ = nullptr;  ///< who switched to the thread that runs
+  Thread* before_ = nullptr;  ///< thread that switched to the running one
   std::vector<Warp*> ready_;
   u32 alive_ = 0;
   std::string failure_;
 };
 
-/// The one whose threads run.
+/// The engine whose threads are running.
 extern Engine* engine;
 
 constexpr u32 base_address = 1024, rank_shift = 24;
 
-/// Block and offset of a shared-memory address. Fails outside.
+/// The block and the offset of a shared-memory address.
 struct SharedPlace {
   Block* block;
   u32 offset;

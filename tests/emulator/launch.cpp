@@ -34,13 +34,13 @@ TensorBoxes boxes_of(const napkin::internal::TensorBox& box, const char* name) {
   return out;
 }
 
-/// The names that the arrays of a plan's boxes have, in the plan's order.
+/// Returns the names of the arrays of a plan's boxes, in the plan's order.
 std::array<const char*, 4> arrays_of(const napkin::internal::LaunchPlan& plan) {
   if (plan.source.find("matmul") != std::string::npos) return {"A", "B", "C", ""};
   return {"Q", "K", "V", plan.source.find("backward") != std::string::npos ? "dO" : "O"};
 }
 
-/// The parameter at the alignment that its type asks for.
+/// A copy of the kernel's parameter with the alignment of its type.
 class Arguments {
  public:
   explicit Arguments(const napkin::internal::LaunchPlan& plan) : memory_(plan.arguments.size() + alignment) {

@@ -1,6 +1,6 @@
 #pragma once
-// launch() runs a plan of kernels/plans on the emulator as a GPU would get it, with a seed for what the hardware is
-// free to choose.
+// launch() runs a plan of kernels/plans on the emulator, as it is given to a GPU. A seed makes the choices that are
+// free to the hardware, such as the order of warps.
 
 #include <cstdint>
 #include <string>
@@ -15,25 +15,25 @@ namespace emulator {
 class WrittenOnce;
 
 struct Outcome {
-  std::string error;  ///< empty, or what went wrong, where, and with which seed
+  std::string error;  ///< error with its place and seed; empty: none
   Counters counters;
 };
 
-/// Blocks that wait for earlier ones' turns want those to have run.
+/// Orders of blocks. `ascending` is for kernels whose blocks wait for the turns of earlier ones.
 enum class Blocks { shuffled, ascending };
 
-/// What to run, and how: the order of events by `seed`, the text with a planted bug where one is named.
+/// A launch to run: the plan, the seed of the order of events, and the name of a planted bug, if any.
 struct Launch {
   const napkin::internal::LaunchPlan& plan;
   std::uint64_t seed = 1;
   const std::string& planted;
   Trace* trace = nullptr;
-  WrittenOnce* once = nullptr;  ///< of the launch's outputs; give_back() is the caller's
+  WrittenOnce* once = nullptr;  ///< outputs of the launch; the caller calls give_back()
   Blocks blocks = Blocks::shuffled;
 };
 
-/// Runs all blocks, cluster after cluster in an order of the seed's. Throws Error for a variant that is not compiled
-/// in.
+/// Runs all blocks, cluster after cluster, in an order that the seed chooses. Throws Error for a variant that was not
+/// compiled into this program.
 [[nodiscard]] Outcome launch(const Launch& launch);
 
 }  // namespace emulator

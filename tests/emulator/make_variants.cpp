@@ -1,5 +1,5 @@
 // Writes the sources that compile the kernels' variants as C++: those of the correctness cases, whose results on an
-// H200 are recorded, and those that bugs are planted in, with the changed copies of the kernels' sources beside them.
+// H200 are recorded, and those with planted bugs, with changed copies of the kernels' sources.
 //
 //   make_variants FOLDER SHARDS BUGS ROOT      FOLDER/variants_1.cpp ..., FOLDER/variants_decode.cpp,
 //   FOLDER/variants_fp8.cpp, FOLDER/variants_napkin.cpp, FOLDER/planted_1.cpp ..., FOLDER/planted_1/kernels/...
@@ -53,7 +53,8 @@ const Kernel& kernel_of(const std::string& expression) {
   return kernels.at(expression.substr(from, expression.find('<') - from));
 }
 
-/// In a namespace of the source's own: structs of the kernels have names of the model's, and planted bugs differ.
+/// Writes a source that compiles variants in a namespace of its own: the kernels' structs have the names of the
+/// model's, and those of planted bugs differ.
 std::string source_of(const std::set<std::string>& expressions, const std::string& space, const std::string& planted) {
   std::string out = fmt::format(
       "#include \"tests/emulator/cuda.hpp\"\n#include \"tests/emulator/variants.hpp\"\n#define napkin {}\n", space);
@@ -77,14 +78,15 @@ std::string read(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// A file that says so already is left alone: nothing is compiled again.
+/// Writes a file. Leaves a file with this text alone, so that it is not compiled again.
 void write(const fs::path& path, const std::string& text) {
   if (fs::exists(path) && read(path) == text) return;
   fs::create_directories(path.parent_path());
   std::ofstream(path) << text;
 }
 
-/// Copies that an earlier bug of that number has left would stand before the kernels' own files.
+/// Removes all files but `kept`: copies that an earlier bug of that number has left would be included in place of the
+/// kernels' own files.
 void clear_but(const fs::path& folder, const fs::path& kept) {
   if (!fs::exists(folder)) return;
   std::vector<fs::path> left;
@@ -129,7 +131,7 @@ void write_napkin(const fs::path& folder) {
   write(folder / "variants_napkin.cpp", source_of(expressions, "napkin_rows", ""));
 }
 
-/// The kernel's text with the bug in it. Throws Error where the text to change is not there once.
+/// Returns the kernel's text with the bug. Throws Error unless the text to change occurs exactly once.
 std::string planted_text(const test::PlantedBug& bug, const fs::path& root) {
   std::string text = read(root / bug.file);
   const std::size_t at = text.find(bug.from);

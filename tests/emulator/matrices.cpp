@@ -1,4 +1,4 @@
-// A warp's matrices: ldmatrix, stmatrix and mma.sync; and numbers of 16 bits.
+// This file has a warp's matrix instructions, ldmatrix, stmatrix and mma.sync, and conversions of 16-bit numbers.
 
 #include <algorithm>
 #include <cmath>
@@ -36,8 +36,8 @@ u16 to_half(float value) {
   std::memcpy(&bits, &value, sizeof bits);
   const u32 sign = bits >> 16 & 0x8000u, magnitude = bits & 0x7FFFFFFFu;
   if (magnitude > 0x7F800000u) return 0x7FFF;
-  if (magnitude >= 0x477FF000u) return static_cast<u16>(sign | 0x7C00u);  // rounds beyond 65504
-  if (magnitude < 0x38800000u) {                                          // below 2^-14: a multiple of 2^-24
+  if (magnitude >= 0x477FF000u) return static_cast<u16>(sign | 0x7C00u);  // a number that rounds beyond 65504: infinity
+  if (magnitude < 0x38800000u) {  // a subnormal number, below 2^-14: a multiple of 2^-24
     const float scaled = std::nearbyint(std::fabs(value) * 16777216.f);
     return static_cast<u16>(sign | static_cast<u32>(scaled));
   }
@@ -45,7 +45,7 @@ u16 to_half(float value) {
   return static_cast<u16>(sign | ((rounded >> 13) - (112u << 10)));
 }
 
-/// a (16 x 16) times b (16 x 8), as the lanes of a warp hold them.
+/// The operands a (16 x 16) and b (16 x 8) of mma.sync in the lanes of a warp.
 struct MmaOperand {
   float* d;
   const u32* a;
@@ -83,7 +83,7 @@ struct MatrixOperand {
   u32 address;
 };
 
-/// The 16 bytes of row l % 8 of matrix l / 8, by lane l.
+/// The address of 16 bytes by lane l: row l % 8 of matrix l / 8.
 using MatrixRows = std::array<unsigned char*, 32>;
 
 void exchange(bool load, bool transposed, const Gathering& gathering, const MatrixRows& rows) {
@@ -172,7 +172,7 @@ unsigned char to_e4m3(float value) {
   if (size == 0) return sign;
   int exponent = 0;
   std::frexp(size, &exponent);
-  const int step = std::max(exponent - 4, -9);  // of the last bit
+  const int step = std::max(exponent - 4, -9);  // exponent of the last bit
   const int whole = static_cast<int>(std::nearbyint(std::ldexp(size, -step)));
   // As an integer, a number is its biased exponent above three bits of fraction; the carry of rounding does the rest.
   return static_cast<unsigned char>(sign | (whole + (step + 9) * 8));

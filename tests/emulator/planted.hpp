@@ -1,6 +1,6 @@
 #pragma once
-// These functions make the questions that show a planted bug: of attention_fp8_sm90's one with chunks enough for its
-// stages to come round.
+// These functions make the questions that show a planted bug: for attention_fp8_sm90 one with so many chunks that each
+// stage is used again.
 
 #include <algorithm>
 #include <set>
@@ -16,7 +16,7 @@
 
 namespace napkin::internal::test {
 
-/// Returns true where a kernel pads the heads of that question.
+/// Returns true if a kernel pads heads of these sizes.
 inline bool pads(const std::string& kernel, std::int64_t d, std::int64_t dv) {
   const Mapping& mapping = built_in_mapping(kernel);
   return mapping.size_for("d", d) != d || mapping.size_for("dv", dv) != dv;
@@ -27,8 +27,8 @@ inline bool has_knobs(const Knobs& tile, const Knobs& wanted) {
                      [&](const auto& knob) { return std::find(tile.begin(), tile.end(), knob) != tile.end(); });
 }
 
-/// Of attention_fp8_sm90's bugs: the first variant that shows it, with chunks enough for its stages to come round, or
-/// a few rows in groups of heads.
+/// Returns a case for a bug of attention_fp8_sm90: the first variant that shows it, with so many chunks that each stage
+/// is used again, or with a few rows in groups of heads.
 inline std::vector<Fp8Case> planted_fp8_cases(const PlantedBug& bug) {
   if (bug.kernel != "attention_fp8_sm90") return {};
   std::vector<BytesConfiguration> all = fp8_configurations();
@@ -40,8 +40,8 @@ inline std::vector<Fp8Case> planted_fp8_cases(const PlantedBug& bug) {
   return {one};
 }
 
-/// Returns the cases that show napkin_fp8_sm90's bugs: the paper's tile, with chunks enough for its stages to come
-/// round.
+/// Returns the cases that show napkin_fp8_sm90's bugs: the paper's tile, with so many chunks that each stage is used
+/// again.
 inline std::vector<NapkinCase> planted_napkin_cases(const PlantedBug& bug) {
   if (bug.kernel != "napkin_fp8_sm90") return {};
   NapkinCase one = napkin_case(napkin_configurations().front(), 0);
@@ -50,8 +50,8 @@ inline std::vector<NapkinCase> planted_napkin_cases(const PlantedBug& bug) {
   return {one};
 }
 
-/// Of attention_decode_sm90's bugs: three parts of two chunks and a piece, in pages of a quarter of a chunk; where the
-/// bug asks for longer parts, one of chunks enough for its stages to come round.
+/// Returns the cases for a bug of attention_decode_sm90: three parts of two chunks and a piece, in pages of a quarter
+/// of a chunk; if the bug needs longer parts, one with so many chunks that each stage is used again.
 inline std::vector<DecodeCase> planted_decode_cases(const PlantedBug& bug) {
   if (bug.kernel != "attention_decode_sm90") return {};
   DecodeCase one = decode_case(decode_configurations()[2], 0);
@@ -63,7 +63,7 @@ inline std::vector<DecodeCase> planted_decode_cases(const PlantedBug& bug) {
   return {one};
 }
 
-/// Finds the first variant that shows a bug of the backward pass, with tiles enough for all of its stages.
+/// Finds the first variant that shows a bug of the backward pass, with so many tiles that each stage is used.
 inline std::vector<BackwardConfiguration> planted_backward(const PlantedBug& bug) {
   if (!bug.kernel.starts_with("attention_backward")) return {};
   std::vector<BackwardConfiguration> all = backward_configurations();
@@ -78,7 +78,7 @@ inline BackwardCase planted_backward_case(const BackwardConfiguration& c) {
   BackwardCase one = small_case(c, 0);
   one.layout.sizes.q = 500;
   one.layout.sizes.x = 200;
-  one.layout.sizes.h = 4;  // more sections of heads than are made zero ahead
+  one.layout.sizes.h = 4;  // more sections of heads than the first launch sets to zero
   if (is_wide(c)) one.layout.sizes = {1, 1, 1, 300, 65, c.d, c.dv};
   return one;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// An EmulatedProblem is one question on the emulator: its arrays, its plan, a run of it and what float64 says of the
-// result.
+// An EmulatedProblem is one question on the emulator: its arrays, its plan, a run, and the comparison of the result
+// with float64.
 
 #include <cmath>
 #include <initializer_list>
@@ -19,7 +19,7 @@
 
 namespace napkin::internal::test {
 
-/// An array of 16-bit numbers, or whatever else, on the emulator's device.
+/// An array on the emulator's device, of 16-bit numbers or of others.
 struct EmulatedArray {
   std::unique_ptr<emulator::DeviceArray> memory;
   std::int64_t count = 0;
@@ -41,7 +41,7 @@ struct EmulatedArray {
   void poison() { std::fill(memory->data(), memory->data() + memory->bytes(), static_cast<unsigned char>(0xFF)); }
 };
 
-/// Of packed sequences: 0, the first's length, ...
+/// Returns the first rows of packed sequences: 0, the first one's length, ...
 inline std::vector<std::int32_t> starts_of(const std::vector<std::int32_t>& lengths) {
   std::vector<std::int32_t> starts{0};
   for (const std::int32_t length : lengths) starts.push_back(starts.back() + length);
@@ -66,7 +66,7 @@ inline TensorView lay_out_array(const std::string& name, const AttentionLayout& 
   return view;
 }
 
-/// The address of an array of those values; 0 where there are none.
+/// Returns the address of an array of these values; 0 if there are none.
 template <class T>
 std::uint64_t put(const char* name, const std::vector<T>& values, EmulatedArray& array) {
   if (values.empty()) return 0;
@@ -75,24 +75,24 @@ std::uint64_t put(const char* name, const std::vector<T>& values, EmulatedArray&
   return array.address();
 }
 
-/// A result, and how it was come by.
+/// The result of a run, its errors and its counters.
 struct EmulatedRun {
   emulator::Outcome outcome;
   Comparison comparison;
   std::vector<std::uint16_t> output;
-  std::string guard;  ///< what was written beside an array, "bytes of O[-4]"; empty: nothing
+  std::string guard;  ///< first bytes written outside of an array, "bytes of O[-4]"; empty: none
 
   [[nodiscard]] bool good() const { return outcome.error.empty() && comparison.good() && guard.empty(); }
 };
 
-/// An output, poisoned, of which each element is one block's to write.
+/// Watches a poisoned output of which only one block may write each element.
 inline void watch(emulator::WrittenOnce& once, EmulatedArray& array, std::size_t element_bytes) {
   if (!array.memory) return;
   array.poison();
   once.watch(*array.memory, element_bytes);
 }
 
-/// What was written beside these arrays; empty: nothing.
+/// Returns the first bytes written outside of these arrays; empty if there are none.
 inline std::string beside(std::initializer_list<const EmulatedArray*> arrays) {
   std::string out;
   for (const EmulatedArray* array : arrays) {
@@ -101,8 +101,8 @@ inline std::string beside(std::initializer_list<const EmulatedArray*> arrays) {
   return out;
 }
 
-/// Runs a launch on poisoned outputs and looks at the guards of all its arrays. `compare(run)` sets the outputs beside
-/// float64, where the launch came to its end.
+/// Runs a launch on poisoned outputs and checks the memory around its arrays. If the launch ends without an error,
+/// `compare(run)` compares the outputs with float64.
 template <class Compare>
 EmulatedRun run_emulated(emulator::Launch launch, EmulatedArray& output, EmulatedArray& lse,
                          std::initializer_list<const EmulatedArray*> arrays, const Compare& compare) {
@@ -133,7 +133,7 @@ class EmulatedProblem {
   [[nodiscard]] const PlacedDiagram& placed() const { return placed_; }
   [[nodiscard]] const LaunchPlan& plan() const { return plan_; }
 
-  /// `rows` compared with float64.
+  /// Runs the question with a seed and compares `rows` rows with float64.
   [[nodiscard]] EmulatedRun run(std::uint64_t seed, std::int64_t rows, const std::string& planted = "",
                                 emulator::Trace* trace = nullptr) {
     return run_emulated({plan_, seed, planted, trace}, output_, lse_,
@@ -144,7 +144,7 @@ class EmulatedProblem {
   }
 
  private:
-  /// The question with the lengths of its sequences, where it has any.
+  /// Makes the question, with the lengths of its sequences if it is packed.
   static std::unique_ptr<LaidOut> packed(const CorrectnessCase& one, std::unique_ptr<LaidOut> out) {
     if (one.attention.q_lengths.empty()) return out;
     const Diagram& diagram = out->streamed.diagram;

@@ -1,4 +1,4 @@
-// The tensor cores of a warpgroup: wgmma, which goes on by itself.
+// This file has the tensor cores of a warpgroup: wgmma, which runs asynchronously.
 
 #include <algorithm>
 #include <cstring>
@@ -16,10 +16,10 @@ constexpr u32 group_threads = 128;
 Warpgroup& warpgroup_of(Thread& thread) { return thread.warp->block->groups[thread.warp->number / 4]; }
 u32 thread_of_group(const Thread& thread) { return thread.position.thread % group_threads; }
 
-/// Registers of a thread's accumulators: a number each, or two of fp16.
+/// Returns the registers of a thread's accumulators: one a number, or one for two numbers of fp16.
 std::size_t registers_of(int n, bool halves) { return static_cast<std::size_t>(n / (halves ? 4 : 2)); }
 
-/// A thread's accumulators to their places in 64 x n numbers, or back.
+/// Moves a thread's accumulators to their places in 64 x n numbers, or back.
 void move_accumulators(Chain& chain, float* registers, u32 thread, bool take) {
   const u32 n = static_cast<u32>(chain.n), warp_row = thread / 32 * 16, lane = thread % 32;
   auto* halves = reinterpret_cast<u16*>(registers);
@@ -35,7 +35,8 @@ void move_accumulators(Chain& chain, float* registers, u32 thread, bool take) {
   }
 }
 
-/// The accumulator that these registers are lent to: one under way, or a new one that takes their values.
+/// Returns the accumulator that owns these registers while products run: an existing one, or a new one with their
+/// values.
 Thread::Lent& lend(Thread& self, const Product& product, float* d) {
   for (Thread::Lent& lent : self.lent) {
     if (lent.registers == d && lent.chain->n == product.n) return lent;
@@ -52,13 +53,13 @@ Thread::Lent& lend(Thread& self, const Product& product, float* d) {
   const std::shared_ptr<Chain>& chain = group.chains[number - group.first_chain];
   if (chain->n != product.n) engine->fail("issues a wgmma of another shape than its warpgroup's other threads");
   if (product.accumulate) move_accumulators(*chain, d, thread_of_group(self), true);
-  // Until the wait these registers hold nothing.
+  // Until the wait the registers hold NaNs, so that a use is found.
   std::memset(d, 0xFF, registers_of(product.n, product.halves) * sizeof *d);
   self.lent.push_back({d, chain, 0});
   return self.lent.back();
 }
 
-/// Each 16 bytes of both operands as they lie in shared memory.
+/// Calls visit() with each 16 bytes of both operands in shared memory.
 template <class Visit>
 void each_unit_of_a(const ProductWork& work, const Visit& visit) {
   const MatrixDescriptor a(work.product.a_matrix);
@@ -81,7 +82,7 @@ void each_unit_of_b(const ProductWork& work, const Visit& visit) {
   }
 }
 
-/// This warp may read both operands, and does so until the instruction is done.
+/// Checks that this warp may read both operands, and records that it reads them until the instruction is done.
 void check_operands(const ProductWork& work, u32 number, const Warpgroup& group, const Warp& warp) {
   const Access access{&warp.seen, group.part, number + 1, true, work.at};
   Block& block = *group.block;
@@ -96,7 +97,7 @@ void check_operands(const ProductWork& work, u32 number, const Warpgroup& group,
   each_unit_of_b(work, check);
 }
 
-/// The products of a commit group are one event, asked for when each warp asks for its first.
+/// Records an event. The products of a commit group are one event, which each warp issues with its first product.
 void trace_product(const ProductWork& work, const Warpgroup& group) {
   Trace* trace = engine->trace;
   if (trace == nullptr) return;
@@ -128,7 +129,7 @@ void trace_product(const ProductWork& work, const Warpgroup& group) {
   event->time = self.products;
 }
 
-/// What this warp does from here on follows the products that it has just waited for.
+/// Records that this warp's later work follows the products for which it has just waited.
 void trace_wait(u32 product, const Warpgroup& group) {
   Trace* trace = engine->trace;
   Thread& self = engine->thread();
@@ -169,10 +170,10 @@ bool same(const Product& a, const Product& b) {
          a.a_matrix == b.a_matrix && a.b_matrix == b.b_matrix && a.e4m3 == b.e4m3 && a.halves == b.halves;
 }
 
-/// Numbers that a product contracts: 32 bytes of them.
+/// Returns the numbers that a product contracts: 32 bytes of them.
 u32 contracted_of(const Product& product) { return product.e4m3 ? 32 : 16; }
 
-/// Both operands with the contracted axis inside, in bytes.
+/// Both operands in bytes, the contracted axis innermost.
 struct Operands {
   unsigned char a[64][32], b[256][32];
 
@@ -196,7 +197,7 @@ struct Operands {
     });
   }
 
-  /// 16 bits: sums in fp32.
+  /// Multiplies 16-bit operands; sums in fp32.
   void multiply(float* d, u32 n, bool bf16) const {
     static float factors[64][16], columns[16][256];
     const auto number = [&](const unsigned char* from) {

@@ -1,6 +1,6 @@
 #pragma once
-// These functions say where elements of 16 bits lie, written down from the PTX ISA (9.0) and from nothing here: the
-// emulator and the kernels' own arithmetic are held to them.
+// These functions compute the places of 16-bit elements, written from the PTX ISA (9.0) alone: tests compare the
+// emulator's and the kernels' arithmetic with them.
 
 #include <array>
 #include <cstdint>
@@ -35,8 +35,8 @@ constexpr Place mma_c(unsigned lane, unsigned i) {
 // ---- "Register fragments and shared memory matrix layouts", wgmma.mma_async.m64nNk16
 // ----------------------------------
 
-/// The warp of rank w in its warpgroup has rows 16 w on: A's as mma's a_i; D's as mma's c_i, each four of them 8
-/// columns on.
+/// Warp w of a warpgroup has the rows from 16 w on: those of A like a_i of mma, those of D like c_i, each further four
+/// accumulators 8 columns on.
 constexpr Place wgmma_a(unsigned thread, unsigned i) {
   const Place in_warp = mma_a(thread % 32, i);
   return {thread / 32 * 16 + in_warp.row, in_warp.column};
@@ -51,7 +51,7 @@ constexpr Place wgmma_d(unsigned thread, unsigned i) {
 
 /// Threads 0-7 give the rows of the first matrix, 8-15 of the second, ...: {matrix, row}.
 constexpr Place address_of(unsigned thread) { return {thread / 8, thread % 8}; }
-/// Row r of a matrix lies in the threads 4 r to 4 r + 3, two elements each: what thread t has.
+/// Returns the place of thread t's element i. Row r of a matrix is in the threads 4 r to 4 r + 3, two elements each.
 constexpr Place element_of(unsigned thread, unsigned i) { return {thread / 4, thread % 4 * 2 + i}; }
 
 // ---- "Swizzling modes" of a tensor's shared memory layout

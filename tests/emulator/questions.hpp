@@ -1,6 +1,6 @@
 #pragma once
-// A Question is any kernel's question on the emulator behind one word, so that one program can ask them all with any
-// seed.
+// A Question is one interface to every kernel's questions on the emulator, so that one program can run them all with
+// any seed.
 
 #include <fmt/format.h>
 
@@ -18,13 +18,13 @@
 
 namespace napkin::internal::test {
 
-/// What one seed's run came to.
+/// The result of a run with one seed.
 struct Answer {
-  std::string fault;                ///< empty, or what is wrong
-  std::vector<std::uint16_t> bits;  ///< of the results that do not hang on the seed
+  std::string fault;                ///< error; empty: none
+  std::vector<std::uint16_t> bits;  ///< bits of the results that do not depend on the seed
 };
 
-/// A question whose arrays are there: asked with one seed after another.
+/// A question with its arrays, which can be run with one seed after another.
 using Asked = std::function<Answer(std::uint64_t seed)>;
 
 struct Question {
@@ -38,7 +38,8 @@ inline std::string fault_of(const Comparison& c, bool good) {
                      c.max_error, c.reference_error, c.lse_error, c.unwritten, c.strayed, c.beside);
 }
 
-/// Of an emulated run: the emulator's word, an array written beside, or results beyond the rule of the kernel's test.
+/// Makes the answer of a run. Its fault is the emulator's error, a write outside of an array, or results with larger
+/// errors than the kernel's test allows.
 inline Answer answer_of(EmulatedRun run) {
   if (!run.outcome.error.empty()) return {run.outcome.error, {}};
   if (!run.guard.empty()) return {"wrote beside " + run.guard, {}};
@@ -54,7 +55,7 @@ inline Answer answer_of(const BackwardProblem& problem, BackwardRun run, bool or
     out.fault =
         fmt::format("errors of dQ, dK, dV {}, {}, {}; allowed {}, {}, {}; unwritten {}, strayed {} {}", c.error[0],
                     c.error[1], c.error[2], c.allowed(0), c.allowed(1), c.allowed(2), c.unwritten, c.strayed, c.beside);
-  for (int i = ordered ? 0 : 1; i < 3; ++i)  // dQ's sum has an order with `dq: ordered` alone
+  for (int i = ordered ? 0 : 1; i < 3; ++i)  // dQ is left out unless its sum has a fixed order (dq=ordered)
     out.bits.insert(out.bits.end(), run.gradients[i].begin(), run.gradients[i].end());
   return out;
 }
@@ -67,10 +68,12 @@ inline std::int64_t products_of(const AttentionLayout& layout) {
   return products_of(one);
 }
 
-/// `Problem` made of the case when the question is prepared; `rows` of the results are compared with float64.
+/// Makes a question whose Problem is made from the case when it is prepared; `rows` rows of the results are compared
+/// with float64.
 template <class Problem, class Case, class... More>
 Question emulated(const std::string& kernel, std::string text, const Case& one, const More&... more) {
-  constexpr std::int64_t rows = 64;  // as in the kernels' tests: the rule's error is the largest of these rows'
+  // number of rows as in the kernels' tests, whose rule is about the largest error of these rows
+  constexpr std::int64_t rows = 64;
   return {kernel, std::move(text), [one, more...](const std::string& planted) -> Asked {
             auto problem = std::make_shared<Problem>(one, more...);
             return [problem, planted](std::uint64_t seed) { return answer_of(problem->run(seed, rows, planted)); };
@@ -110,7 +113,7 @@ inline std::vector<Question> backward_questions(std::int64_t most) {
   return out;
 }
 
-/// The cases of every kernel's test of at most so many multiply-adds, unmasked.
+/// Returns the cases of every kernel's tests that have at most that many multiply-adds without a mask.
 inline std::vector<Question> all_questions(std::int64_t most) {
   std::vector<Question> out;
   std::vector<CorrectnessCase> cases = repeated_cases(most);

@@ -1,4 +1,4 @@
-// Runs the kernels' questions on the emulator, for whoever looks for a fault or counts seeds.
+// This program runs the kernels' questions on the emulator with many seeds.
 //
 //   run_emulator [--kernel NAME]... [--most 3000000] [--seeds 1000] [--first 0] [--processes 1] [--limit SECONDS]
 //                [--planted NAME] [--summary FILE]
@@ -41,13 +41,13 @@ struct Options {
 
 constexpr std::uint64_t together = 4;  // seeds of a question that is laid out once
 
-/// Of one question, shared by all processes.
+/// The counts of one question, shared by all processes.
 struct Counts {
   std::atomic<std::uint64_t> runs, alarms, differing, bits;  // bits: a hash of the first answer; 0: none yet
 };
 
 struct Shared {
-  std::atomic<std::uint64_t> next;  // group of seeds
+  std::atomic<std::uint64_t> next;  // next group of seeds
   std::atomic<std::uint64_t> dead;  // processes that a signal ended
   Counts counts[1];
 };
@@ -58,7 +58,7 @@ std::uint64_t hash_of(const std::vector<std::uint16_t>& bits) {
   return hash | 1;
 }
 
-/// Equal to what the question's first answer was, in whichever process.
+/// Returns true if the bits equal those of the question's first answer, in whichever process it was.
 bool agrees(Counts& counts, const std::vector<std::uint16_t>& bits) {
   const std::uint64_t hash = hash_of(bits);
   std::uint64_t first = 0;
@@ -115,7 +115,7 @@ class Seeds {
            std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count() > request_.limit;
   }
 
-  /// One group of seeds after another, of all kernels in turn.
+  /// Runs one group of seeds after another, the kernels in turn.
   void work() {
     const std::uint64_t groups = (request_.seeds + together - 1) / together;
     for (std::uint64_t i = shared_->next++; i < groups * of_kernel_.size() && !late(); i = shared_->next++) {

@@ -1,6 +1,6 @@
 #pragma once
-// These functions are what every kernel has to show on the emulator: check_bits that a result has equal bits with any
-// seed.
+// These functions check what every kernel has to fulfil on the emulator: check_bits that a result has equal bits with
+// any seed.
 
 #include <doctest/doctest.h>
 
@@ -12,14 +12,14 @@
 
 namespace napkin::internal::test {
 
-constexpr std::int64_t most_products = 3'000'000;  ///< of a recorded case that is repeated here
-constexpr std::size_t small_shapes = 3;            ///< of each variant
+constexpr std::int64_t most_products = 3'000'000;  ///< multiply-adds of a recorded case that is repeated here, at most
+constexpr std::size_t small_shapes = 3;            ///< small shapes of each variant
 
-/// SMs of the emulated device: few, whose blocks go from tile to tile, or enough for a block a tile, where each write
-/// of another's row is another block's.
+/// Returns the SMs of the emulated device: few, so that blocks compute several tiles, or enough for one block a tile,
+/// so that a write to another tile's row is found.
 inline int sms_of(std::uint64_t seed) { return seed % 3 == 2 ? 64 : 1 + static_cast<int>(seed % 4); }
 
-/// Each case with a seed of its own is right against float64; `then` may look further.
+/// Checks that each case, with a seed of its own, agrees with float64; `then` makes further checks.
 template <class Then>
 void check_each(const std::vector<CorrectnessCase>& cases, const Then& then) {
   std::uint64_t seed = 0;
@@ -39,7 +39,7 @@ inline void check_each(const std::vector<CorrectnessCase>& cases) {
   check_each(cases, [](EmulatedProblem&, const EmulatedRun&, std::uint64_t) {});
 }
 
-/// Recorded cases and small shapes of that kernel, each with a seed of its own, against float64.
+/// Compares recorded cases and small shapes of that kernel, each with a seed of its own, with float64.
 inline void check_cases(const std::string& kernel, std::size_t at_least) {
   std::vector<CorrectnessCase> cases = repeated_cases(most_products);
   for (CorrectnessCase& one : small_cases(small_shapes)) cases.push_back(std::move(one));
@@ -48,7 +48,7 @@ inline void check_cases(const std::string& kernel, std::size_t at_least) {
   check_each(cases);
 }
 
-/// Each case twice: what a launch leaves behind is what the next one needs, and both give equal bits.
+/// Runs each case twice: a launch must leave counters as the next one needs them, and both must give equal bits.
 inline void check_twice(const std::vector<CorrectnessCase>& cases, std::size_t at_least) {
   CHECK(cases.size() >= at_least);
   check_each(cases, [](EmulatedProblem& problem, const EmulatedRun& run, std::uint64_t seed) {
@@ -58,7 +58,7 @@ inline void check_twice(const std::vector<CorrectnessCase>& cases, std::size_t a
   });
 }
 
-/// Each case of a kernel with arrays of its own, with a seed of its own, against float64.
+/// Compares each case of a kernel that has its own kind of problem, with a seed of its own, with float64.
 template <class Problem, class Case>
 void check_right(const std::vector<Case>& cases, std::size_t least = 200) {
   CHECK(cases.size() >= least);
@@ -75,7 +75,7 @@ void check_right(const std::vector<Case>& cases, std::size_t least = 200) {
   }
 }
 
-/// The bits of a result do not hang on what the hardware is free to choose, nor does what was moved.
+/// Checks that the bits of a result and the bytes moved do not depend on the seed.
 template <class Problem>
 void check_bits(Problem& problem, std::uint64_t seeds) {
   const EmulatedRun first = problem.run(1000, 4);

@@ -1,4 +1,5 @@
-// Ordinary accesses of single threads to shared memory, and the fence between them and the asynchronous proxy.
+// This file has ordinary accesses of single threads to shared memory, and the fence between them and the asynchronous
+// proxy.
 
 #include <cstring>
 

@@ -5,7 +5,7 @@
 namespace emulator {
 namespace {
 
-/// Bytes of a granule, one bit each, that an access touches.
+/// Returns the bytes of a granule, one bit each, that an access touches.
 u16 touched(u32 granule, u32 offset, u32 bytes) {
   const u32 first = granule * granule_bytes, from = std::max(offset, first) - first,
             to = std::min(offset + bytes, first + granule_bytes) - first;
@@ -33,7 +33,7 @@ std::string name_of_part(u32 part) {
 void SharedMemory::reset(u32 bytes, u32 first_part) {
   const u32 count = (bytes + granule_bytes - 1) / granule_bytes;
   first_part_ = first_part;
-  bytes_.assign(bytes, 0xFF);  // a NaN, where it is read all the same
+  bytes_.assign(bytes, 0xFF);  // bytes of NaNs, should they be read before they are written
   granules_.assign(count, {});
   reads_.assign(std::size_t{count} * readers, 0);
 }

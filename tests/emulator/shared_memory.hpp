@@ -1,6 +1,6 @@
 #pragma once
-// SharedMemory is a block's shared memory with its history: of each 16 bytes it knows who wrote them last and when, who
-// has read them since, and whether the asynchronous proxy may read them.
+// SharedMemory is a block's shared memory with its history: for each 16 bytes (a granule) the last writer and its time,
+// the readers since then, and whether the asynchronous proxy may read them.
 
 #include <string>
 #include <vector>
@@ -11,25 +11,26 @@ namespace emulator {
 
 constexpr u32 granule_bytes = 16;
 
-/// An access by a warp, or by a unit on a warp's behalf: what the warp has seen says what may be touched.
+/// An access by a warp, or by a unit on behalf of a warp, whose clock says which earlier accesses it has seen.
 struct Access {
   const Clock* seen;
-  u32 part;    ///< of the whole clock: who reads or writes
-  u32 time;    ///< by that component's count
-  bool async;  ///< through the asynchronous proxy
+  u32 part;    ///< component of the clock that reads or writes
+  u32 time;    ///< time of that component
+  bool async;  ///< true through the asynchronous proxy
   Place at;
 };
 
 class SharedMemory {
  public:
-  /// `first_part`: of the block's components.
+  /// Empties the memory; `first_part` is the first of the block's clock components.
   void reset(u32 bytes, u32 first_part);
 
-  /// Hold an access to the history, and enter it. `offset`: from the beginning. Empty, or what is wrong.
+  /// Checks an access against the history and adds it. Returns the error, or an empty text; `offset` counts from the
+  /// beginning.
   [[nodiscard]] std::string read(u32 offset, u32 bytes, const Access& access);
   [[nodiscard]] std::string write(u32 offset, u32 bytes, const Access& access);
 
-  /// The asynchronous proxy sees what these granules hold.
+  /// Makes the content of these granules visible to the asynchronous proxy.
   void publish(std::vector<u32>& granules);
 
   [[nodiscard]] bool inside(u32 offset, u32 bytes) const {
@@ -54,7 +55,7 @@ class SharedMemory {
   std::vector<u32> reads_;  ///< [granule][readers]: time
 };
 
-/// "block 0 warp 3", "the copy engine", ...: for errors.
+/// Returns the name of a clock component for errors: "block 0 warp 3", "the copy engine".
 [[nodiscard]] std::string name_of_part(u32 part);
 [[nodiscard]] std::string text_of(Place at);
 

@@ -21,7 +21,7 @@ std::string run(u32 threads, const Kernel& kernel, u32 cluster = 1, u64 seed = 1
       {cluster, threads, cluster, 32768, [](const void* k) { (*static_cast<const Kernel*>(k))(); }, &kernel}, 0);
 }
 
-/// Of every one of twenty seeds.
+/// Checks a kernel with each of twenty seeds.
 template <class Kernel>
 void always_says(const char* words, u32 threads, const Kernel& kernel, u32 cluster = 1) {
   for (u64 seed = 1; seed <= 20; ++seed) {

@@ -11,7 +11,7 @@ using namespace napkin::internal;
 
 namespace {
 
-/// Whether the gradients are there and those of float64.
+/// Returns true if all gradients were written and agree with float64.
 bool is_right(const test::BackwardCase& one, std::uint64_t seed) {
   test::BackwardProblem problem(one);
   CAPTURE(problem.plans().gradients.expression);
@@ -39,7 +39,7 @@ TEST_CASE("attention_backward_sm90: gradients of small shapes are those of float
     const int shapes = test::is_wide(c) ? (test::rounds(12) + 2) / 3 : test::rounds(12);  // wide heads take long
     for (int i = 0; i < shapes; ++i, ++asked, number += 5) {
       test::BackwardCase one = test::small_case(c, number);
-      // One longer shape of each: many chunks of few keys' queries, or of few queries' keys.
+      // One longer shape of each: many queries and few keys, or few queries and many keys.
       if (i == 11 && !c.packed) test::lengthen(one, number);
       CAPTURE(c.d);
       CAPTURE(number);
@@ -64,7 +64,7 @@ TEST_CASE("attention_backward_sm90: bits do not hang on the seed where dQ's part
   int ordered = 0;
   for (const test::BackwardConfiguration& c : test::backward_configurations()) {
     const test::BackwardCase one = test::small_case(c, number += 5);
-    const bool all = test::is_ordered(one);  // dK and dV have one block's sums whatever dQ has
+    const bool all = test::is_ordered(one);  // dK and dV are summed by one block each, whatever the order of dQ's sum
     CAPTURE(number);
     test::BackwardProblem problem(one);
     const test::BackwardRun first = problem.run(1000);

@@ -1,5 +1,5 @@
-// What the backward kernel is held to, float64 head by head, is the derived diagram of the backward pass as the
-// interpreter runs it.
+// The reference of the backward kernel, float64 head by head, agrees with the derived diagram of the backward pass in
+// the interpreter.
 #include <doctest/doctest.h>
 
 #include "model/diagram/library.hpp"
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t heads = 2, grouped = 3, d = 5, dv = 4;
 
-/// Rows of one head out of an array whose first axes are heads.
+/// Returns the rows of one head from an array whose first axes are heads.
 test::HeadRows rows_of(const Tensor& tensor, std::int64_t head, std::int64_t rows, std::int64_t columns) {
   const auto from = tensor.data.begin() + head * rows * columns;
   return {{from, from + rows * columns}, columns};
@@ -45,7 +45,8 @@ void check(std::int64_t queries, std::int64_t keys, const Mask& mask, std::uint6
     std::vector<double> p(static_cast<std::size_t>(keys));
     for (std::int64_t i = 0; i < queries; ++i) {
       const double lse = test::softmax_row(one, k, i, queries, mask, scale, exact, p);
-      in.at("L").data[static_cast<std::size_t>(head * queries + i)] = std::max(lse, -1e3);  // of rows that see nothing
+      // finite value for rows that see no key
+      in.at("L").data[static_cast<std::size_t>(head * queries + i)] = std::max(lse, -1e3);
       for (std::int64_t c = 0; c < dv; ++c) {
         double sum = 0;
         for (std::int64_t x = 0; x < keys; ++x) sum += p[static_cast<std::size_t>(x)] * v.row(x)[c];

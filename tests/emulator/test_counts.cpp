@@ -1,4 +1,4 @@
-// What the kernels do on the emulator is what the model counts: bytes as the receiver's counter sees them, products of
+// The kernels' work on the emulator equals the model's counts: bytes as the receiver's counter sees them, products of
 // visited tiles, exponentials.
 #include <doctest/doctest.h>
 
@@ -35,7 +35,7 @@ bool has(const test::Knobs& tile, const std::pair<std::string, std::string>& kno
   return std::find(tile.begin(), tile.end(), knob) != tile.end();
 }
 
-/// The mapping's count of a piece of work on that unit, where the tile has it.
+/// Returns the mapping's count of a piece of work on that unit, if the tile has it.
 double count_of(const PlacedDiagram& placed, const std::string& output, const std::string& work) {
   for (const OperationMapping& operation : placed.mapping->operations) {
     if (operation.output != output) continue;
@@ -46,7 +46,7 @@ double count_of(const PlacedDiagram& placed, const std::string& output, const st
   return 0;
 }
 
-/// Small shapes of every variant, dense as the model draws them, no score beyond what a kept maximum bears.
+/// Returns small dense shapes of every variant, with scores so small that a kept maximum is never replaced.
 std::vector<test::CorrectnessCase> dense_cases() {
   std::vector<test::CorrectnessCase> out = test::small_cases(3);
   for (test::CorrectnessCase& one : out) {
@@ -70,7 +70,8 @@ TEST_CASE("bytes, products and exponentials are those of the model") {
     const std::int64_t products = static_cast<std::int64_t>(counted.products);
     CHECK(2 * products == expected.executed_flops.value.get());
     ++products_compared;
-    // attention_sm80 asks for own widths of padded heads alone, and scores are not products over own widths.
+    // attention_sm80 loads padded heads at their own widths, fewer bytes than the model counts, and the number of
+    // scores does not follow from products over padded widths.
     const bool padded = test::correctness::variant_of(one).expression.find(".padded = true") != std::string::npos;
     if (!padded) {
       CHECK(static_cast<std::int64_t>(counted.delivered) == at_shared(problem.placed()).delivered.value.get());
@@ -80,8 +81,8 @@ TEST_CASE("bytes, products and exponentials are those of the model") {
 
     // Warpgroups that divide O's columns make all scores, each for itself.
     const std::int64_t times = one.kernel == "attention_wide_sm90" ? number(one.tile, "warpgroups") : 1;
-    // An exponential for each score of a visited tile; beside them one a row and chunk that a maximum is looked for in,
-    // by each of the four threads that have the row.
+    // One exponential for each score of a visited tile, and one for each row and chunk whose maximum is found, in each
+    // of the four threads that share the row.
     const std::int64_t scores = products / (times * one.attention.sizes.d + one.attention.sizes.dv) * times,
                        chunk_rows = scores / number(one.tile, "x");
     CHECK(count_of(problem.placed(), "P", "exp") == 1);
@@ -99,7 +100,7 @@ TEST_CASE("bytes, products and exponentials are those of the model") {
 
 namespace {
 
-/// Products are the model's, and so are bytes, but for queries that blocks which see none of them do not load.
+/// Checks that products and bytes are the model's, except for queries that blocks do not load since they see no key.
 void check_work(const PlacedDiagram& placed, const emulator::Counters& counted, bool sees_all) {
   CHECK(2 * static_cast<std::int64_t>(counted.products) == work(placed).executed_flops.value.get());
   const auto delivered = static_cast<std::int64_t>(counted.delivered);
@@ -127,15 +128,15 @@ TEST_CASE("attention_decode_sm90: bytes, products and exponentials are those of 
     const auto scores = static_cast<std::int64_t>(counted.products) / (one.sizes.d + one.sizes.dv),
                others = static_cast<std::int64_t>(counted.exponentials) - scores;
     CHECK(others >= 0);
-    if (one.sizes.x <= number(one.tile, "shared.x"))  // else parts are weighed too
+    if (one.sizes.x <= number(one.tile, "shared.x"))  // with more keys, weights of parts take exponentials too
       CHECK(others <= 4 * scores / number(one.tile, "x"));
     ++cases;
   }
   CHECK(cases > 60);
 }
 
-/// Runs each case of a kernel of e4m3 in one batch of equal sequences. `others(scores, tile)` are its exponentials
-/// beside one a score. Returns the number of cases.
+/// Runs each case of a kernel of e4m3 in one batch of equal sequences. `others(scores, tile)` returns its exponentials
+/// besides one for each score. Returns the number of cases.
 template <class Problem, class Case, class Others>
 int check_bytes_kernel(const std::vector<Case>& all, const Others& others) {
   int cases = 0;
@@ -178,8 +179,9 @@ TEST_CASE("attention_backward_sm90: bytes, products and exponentials are those o
       AttentionSizes& s = one.layout.sizes;
       const std::int64_t tile = number(one.tile, "q");
       s.q =
-          (s.q + tile - 1) / tile * tile;  // of a tile's last rows the kernel copies the statistics beyond the end too
-      s.x = std::max(s.x, s.q);            // every query sees a key, and every key is seen
+          // rows of whole tiles: the kernel also copies the statistics of rows beyond the end
+          (s.q + tile - 1) / tile * tile;
+      s.x = std::max(s.x, s.q);  // every query sees a key, and every key is seen
       one.layout.gap = 0;
       CAPTURE(number_of_case);
       test::BackwardProblem problem(one);

@@ -1,5 +1,5 @@
-// What a mapping says of who waits for whom is what the kernel does: each edge between copies and products is looked
-// for among the waits of a run, whatever the seed.
+// The kernel waits as its mapping says: each edge between copies and products is found among the waits of a run, with
+// any seed.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ std::int64_t knob(const test::Knobs& tile, const std::string& name) {
   return 1;
 }
 
-/// A variant on some tiles of seven chunks and a rest, on one SM.
+/// Returns a variant with some tiles of seven chunks and a rest, for one SM.
 std::optional<test::CorrectnessCase> longer(test::CorrectnessCase one) {
   const bool matmul = one.kernel.starts_with("matmul");
   if (knob(one.tile, "cluster") > 1 || one.mask.kind != Mask::Kind::none || !one.attention.q_lengths.empty())
@@ -47,7 +47,7 @@ std::optional<test::CorrectnessCase> longer(test::CorrectnessCase one) {
   s.b = s.h = 1;
   s.q = 3 * knob(one.tile, "q");
   s.x = 7 * knob(one.tile, "x") + 3;
-  const std::int64_t parts = knob(one.tile, "split");  // a block has one of them
+  const std::int64_t parts = knob(one.tile, "split");  // parts of the contracted axis: each block has one
   one.matmul.sizes = {3 * knob(one.tile, "a"), 7 * parts * knob(one.tile, "b") + 16, knob(one.tile, "c")};
   one.matmul.gap = one.attention.gap = 0;
   one.shape = matmul ? test::Shape{{"a", one.matmul.sizes.a}, {"b", one.matmul.sizes.b}, {"c", one.matmul.sizes.c}}
@@ -55,7 +55,7 @@ std::optional<test::CorrectnessCase> longer(test::CorrectnessCase one) {
   return one;
 }
 
-/// What runs of several variants came to.
+/// The edges found in runs of several variants.
 struct Found {
   std::map<std::string, std::int64_t> looked_for;
   std::set<std::string> within;  // edges that begin or end within a thread's own work
@@ -73,7 +73,7 @@ struct Question {
   std::int64_t chunks;  ///< of a tile
   std::vector<Buffer> buffers;
   std::function<std::string(std::uint64_t, emulator::Trace&)> run;
-  std::vector<std::string> written{};  ///< arrays whose writes are told apart by their place
+  std::vector<std::string> written{};  ///< arrays whose writes are recorded as separate events
 };
 
 /// Makes an empty trace of a question.
@@ -87,7 +87,7 @@ emulator::Trace empty_trace(const Question& question) {
   return out;
 }
 
-/// Five seeds of one question.
+/// Checks the edges of one question with five seeds.
 template <class Named>
 void look_for_edges(const Question& question, Found& found) {
   const PlacedDiagram& placed = question.placed;
@@ -123,7 +123,8 @@ void look_for_edges(const Question& question, Found& found) {
   }
 }
 
-/// Of a kernel with one loop of eight chunks a tile; `first`, `second`: an array and the product that reads it.
+/// Checks the edges of a kernel with one loop of eight chunks a tile; `first` and `second` are each an array and the
+/// product that reads it.
 template <class Problem>
 void look_in_tiles(Problem& problem, const std::pair<const char*, const char*>& first,
                    const std::pair<const char*, const char*>& second, Found& found) {
@@ -135,8 +136,8 @@ void look_in_tiles(Problem& problem, const std::pair<const char*, const char*>& 
       {problem.placed(), 8, {{first.first, first.second, stages}, {second.first, second.second, stages}}, run}, found);
 }
 
-/// Each edge was met. What is left begins or ends within a thread's own work, where nothing has to wait: its
-/// instructions come in order, and an accumulator read before its product is done is a NaN.
+/// Checks that each edge was found. The others begin or end within a thread's own work, which needs no wait: its
+/// instructions are in order, and an accumulator that is read before its product is done is a NaN.
 void check_found(const Found& found, std::size_t at_least) {
   for (const auto& edge : found.looked_for) {
     CAPTURE(edge.first);
@@ -274,8 +275,8 @@ namespace {
 
 constexpr std::int64_t backward_chunks = 9;
 
-/// A block has one tile of keys, whose walk over nine tiles of queries is the loop. Under a causal mask the first keys
-/// are seen by all queries.
+/// Returns a case of one tile of keys a block, whose loop visits nine tiles of queries. Under a causal mask all queries
+/// see the first keys.
 test::BackwardCase longer(const test::BackwardConfiguration& c) {
   test::BackwardCase one = test::small_case(c, 0);
   const std::int64_t q = backward_chunks * knob(c.tile, "q");

@@ -1,4 +1,4 @@
-// The emulator's instructions on kernels of a few lines: what they compute, and what they call wrong.
+// The emulator's instructions in kernels of a few lines: their results, and their errors.
 #include <doctest/doctest.h>
 
 #include <string>

@@ -1,5 +1,5 @@
-// Where elements lie in registers and in shared memory: the emulator and the kernels' own arithmetic against what is
-// written down from the PTX ISA.
+// The places of elements in registers and shared memory: the emulator's and the kernels' arithmetic against formulas
+// from the PTX ISA.
 #include <doctest/doctest.h>
 
 #include "tests/emulator/kernels_here.hpp"
@@ -89,7 +89,8 @@ TEST_CASE("matrices that a wgmma descriptor names") {
 TEST_CASE("descriptors as the kernels make them") {
   const unsigned address = 0x1C00, leading = 0x4000;
   const unsigned at = kernels::matrix_address(address);
-  CHECK(kernels::matrix_address(address | 1u << 24) == at);  // the block's rank in a cluster stands above
+  // bits above the address hold the block's rank in a cluster
+  CHECK(kernels::matrix_address(address | 1u << 24) == at);
   CHECK(kernels::descriptor<64>(at, leading / 16) == ptx::descriptor(address, leading, 1024, 128));
   CHECK(kernels::descriptor<32>(at, leading / 16) == ptx::descriptor(address, leading, 512, 64));
   CHECK(kernels::descriptor<16>(at, leading / 16) == ptx::descriptor(address, leading, 256, 32));

@@ -26,7 +26,8 @@ TEST_CASE("napkin_fp8_sm90: exponentials and products are the mapping's") {
   const test::EmulatedRun run = problem.run(1, 8);
   REQUIRE(run.outcome.error == "");
   CHECK(run.comparison.good());
-  CHECK(run.outcome.counters.exponentials == rows * (keys + keys / 64));  // delta once a subloop, of one thread a row
+  // and delta once a subloop, in the one thread of a row
+  CHECK(run.outcome.counters.exponentials == rows * (keys + keys / 64));
   CHECK(run.outcome.counters.products == 2 * rows * keys * d);
 }
 

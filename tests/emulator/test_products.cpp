@@ -1,4 +1,4 @@
-// wgmma on kernels of a few lines: what it multiplies, and what it calls wrong.
+// wgmma in kernels of a few lines: its results, and its errors.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ using namespace emulator::test;
 
 namespace {
 
-/// A product of 64 x 16 by 16 x n from shared memory against float64, by threads that all do as they should.
+/// Compares a product of 64 x 16 by 16 x n from shared memory with float64; all threads wait as they must.
 void check_product(u32 n, bool transposed, u32 mode) {
   std::vector<float> a(64 * 16), b(16 * n), d(64 * n);
   u32 state = n + mode;

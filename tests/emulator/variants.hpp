@@ -8,9 +8,10 @@ namespace emulator {
 
 using Entry = void (*)(const void* arguments);
 
-/// Called before main() by what make_variants wrote. `planted`: the name of a planted bug, else empty.
+/// Registers a variant. Called before main() by the sources that make_variants writes; `planted` is the name of a
+/// planted bug, else empty.
 bool add_variant(const char* expression, const char* planted, Entry entry);
-/// Null where there is none.
+/// Finds a variant; null if there is none.
 [[nodiscard]] Entry find_variant(const std::string& expression, const std::string& planted);
 
 }  // namespace emulator

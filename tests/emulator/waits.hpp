@@ -1,5 +1,6 @@
 #pragma once
-// The waits of one run of a block, by the nodes of its kernel's mapping: whether what an edge says waits, waited.
+// Waits checks the edges of a kernel's mapping in one run of a block: for each edge, that its second node waited for
+// its first.
 
 #include <algorithm>
 #include <optional>
@@ -19,8 +20,8 @@ class Waits {
  public:
   Waits(const Nodes& nodes, std::int64_t chunks) : nodes_(nodes), chunks_(chunks) {}
 
-  /// How many pairs of events an edge was looked for in; nothing where it ends within a thread's own work. `wrong`:
-  /// pairs that did not wait.
+  /// Returns the number of pairs of events for which an edge was checked; nothing if it ends within a thread's own
+  /// work. `wrong` gets the pairs that did not wait.
   std::optional<std::int64_t> check(const EdgeMapping& edge, std::int64_t tokens, std::int64_t& wrong) const {
     const Node *from = nodes_.find(edge, true), *to = nodes_.find(edge, false);
     if (from == nullptr || to == nullptr) return std::nullopt;
@@ -32,8 +33,8 @@ class Waits {
     return pairs;
   }
 
-  /// Whether some load of that array was asked for before the product of one chunk later had ended: copies are as many
-  /// as the mapping says, and no fewer.
+  /// Returns true if some load waits for no later product than the one that last read its buffer: the array has no
+  /// fewer copies than the mapping says.
   bool runs_ahead(const std::string& array, const std::string& product, std::int64_t copies) const {
     const auto &loads = nodes_.find("load " + array)->agents.at(0), &products = nodes_.find(product)->agents.at(0);
     for (std::size_t n = static_cast<std::size_t>(copies); n < loads.size(); ++n) {
@@ -43,7 +44,7 @@ class Waits {
   }
 
  private:
-  /// Agents of `from` that agent `a` of `to` waits for.
+  /// Returns the agents of `from` for which agent `a` of `to` waits.
   [[nodiscard]] std::vector<std::size_t> partners(const EdgeMapping& edge, const Node& from, const Node& to,
                                                   std::size_t a) const {
     const auto group = [](const Node& node, std::size_t agent) { return node.thread ? agent / 4 : agent; };
@@ -75,7 +76,7 @@ class Waits {
     }
   }
 
-  /// The edge ends at the next agent, past the last one in the next iteration.
+  /// Visits the pairs of an edge to the next agent; after the last agent comes the first one's next iteration.
   template <class Visit>
   void from_neighbour(const EdgeMapping& edge, const Node& from, const Node& to, std::size_t a, std::size_t m,
                       const Visit& visit) const {
@@ -91,7 +92,7 @@ class Waits {
     visit(*from.agents[before][static_cast<std::size_t>(n)], *to.agents[a][m]);
   }
 
-  /// The iteration of `from` that iteration m of `to` waits for.
+  /// Returns the iteration of `from` for which iteration m of `to` waits.
   [[nodiscard]] std::optional<std::int64_t> index_of(const EdgeMapping& edge, std::int64_t tokens, const Node& from,
                                                      const Node& to, std::int64_t m) const {
     if (from.by_tile != to.by_tile) {
@@ -103,7 +104,7 @@ class Waits {
     const std::int64_t n = m - tokens - edge.distance;
     if (n < 0) return std::nullopt;
     if (from.by_tile || edge.distance == 0) return n;
-    // Two chunks of one tile: what the tile before left over is asked for in another order.
+    // Only chunks of one tile are compared: at a tile's end requests have another order.
     const std::int64_t other = tokens > 0 ? n + edge.distance : m;
     return n / chunks_ == other / chunks_ && other >= 0 ? std::optional(n) : std::nullopt;
   }
@@ -117,13 +118,13 @@ class Waits {
     if (tensors && handed_over && earlier.part == later.part) return earlier.commit < later.commit;
     if (handed_over) {
       if (to.thread) return later.before[later.part] >= earlier.issued[later.agent % 4];
-      // A stage is given back by the warpgroup's first warp.
+      // The warpgroup's first warp releases a stage.
       if (later.kind == Event::Kind::load) return later.before[earlier.issuer] >= earlier.issued[0];
       return earlier.issued_before(later);
     }
     if (from.thread && later.kind == Event::Kind::product && !edge.barrier && !from.for_all && !from.for_group)
       return later.issued[earlier.agent % 4] >= earlier.time;
-    // V's stages are given back by the warpgroup's first warp, K's by each.
+    // The warpgroup's first warp releases V's stages, each warp K's.
     if (from.thread && !from.for_all && later.array == "V" && earlier.agent % 4 != 0) return true;
     // Only the warp that stored waits for the store.
     if (earlier.kind == Event::Kind::store && to.thread && later.part != earlier.issuer) return true;

@@ -34,7 +34,7 @@ int main() {
     std::printf("consumer: %s\n", error.what());
   }
 
-  // Without memory there is nothing to compute; without a GPU nothing to compute on.
+  // The call fails: its arguments have no memory, and the machine may have no GPU.
   napkin::AttentionArgs args;
   args.sizes.h = 16;
   args.sizes.q = args.sizes.x = 8192;

@@ -22,7 +22,7 @@
 
 namespace napkin {
 
-/// Computes each half by itself: operands as doubles, the result rounded.
+/// Computes each half separately, in double, and rounds the results.
 template <class Compute, class... Pairs>
 u32 of_halves(const Compute& compute, Pairs... pairs) {
   const auto half = [&](bool high) {
