@@ -45,14 +45,14 @@ double shared_rate(const PlacedDiagram& placed, const Crossing& crossing) {
   return read_by_others(placed, crossing) ? placed.machine->constant_or("l2_bandwidth_shared_tile", 0) : 0;
 }
 
-/// Returns the bytes a clock that a node gets from device memory. Blocks start and end in step, so each working node
-/// has an equal share of the bandwidth.
-double device_rate(const PlacedDiagram& placed) {
+/// Returns the bytes a clock that each of so many nodes gets from device memory. Blocks start and end in step, so each
+/// working node has an equal share of the bandwidth.
+double device_rate(const PlacedDiagram& placed, Count nodes) {
   const Machine& machine = *placed.machine;
   const Pipe* pipe = machine.pipe_into(top_cache(placed));
   const Hertz clock = assumed_clock(machine).frequency;
   const double rate = pipe != nullptr ? bytes_per_second(machine, *pipe, clock) : 0;
-  return rate > 0 ? rate / clock.value / real(nodes_at_work(machine, placed.blocks)) : INFINITY;
+  return rate > 0 ? rate / clock.value / real(nodes) : INFINITY;
 }
 
 /// Returns the clocks by which a chunk from device memory comes later than one from the L2, where nothing else is
@@ -115,7 +115,8 @@ double chunk_rate(const PlacedDiagram& placed, const Crossing& crossing) {
   const bool alone = crossing.engine == CopyEngine::tma && !read_by_others(placed, crossing) &&
                      comes_from_device(machine, *placed.streamed, *placed.problem);
   if (!alone || few_nodes(machine, placed.blocks) == Count(0)) return rate;
-  const double device = std::min(machine.constant_or("device_bandwidth_one_sm", INFINITY), device_rate(placed));
+  const double device =
+      std::min(machine.constant_or("device_bandwidth_one_sm", INFINITY), device_rate(placed, placed.blocks));
   return std::min(rate, std::max(device, node_rate(placed, machine.compute_nodes())));
 }
 
@@ -137,7 +138,9 @@ CopyTime copy_time(const PlacedDiagram& placed, const Crossing& crossing, bool o
   // An addition reads the array there, too.
   const double near =
       adds(crossing.engine) ? std::min(placed.machine->constant_or("l2_add_bandwidth", INFINITY), passed) : passed;
-  const double rate = far ? std::min(near, device_rate(placed)) : near, moved = passing_bytes(placed, crossing) / parts;
+  const Count nodes = nodes_at_work(*placed.machine, placed.blocks);
+  const double rate = far ? std::min(near, device_rate(placed, nodes)) : near,
+               moved = passing_bytes(placed, crossing) / parts;
   CopyTime out;
   const double known = crossing.store ? 0
                        : once         ? once_latency(placed, crossing, far)
