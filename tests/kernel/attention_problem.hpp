@@ -30,7 +30,7 @@ class AttentionProblem {
   [[nodiscard]] const LaidOut& laid_out() const { return laid_out_; }
   [[nodiscard]] const PlacedDiagram& placed() const { return placed_; }
 
-  /// Runs once on poisoned outputs and compares up to that many rows.
+  /// Runs the kernel once on poisoned outputs and compares up to `rows` rows.
   [[nodiscard]] Comparison check(std::int64_t rows, std::uint64_t seed = 1) const {
     data_.poison();
     launch_();

@@ -1,7 +1,7 @@
 #pragma once
-// differentiate() computes attention's gradients on the CPU in float64, head by head and written apart from everything
-// else: the backward kernel is held to them. Example: differentiate() of a head with Rounding{bf16, false} is exact,
-// with true it is what an unfused computation in bf16 makes.
+// differentiate() computes attention's gradients on the CPU in float64, head by head, by code that shares nothing with
+// the kernels: their results are compared with it. Example: differentiate() of a head with Rounding{bf16, false} is
+// exact, with true it is what an unfused computation in bf16 makes.
 
 #include <algorithm>
 #include <cmath>
@@ -12,19 +12,20 @@
 
 namespace napkin::internal::test {
 
-/// Numbers of one sequence and key head, in float64: `rounded` as a framework's unfused formula has them in the type.
+/// The results for one sequence and key head, in float64; those named `rounded` are rounded where a framework's unfused
+/// formula rounds.
 struct BackwardReference {
   std::vector<double> dq, dk, dv;
 };
 
-/// Rows of one sequence's head in float64.
+/// The rows of one head of a sequence, in float64.
 struct HeadRows {
   std::vector<double> values;
   std::int64_t columns = 0;
   [[nodiscard]] const double* row(std::int64_t r) const { return values.data() + r * columns; }
 };
 
-/// Numbers as that type has them.
+/// The rounding of numbers to a type.
 struct Rounding {
   DType type;
   bool on;
@@ -50,7 +51,7 @@ struct QueryHead {
   HeadRows q, d_o, o;
 };
 
-/// The forward pass of one row: P, its log-sum-exp.
+/// Computes P of one row; returns its log-sum-exp.
 inline double softmax_row(const QueryHead& head, const HeadRows& k, std::int64_t query, std::int64_t queries,
                           const Mask& mask, double scale, const Rounding& round, std::vector<double>& p) {
   const std::int64_t keys = static_cast<std::int64_t>(p.size());

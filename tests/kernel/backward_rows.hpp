@@ -1,6 +1,6 @@
 #pragma once
-// key_row and query_row compute single rows of attention's gradients on the CPU in float64, from the forward pass's own
-// O and log-sum-exp: large launches of the backward kernel are held to them. Example: key_row(head, 7, {bf16,
+// key_row and query_row compute single rows of attention's gradients on the CPU in float64, from the O and log-sum-exp
+// of the forward kernel. Large launches of the backward kernel are compared with them. Example: key_row(head, 7, {bf16,
 // false}).dk is dK of key 7.
 
 #include <algorithm>
@@ -18,12 +18,12 @@ struct KeyHead {
   Mask mask;
   HeadRows k, v;
   std::vector<QueryHead> queries;
-  std::vector<std::vector<float>> log_sum_exp;  ///< of each query head
+  std::vector<std::vector<float>> log_sum_exp;  ///< log-sum-exp of each query head
 
   [[nodiscard]] bool seen(std::int64_t i, std::int64_t x) const { return sees(mask, i, x, sizes.q, sizes.x); }
 };
 
-/// One pair's P and dS (times the scale).
+/// P and dS (times the scale) of one query and key.
 struct PairGradient {
   double p, ds;
 };
@@ -39,12 +39,12 @@ inline PairGradient pair_of(const KeyHead& head, std::size_t g, std::int64_t i, 
   return {p, scale * round(p * (dp - delta))};
 }
 
-/// to += factor row
+/// Adds `factor` times a row to `to`.
 inline void add_row(std::vector<double>& to, double factor, const double* row) {
   for (std::size_t c = 0; c < to.size(); ++c) to[c] += factor * row[c];
 }
 
-/// dQ of one query.
+/// Computes dQ of one query.
 inline std::vector<double> query_row(const KeyHead& head, std::size_t g, std::int64_t i, const Rounding& round) {
   std::vector<double> dq(static_cast<std::size_t>(head.sizes.d));
   for (std::int64_t x = 0; x < head.sizes.x; ++x) {
@@ -58,7 +58,7 @@ struct KeyRow {
   std::vector<double> dk, dv;
 };
 
-/// dK and dV of one key.
+/// Computes dK and dV of one key.
 inline KeyRow key_row(const KeyHead& head, std::int64_t x, const Rounding& round) {
   KeyRow out{std::vector<double>(static_cast<std::size_t>(head.sizes.d)),
              std::vector<double>(static_cast<std::size_t>(head.sizes.dv))};

@@ -1,5 +1,5 @@
 #pragma once
-// A bench is a program that holds one kernel against float64 and times it on the GPU at hand, one JSON object a line:
+// A bench is a program that compares one kernel with float64 and times it on the GPU at hand, one JSON object a line:
 //
 //   run_decode --check        {"case": "...", "max_error": 0.001, ..., "good": true}      where a case is wrong
 //   run_decode --time         {"shape": {...}, "tile": {...}, "predicted": 1.1e-05, "time": 1.2e-05, ...}
@@ -21,17 +21,17 @@
 namespace napkin::internal::test {
 
 struct BenchOptions {
-  bool check = false;            ///< the emulator's cases, two launches each
-  bool time = false;             ///< the tiles that select ranks first, beside what was predicted
-  bool predict = false;          ///< what `time` predicts, without a GPU
-  bool compile = false;          ///< the variants of both into the cache, without a GPU
-  int tiles = 2;                 ///< of select's ranking
-  std::string gpu = "h200-sxm";  ///< whose profile predicts
+  bool check = false;            ///< true to check the emulator's cases, two launches each
+  bool time = false;             ///< true to time the tiles that select ranks first, beside their predictions
+  bool predict = false;          ///< true to print the predictions of `time`, without a GPU
+  bool compile = false;          ///< true to compile the variants of both into the cache, without a GPU
+  int tiles = 2;                 ///< number of tiles of select's ranking
+  std::string gpu = "h200-sxm";  ///< profile for the predictions
   std::vector<Pick> given;       ///< tiles to time in place of the ranking's
   std::vector<std::int64_t> shape;
 };
 
-/// --check, --time, --predict, --compile, --tiles, --gpu, --tile (as often as wanted: timed) and --shape.
+/// Adds --check, --time, --predict, --compile, --tiles, --gpu, --tile (repeatable: tiles to time) and --shape.
 inline void add_bench(CLI::App& app, BenchOptions& r) {
   app.add_flag("--check", r.check);
   app.add_flag("--time", r.time);
@@ -46,7 +46,7 @@ inline void add_bench(CLI::App& app, BenchOptions& r) {
   });
 }
 
-/// The sizes of --shape in the order of `axes`, "b,h,g,q,x,d". Throws Error for another number of them.
+/// Returns the sizes of --shape in the order of `axes`, "b,h,g,q,x,d". Throws Error for another number of sizes.
 inline const std::vector<std::int64_t>& shape_as(const BenchOptions& r, const std::string& axes) {
   const std::size_t wanted = split(axes, ',').size();
   if (r.shape.size() != wanted) throw Error("--shape", "has not " + std::to_string(wanted) + " sizes", axes);
@@ -55,7 +55,7 @@ inline const std::vector<std::int64_t>& shape_as(const BenchOptions& r, const st
 
 inline void print(const Row& row) { std::cout << row.dump() << std::endl; }
 
-/// Prints the row that `fill` completes, or why it threw. Whether nothing in it is wrong.
+/// Prints the row that `fill` completes, or the error that it threw. Returns true if nothing in the row is wrong.
 template <class Fill>
 bool print_filled(Row row, const Fill& fill) {
   try {
@@ -67,11 +67,11 @@ bool print_filled(Row row, const Fill& fill) {
   return !row.contains("error") && row.value("good", true);
 }
 
-/// What a comparison found, as a part of what it may: 1 is the limit.
+/// Returns a comparison's error over the allowed error: 1 is the limit.
 inline double of_allowed(const Comparison& c) { return c.max_error / allowed_error(c.reference_error, c.rounding); }
 
-/// Prints each case that `run(case, row)` finds wrong, and at the end how many there are, and the largest part of its
-/// allowed error that any had, which `run` gives. `run` begins the row with what the case is.
+/// Prints each case that is wrong by `run(case, row)`, and at the end their number and the largest error over the
+/// allowed one, which `run` returns. `run` begins the row with the description of the case.
 template <class Case, class Run>
 bool check_cases(const std::vector<Case>& cases, const Run& run) {
   std::size_t wrong = 0;
@@ -91,7 +91,7 @@ bool check_cases(const std::vector<Case>& cases, const Run& run) {
   return wrong == 0;
 }
 
-/// Launches twice on poisoned outputs: right, and the second time with the first one's bits. Gives of_allowed().
+/// Launches twice on poisoned outputs: the result must be right, and both must have equal bits. Returns of_allowed().
 template <class Problem, class Launch>
 double check_twice(Problem& problem, const Launch& launch, std::int64_t rows, Row& out) {
   problem.poison();

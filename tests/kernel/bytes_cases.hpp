@@ -1,6 +1,6 @@
 #pragma once
-// A BytesCase is a question of a kernel whose Q and K are bytes of e4m3: odd sizes, masks, rows that see nothing,
-// packed sequences. A configuration is one compiled variant and runs on a few shapes in turn.
+// A BytesCase is a question of a kernel whose Q and K are bytes of e4m3: odd sizes, masks, rows that see no key, packed
+// sequences. A configuration is one compiled variant and runs on a few shapes in turn.
 
 #include <algorithm>
 #include <memory>
@@ -41,7 +41,7 @@ inline std::unique_ptr<LaidOut> lay_out(const BytesCase& one, const std::string&
   return std::make_unique<LaidOut>(kernel, "h200-sxm", shape_of(one.layout.sizes), DType::e4m3, one.layout.mask);
 }
 
-/// Makes the call of a case without its arrays: what is there has an address that nothing reads.
+/// Makes the call of a case without its arrays; addresses that are not 0 are never read.
 inline AttentionCall call_without_arrays(const BytesCase& one, bool counting) {
   constexpr std::uint64_t somewhere = 4096;
   AttentionCall call;

@@ -1,7 +1,7 @@
 #pragma once
-// A CorrectnessCase is what a bundled kernel is held to float64 on: awkward sizes, masks, strides, packed lengths,
-// types, tiles. The list is one on every machine: a configuration is one compiled variant, its tile drawn from the
-// legal ones, and runs on a few shapes in turn.
+// A CorrectnessCase is a case on which a bundled kernel is compared with float64: awkward sizes, masks, strides, packed
+// lengths, types, tiles. The list is equal on every machine. A configuration is one compiled variant, with a random
+// legal tile, and has a few shapes.
 
 #include <algorithm>
 #include <cstdint>
@@ -25,13 +25,13 @@ struct CorrectnessCase {
   Mask mask;
   Shape shape;
   Knobs tile;
-  AttentionLayout attention;  ///< of the attention kernels
-  MatmulLayout matmul;        ///< of the others
+  AttentionLayout attention;  ///< layout for the attention kernels
+  MatmulLayout matmul;        ///< layout for the other kernels
 };
 
 namespace correctness {
 
-/// Draws in which compilers agree, which std::uniform_int_distribution leaves open.
+/// Random numbers that are equal with every compiler, as std::uniform_int_distribution's are not.
 class Draws {
  public:
   explicit Draws(std::uint64_t seed) : engine_(seed) {}
@@ -45,7 +45,7 @@ inline std::unique_ptr<LaidOut> lay_out(const CorrectnessCase& one) {
   return std::make_unique<LaidOut>(one.kernel, "h200-sxm", one.shape, one.type, one.mask);
 }
 
-/// A legal tile of the question whose `fixed` knobs have those values.
+/// Returns a random legal tile of the question with the values of the knobs in `fixed`.
 inline Knobs legal_tile(const CorrectnessCase& one, const Knobs& fixed, Draws& draws) {
   const auto laid_out = lay_out(one);
   const Mapping& mapping = laid_out->mapping;
@@ -67,7 +67,7 @@ inline Knobs legal_tile(const CorrectnessCase& one, const Knobs& fixed, Draws& d
   throw Error(one.kernel, "has no legal tile for a correctness case");
 }
 
-/// The variant that a case runs, without its arrays.
+/// Returns the plan of the case's variant, without its arrays.
 inline LaunchPlan variant_of(const CorrectnessCase& one) {
   const auto laid_out = lay_out(one);
   const PlacedDiagram placed = laid_out->place(one.tile);
@@ -85,14 +85,15 @@ inline LaunchPlan variant_of(const CorrectnessCase& one) {
   return attention_plan(placed, call, device);
 }
 
-/// False for a cluster that the blocks do not fill.
+/// Returns false if the number of blocks is no multiple of the cluster.
 inline bool is_legal(const CorrectnessCase& one) {
   const auto laid_out = lay_out(one);
   const PlacedDiagram placed = laid_out->place(one.tile);
   return violations(placed, plan(placed)).empty();
 }
 
-/// Rows of one, of no whole instruction, of no whole tile; more keys than queries and fewer; grouped heads.
+/// Lists sizes with one row, parts of an instruction, parts of a tile, more and fewer keys than queries, and grouped
+/// heads.
 inline std::vector<AttentionSizes> attention_sizes() {
   std::vector<AttentionSizes> out;
   for (const std::int64_t q : {1, 7, 65, 1000, 4097}) {
@@ -108,10 +109,12 @@ struct AttentionConfiguration {
   DType type = DType::bf16;
   Mask mask;
   bool packed = false, log_sum_exp = true;
-  std::int64_t g = 1;  ///< query heads a key head in its shapes; 0: those of the list
+  std::int64_t g = 1;  ///< query heads a key head in its shapes; 0: as in attention_sizes()
   Knobs fixed;
   double deviation =
-      1;  ///< of the inputs: from 4 on maxima outgrow kept ones chunk by chunk, at 14 by more than exp2 can hold
+      /// Standard deviation of the inputs: from 4 on maxima outgrow kept ones in each chunk, at 14 by more than exp2
+      /// can represent.
+      1;
 };
 
 /// Lists configurations of the kernel whose warpgroups divide O's columns: heads beyond 256, whole and padded.
@@ -148,7 +151,7 @@ inline std::vector<AttentionConfiguration> attention_configurations(const std::s
     const auto& [d, dv] = heads[i % heads.size()];
     const bool packed = i % 5 == 4, sm90 = kernel == "attention_sm90";
     out.push_back({d, dv, i % 3 == 2 ? DType::f16 : DType::bf16, masks[i % masks.size()], packed, i % 11 != 10, 0, {}});
-    if (packed && sm90) out.back().fixed = {{"cluster", "1"}};  // a cluster wants sequences of one length
+    if (packed && sm90) out.back().fixed = {{"cluster", "1"}};  // clusters need sequences of one length
   }
   if (kernel == "attention_sm90") {
     for (const char* g : {"2", "4", "8"}) out.push_back({128, 128, DType::bf16, masks[1], false, true, 8, {{"g", g}}});
@@ -192,7 +195,7 @@ inline void pack(AttentionLayout& layout, std::int64_t i) {
   s.x = *std::max_element(x[at].begin(), x[at].end());
 }
 
-/// One configuration on so many shapes, going on in the list from `next`.
+/// Adds one configuration with `shapes` shapes, which it takes from the list from `next` on.
 inline void add(const std::string& kernel, const AttentionConfiguration& c, int shapes, Draws& draws, std::size_t& next,
                 std::vector<CorrectnessCase>& out) {
   static const std::vector<AttentionSizes> sizes = attention_sizes();
@@ -216,7 +219,7 @@ inline void add(const std::string& kernel, const AttentionConfiguration& c, int 
     layout.seed = next + 1;
     if (c.g > 0) layout.sizes.g = c.g;
     if (c.packed) pack(layout, static_cast<std::int64_t>(next));
-    if (c.packed) layout.heads_first = false;  // packed rows lie behind one another
+    if (c.packed) layout.heads_first = false;  // packed rows follow each other
     ++next;
     CorrectnessCase one = case_of(layout);
     one.tile = tile;
@@ -226,8 +229,8 @@ inline void add(const std::string& kernel, const AttentionConfiguration& c, int 
   }
 }
 
-/// Configurations of tiles that do not divide the group of query heads, each with a question in which that overwrote
-/// the next key head's log-sum-exp.
+/// Lists configurations whose tiles do not divide the group of query heads, each with a question in which a faulty
+/// kernel overwrote the next key head's log-sum-exp.
 inline std::vector<std::pair<AttentionConfiguration, AttentionSizes>> undivided_configurations() {
   const Mask none, causal{Mask::Kind::causal, 0, 0}, window{Mask::Kind::window, 60, 0};
   return {{{64, 64, DType::bf16, causal, false, true, 3, {{"g", "2"}}}, {2, 2, 3, 113, 211}},
@@ -239,7 +242,7 @@ inline std::vector<std::pair<AttentionConfiguration, AttentionSizes>> undivided_
           {{192, 128, DType::bf16, none, false, true, 5, {{"g", "4"}, {"cluster", "1"}}}, {2, 2, 5, 128, 217}}};
 }
 
-/// The case with other sizes of few rows and keys, its heads in groups of `g`.
+/// Returns the case with few rows and keys, and `g` query heads a key head.
 inline CorrectnessCase regrouped(CorrectnessCase one, std::int64_t g, std::size_t number) {
   constexpr std::pair<std::int64_t, std::int64_t> rows[] = {{5, 70}, {7, 33}, {3, 65}, {9, 20}};
   AttentionLayout& layout = one.attention;
@@ -295,8 +298,8 @@ inline void add_undivided(const std::string& kernel, Draws& draws, std::size_t& 
   for (CorrectnessCase& one : more) out.push_back(std::move(one));
 }
 
-/// Heads of widths that a kernel pads, all of a line by one variant: every multiple of 8 below and between the widths
-/// that it is made for is among them.
+/// Widths of heads that a kernel pads, one variant for each list. The lists have every multiple of 8 below and between
+/// the kernel's own widths.
 struct PaddedConfiguration {
   AttentionConfiguration variant;
   std::vector<std::pair<std::int64_t, std::int64_t>> widths;  ///< d, dv
@@ -390,7 +393,7 @@ inline void add_matmul(std::vector<CorrectnessCase>& out, int configurations, in
 
 }  // namespace correctness
 
-/// At least 200 of each kernel; `kernel` empty: of all.
+/// Lists at least 200 cases of a kernel; of all kernels if `kernel` is empty.
 inline std::vector<CorrectnessCase> correctness_cases(const std::string& kernel = "") {
   std::vector<CorrectnessCase> out;
   for (const std::string name : {"attention_sm90", "attention_sm80", "attention_wide_sm90"}) {

@@ -12,7 +12,7 @@
 
 namespace napkin::internal::test {
 
-/// What identifies a case, as the recording (tests/measured/correctness) names it.
+/// Returns the members that identify a case in the recording (tests/measured/correctness).
 inline nlohmann::ordered_json describe_case(const CorrectnessCase& one) {
   nlohmann::ordered_json out;
   out["kernel"] = one.kernel;
@@ -33,7 +33,7 @@ inline nlohmann::ordered_json describe_case(const CorrectnessCase& one) {
   return out;
 }
 
-/// Runs now, on poisoned outputs; the comparison on the CPU is what the future waits for.
+/// Runs the kernel at once, on poisoned outputs. The future has the comparison, which the CPU makes meanwhile.
 inline std::future<Comparison> start(Runtime& runtime, const CorrectnessCase& one, std::int64_t rows) {
   if (!one.kernel.starts_with("matmul")) {
     const AttentionProblem problem(runtime, "h200-sxm", one.attention, one.tile, one.kernel);

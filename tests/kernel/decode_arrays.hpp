@@ -1,6 +1,6 @@
 #pragma once
-// DecodeArrays are the arrays of one question of attention_decode_sm90 on the host: its pages lie in any order, with no
-// numbers wherever no key lies. They also say what float64 makes of the question.
+// DecodeArrays are the arrays of one question of attention_decode_sm90 on the host: its pages are in random order, and
+// memory without keys holds NaNs. compare_all() compares a result with float64.
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@
 
 namespace napkin::internal::test {
 
-/// 16-bit numbers, and where a row (batch or page, head, row) of them begins.
+/// 16-bit numbers, and the strides of their rows (batch or page, head, row).
 struct DecodeArray {
   std::vector<std::uint16_t> values;
   TensorView view;
@@ -35,7 +35,7 @@ class DecodeArrays {
     if (one.log_sum_exp) log_sum_exp.resize(static_cast<std::size_t>(s.b * s.h * s.g * s.q));
   }
 
-  /// Sequence after sequence, the worst of all, of the outputs as they are now.
+  /// Compares the current outputs sequence by sequence, and returns the largest errors.
   [[nodiscard]] Comparison compare_all(std::int64_t rows) const {
     Comparison out;
     for (std::int64_t b = 0; b < case_.sizes.b; ++b) {
@@ -56,7 +56,7 @@ class DecodeArrays {
   DecodeArray q, k, v, o;
   std::vector<float> log_sum_exp;
   std::vector<std::int32_t> table;
-  KeyPages pages;  ///< without its address
+  KeyPages pages;  ///< pages without the table's address
 
  private:
   /// Normal numbers out of a table: a billion of them in seconds.
@@ -81,7 +81,8 @@ class DecodeArrays {
     return case_.lengths.empty() ? case_.sizes.x : case_.lengths[static_cast<std::size_t>(batch)];
   }
 
-  /// Pages in random order, one more than needed; where no key lies, no page that there is.
+  /// Makes the table: pages in random order, one more than needed; entries without a key name a page that does not
+  /// exist.
   void make_table() {
     if (!paged()) return;
     const std::int64_t row = (case_.sizes.x + case_.page - 1) / case_.page, count = case_.sizes.b * row + 1;
@@ -109,7 +110,7 @@ class DecodeArrays {
     return out;
   }
 
-  /// The element at which a head's key begins.
+  /// Returns the element at which a head's key begins.
   [[nodiscard]] std::size_t place_of(const TensorView& view, std::int64_t b, std::int64_t head,
                                      std::int64_t key) const {
     std::int64_t row = key;
@@ -131,7 +132,7 @@ class DecodeArrays {
     }
   }
 
-  /// One sequence's keys, one behind the other.
+  /// Copies one sequence's keys, one after another.
   [[nodiscard]] HostArray gathered(const DecodeArray& array, std::int64_t b, std::int64_t columns) const {
     HostArray out;
     const std::int64_t keys = keys_of(b);

@@ -19,13 +19,13 @@ struct DecodeCase {
   DType type = DType::bf16;
   Mask mask;
   Knobs tile;
-  std::int64_t page = 0;              ///< keys; 0: no pages
-  std::vector<std::int32_t> lengths;  ///< of each sequence's keys; empty: all have x
-  bool heads_first = false;           ///< [page, h, key, d] and [b, head, q, d]
+  std::int64_t page = 0;              ///< keys of a page; 0: no pages
+  std::vector<std::int32_t> lengths;  ///< number of keys of each sequence; empty: all have x
+  bool heads_first = false;           ///< true for [page, h, key, d] and [b, head, q, d]
   bool log_sum_exp = true;
   double deviation = 1;
   std::uint64_t seed = 1;
-  bool spare = false;  ///< behind each row's heads and each head's rows, one that belongs to nobody
+  bool spare = false;  ///< true for an unused head after each row's heads, and an unused row after each head's rows
 };
 
 inline std::string describe(const DecodeCase& one) {
@@ -42,7 +42,7 @@ inline std::unique_ptr<LaidOut> lay_out(const DecodeCase& one) {
   return std::make_unique<LaidOut>("attention_decode_sm90", "h200-sxm", shape_of(one.sizes), one.type, one.mask);
 }
 
-/// The variant that a case runs, without its arrays.
+/// Returns the plan of the case's variant, without its arrays.
 inline LaunchPlan variant_of(const DecodeCase& one) {
   const auto laid_out = lay_out(one);
   AttentionCall call;
@@ -55,7 +55,7 @@ struct DecodeConfiguration {
   std::int64_t d, dv;
   DType type;
   Mask mask;
-  Knobs tile;  ///< all but shared.x, which no variant hangs on
+  Knobs tile;  ///< knobs without shared.x, on which no variant depends
   double deviation = 1;
 };
 
@@ -83,7 +83,7 @@ inline std::vector<DecodeConfiguration> decode_configurations() {
           {224, 200, DType::bf16, none, tile("1", "4", "16", "32", "2", "off", "rarely")}};
 }
 
-/// The `number`-th shape of a configuration, among them rows that see nothing, and pages that nobody reads.
+/// Returns the `number`-th shape of a configuration; some have rows that see no key, and pages that no row reads.
 inline DecodeCase decode_case(const DecodeConfiguration& c, std::size_t number) {
   constexpr std::int64_t keys[] = {1, 7, 65, 130, 1000, 257, 4097}, queries[] = {1, 1, 3, 7, 1, 17, 65, 2},
                          heads[] = {8, 1, 5, 3, 7}, pages[] = {0, 16, 32, 64, 128, 256, 8};
@@ -95,7 +95,7 @@ inline DecodeCase decode_case(const DecodeConfiguration& c, std::size_t number) 
   s.g = heads[number % 5];
   s.b = number % 3 == 2 ? 3 : 1;
   s.h = number % 4 == 1 ? 2 : 1;
-  if (s.x > 1000) s.b = s.h = 1;  // what a CPU repeats in time
+  if (s.x > 1000) s.b = s.h = 1;  // sizes that a CPU can repeat in reasonable time
   if (s.q * s.g > 200) s.g = 1;
   s.d = c.d;
   s.dv = c.dv;

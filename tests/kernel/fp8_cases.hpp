@@ -13,7 +13,7 @@ struct Fp8Case : BytesCase {
 inline std::unique_ptr<LaidOut> lay_out(const Fp8Case& one) { return lay_out(one, "attention_fp8_sm90"); }
 inline Fp8Arrays arrays_of(const Fp8Case& one) { return Fp8Arrays(one.layout, one.scales); }
 
-/// The variant that a case runs, without its arrays.
+/// Returns the plan of the case's variant, without its arrays.
 inline LaunchPlan variant_of(const Fp8Case& one, bool counting = false) {
   const AttentionCall call = call_without_arrays(one, counting);
   return attention_fp8_sm90_plan(lay_out(one)->place(one.tile), call, {3, Bytes(1 << 20)});
@@ -49,7 +49,7 @@ inline std::vector<BytesConfiguration> fp8_configurations() {
           {256, causal, tile("2", "16", "8", "96", "2", "1", "off", "persistent", "tensor", "running")}};
 }
 
-/// The `number`-th shape of a configuration, among them rows that see nothing.
+/// Returns the `number`-th shape of a configuration; some have rows that see no key.
 inline Fp8Case fp8_case(const BytesConfiguration& c, std::size_t number) {
   constexpr std::int64_t heads[] = {1, 5, 2, 8};
   const auto knob = [&](const std::string& name) {

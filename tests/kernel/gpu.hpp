@@ -1,5 +1,5 @@
 #pragma once
-// gpu() is the GPU that a kernel test runs on, or it prints why there is none.
+// gpu() returns the GPU for a kernel test, or prints why there is none.
 
 #include <cstdio>
 #include <memory>
@@ -10,14 +10,14 @@
 
 namespace napkin::internal::test {
 
-/// nullptr where the test cannot run; says SKIP and why, once a program.
+/// Returns nullptr if the test cannot run, and prints SKIP and the reason once a program.
 inline Runtime* gpu(const std::string& architecture) {
   static const std::unique_ptr<Runtime> runtime = [&]() -> std::unique_ptr<Runtime> {
     std::string why;
     try {
       Environment environment = process_environment();
       if (!Compiler::find(environment.compiler)) throw CudaFailure("no NVRTC on this machine");
-      // What is right is tested here; what the compiler objects to, in unit.launch.
+      // Kernels to which the compiler objects run too: unit.launch tests for objections.
       auto out = std::make_unique<Runtime>(Device(), std::move(environment), Objections::report);
       const std::string& found = out->device().properties().architecture;
       if (found == architecture) return out;

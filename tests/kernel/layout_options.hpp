@@ -1,5 +1,5 @@
 #pragma once
-// These options say which attention a developer's program runs: --shape b=4,h=16,q=4096,x=4096,d=128 --causal.
+// These options describe the attention problem of a developer's program: --shape b=4,h=16,q=4096,x=4096,d=128 --causal.
 
 #include <cstdint>
 #include <map>
@@ -25,7 +25,7 @@ inline void read_attention_shape(const std::string& text, AttentionSizes& s) {
   if (!dv) s.dv = s.d;
 }
 
-/// --shape, --dtype, --causal, --window and --seed.
+/// Adds --shape, --dtype, --causal, --window and --seed.
 inline void add_layout(CLI::App& app, AttentionLayout& layout) {
   add_text(app, "--shape", [&](const std::string& text) { read_attention_shape(text, layout.sizes); });
   add_text(app, "--dtype", [&](const std::string& text) { layout.type = text == "f16" ? DType::f16 : DType::bf16; });

@@ -18,7 +18,7 @@
 
 namespace napkin::internal::test {
 
-/// Opened when the first problem needs it, and shared by all: each variant is loaded once.
+/// A Runtime that is opened for the first problem that needs it and shared by all, so that each variant is loaded once.
 class OneRuntime {
  public:
   Runtime& get() {
@@ -30,7 +30,7 @@ class OneRuntime {
   std::unique_ptr<Runtime> runtime_;
 };
 
-/// Prints answer(words), or the words with the error that it threw. Whether the answer does not say "good": false.
+/// Prints answer(words), or the words with the error that it threw. Returns true unless the answer has "good": false.
 template <class Answer>
 bool answer_line(const std::vector<std::string>& words, Answer answer) {
   nlohmann::ordered_json out;
@@ -47,7 +47,7 @@ bool answer_line(const std::vector<std::string>& words, Answer answer) {
   return good;
 }
 
-/// What main() returns: 1 where a result is wrong or a line has no answer.
+/// Runs the program. Returns the exit code of main(): 1 if a result is wrong or a line has no answer.
 template <class Answer>
 int answer_lines(int argc, char** argv, Answer answer) {
   if (argc > 1) return answer_line({argv + 1, argv + argc}, answer) ? 0 : 1;

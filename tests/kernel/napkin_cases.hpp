@@ -8,7 +8,7 @@ namespace napkin::internal::test {
 
 struct NapkinCase : BytesCase {};
 
-/// Keys whose outputs are summed before they are rounded.
+/// Returns the number of keys whose outputs are summed before they are rounded.
 inline std::int64_t summed_keys(const NapkinCase& one) {
   for (const auto& [knob, value] : one.tile) {
     if (knob == "u_x") return std::stoll(value);
@@ -19,7 +19,7 @@ inline std::int64_t summed_keys(const NapkinCase& one) {
 inline std::unique_ptr<LaidOut> lay_out(const NapkinCase& one) { return lay_out(one, "napkin_fp8_sm90"); }
 inline NapkinArrays arrays_of(const NapkinCase& one) { return NapkinArrays(one.layout, summed_keys(one)); }
 
-/// The variant that a case runs, without its arrays.
+/// Returns the plan of the case's variant, without its arrays.
 inline LaunchPlan variant_of(const NapkinCase& one, bool counting = false) {
   AttentionCall call = call_without_arrays(one, counting);
   call.halves = true;
@@ -46,7 +46,7 @@ inline std::vector<BytesConfiguration> napkin_configurations() {
           {64, causal, tile("1", "128", "128", "128", "64", "16", "f32")}};
 }
 
-/// The `number`-th shape of a configuration, among them rows that see nothing.
+/// Returns the `number`-th shape of a configuration; some have rows that see no key.
 inline NapkinCase napkin_case(const BytesConfiguration& c, std::size_t number) {
   NapkinCase one{{numbered_layout(c, number, 500), c.tile}};
   AttentionLayout& l = one.layout;

@@ -1,6 +1,6 @@
 #pragma once
-// A Pick is a tile that a bench times on a card: one of the first of select's ranking with what was predicted, or one
-// that the bench was given, "x=128,stages=3".
+// A Pick is a tile that a bench times on a card: one of the first of select's ranking with its prediction, or one given
+// to the bench, "x=128,stages=3".
 
 #include <optional>
 #include <string>
@@ -16,7 +16,7 @@ struct Pick {
   std::optional<double> predicted;  ///< seconds
 };
 
-/// The first `count` tiles of select's ranking; none where nothing fits.
+/// Returns the first `count` tiles of select's ranking; none if nothing fits.
 inline std::vector<Pick> ranked(const Ask& ask, int count) {
   const auto answer = select(ask, count);
   std::vector<Pick> out;

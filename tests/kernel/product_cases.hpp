@@ -15,7 +15,7 @@ struct ProductConfiguration {
   Knobs tile;
 };
 
-/// Tiles of matmul_sm90 with parts.
+/// Lists tiles of matmul_sm90 with parts.
 inline std::vector<ProductConfiguration> split_configurations() {
   const auto tile = [](const char* a, const char* c, const char* b, const char* warpgroups, const char* stages,
                        const char* cluster, const char* split) {
@@ -38,7 +38,8 @@ inline std::vector<ProductConfiguration> split_configurations() {
           {DType::bf16, tile("64", "32", "64", "1", "6", "1", "5")}};
 }
 
-/// Rows and columns of one, of no whole instruction, of no whole tile; contracted axes of one chunk and of many.
+/// Lists sizes with one row or column, parts of an instruction, parts of a tile, and contracted axes of one chunk and
+/// of many.
 inline std::vector<MatmulSizes> product_sizes() {
   return {{1, 8, 1},      {7, 72, 7},      {16, 1000, 200}, {65, 4096, 7},  {1, 4096, 65},  {17, 520, 129},
           {130, 136, 65}, {300, 200, 200}, {64, 2048, 24},  {65, 72, 1001}, {128, 640, 33}, {257, 520, 17}};
@@ -59,7 +60,7 @@ inline std::vector<CorrectnessCase> split_cases() {
   return out;
 }
 
-/// Tiles of matmul_fp8_sm90.
+/// Lists tiles of matmul_fp8_sm90.
 inline std::vector<ProductConfiguration> fp8_product_configurations() {
   const auto tile = [](const char* a, const char* c, const char* b, const char* warpgroups, const char* stages,
                        const char* cluster, const char* split, const char* accumulate, const char* order) {
@@ -97,7 +98,7 @@ inline std::vector<CorrectnessCase> fp8_product_cases() {
   return out;
 }
 
-/// All of them.
+/// Lists all cases of products.
 inline std::vector<CorrectnessCase> product_cases() {
   std::vector<CorrectnessCase> out = split_cases();
   for (CorrectnessCase& one : fp8_product_cases()) out.push_back(std::move(one));

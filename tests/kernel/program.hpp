@@ -1,5 +1,5 @@
 #pragma once
-// run_program is the command line of a developer's program, and its main():
+// run_program reads the command line of a developer's program and is called by its main():
 //
 //   Request r;
 //   CLI::App app("Every bundled kernel against float64", "run_correctness");
@@ -36,7 +36,7 @@ inline void parse(CLI::App& app, std::vector<std::string> words) {
   app.parse(std::move(words));
 }
 
-/// What a program's main() returns: of run() where the words are right; else 2, behind a line on stderr.
+/// Runs a program. Returns the exit code of main(): run()'s if the words are right, else 2, after a line on stderr.
 template <class Run>
 int run_program(CLI::App& app, int argc, char** argv, Run run) {
   try {

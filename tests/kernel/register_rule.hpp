@@ -1,6 +1,6 @@
 #pragma once
-// for_each_ruled visits a kernel's tiles at its register rule, as run_compile compiles them and
-// tests/measured/registers records them.
+// for_each_ruled visits a kernel's tiles that its register rule accepts or nearly accepts: run_compile compiles them,
+// and tests/measured/registers records the results.
 
 #include <algorithm>
 #include <functional>
@@ -17,7 +17,7 @@ struct RuledTile {
   const Tile& tile;
   const PlacedDiagram& placed;
   const Plan& plan;
-  bool legal;  ///< else only the register rule rejects it
+  bool legal;  ///< true for a legal tile; false if only the register rule rejects it
 };
 
 /// Every tile that `select` searches for this question and that is legal, or that the register rule alone rejects, by

@@ -31,7 +31,7 @@ class RegisterTableMaker {
     find_numbers();
   }
 
-  /// One tile's verdict.
+  /// Counts one tile's verdict.
   void count(const RuledTile& one, Mask::Kind mask, Verdict verdict) {
     Combination& combination = combinations_[index_of(one.tile, mask)];
     if (verdict == Verdict::unknown) return;
@@ -44,7 +44,7 @@ class RegisterTableMaker {
     combination.raised = std::max(combination.raised, agent.overhead.get() + more);
   }
 
-  /// Raises the numbers that verdicts contradict; how many.
+  /// Raises the numbers that verdicts contradict. Returns how many were raised.
   int raise() {
     int raised = 0;
     for (Combination& combination : combinations_) {
@@ -55,7 +55,7 @@ class RegisterTableMaker {
     return raised;
   }
 
-  /// The columns' names and the rows.
+  /// Returns the columns' names and the rows.
   [[nodiscard]] std::string rows() {
     std::vector<std::size_t> all(combinations_.size());
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
@@ -175,7 +175,8 @@ class RegisterTableMaker {
 
   // Combinations of one number become a row; others are divided by the column that leaves the least disorder.
 
-  /// The column's slots, those that say the same of all combinations of the other columns together.
+  /// Returns the column's values in groups: values of a group have equal numbers in all combinations of the other
+  /// columns.
   [[nodiscard]] std::map<std::vector<std::int64_t>, std::vector<std::size_t>> groups_of(
       const std::vector<std::size_t>& cells, const Column& column) const {
     std::vector<std::vector<std::int64_t>> numbers(column.values.size());
@@ -187,7 +188,7 @@ class RegisterTableMaker {
     return out;
   }
 
-  /// Shannon's entropy of the numbers, times how many they are.
+  /// Returns Shannon's entropy of the numbers, times their count.
   static double disorder(const std::vector<std::int64_t>& numbers) {
     std::map<std::int64_t, double> times;
     for (const std::int64_t number : numbers) ++times[number];
@@ -253,7 +254,7 @@ class RegisterTableMaker {
   std::vector<Row> rows_;
 };
 
-/// A table's whole text.
+/// Returns the whole text of a table.
 inline std::string register_table(const std::string& kernel, const std::string& path, const std::string& revision,
                                   const std::set<std::string>& by = {}) {
   const Mapping mapping = load_mapping(kernel, "KERNEL");

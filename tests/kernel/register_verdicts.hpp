@@ -1,5 +1,5 @@
 #pragma once
-// Verdicts are what the compiler said of a kernel's tiles, as tests/measured/registers records it: a line for each
+// Verdicts holds the compiler's results for a kernel's tiles, as tests/measured/registers records them: a line for each
 // shape and mask names the tiles that it objected to, because registers spilled or wgmma ran one by one.
 
 #include <nlohmann/json.hpp>
@@ -19,12 +19,13 @@
 namespace napkin::internal::test {
 
 /// One line of the record. All legal tiles were compiled, or with `spare` those with fewer registers left than that;
-/// with `tile` only those with these knobs, and the line speaks of no other.
+/// with `tile` only those with these knobs, and the line says nothing about others.
 struct Verdicts {
   Ask ask;
   std::string compiler, date;
-  std::int64_t spare = 0;          ///< 0: all legal tiles
-  bool near_complete = false;      ///< also all tiles that the register rule alone rejects, by up to 32 registers
+  std::int64_t spare = 0;  ///< 0: all legal tiles
+  /// True if all tiles that only the register rule rejects, by up to 32 registers, were compiled too.
+  bool near_complete = false;
   std::vector<std::string> knobs;  ///< of its tiles; of a knob that the kernel got since, its `before` was compiled
   std::set<std::string> objected;
 };
@@ -88,7 +89,7 @@ inline std::vector<Verdicts> read_verdicts(const std::string& path) {
   return out;
 }
 
-/// What the record says of a tile that for_each_ruled() visits.
+/// Returns the recorded verdict on a tile that for_each_ruled() visits.
 inline Verdict verdict_of(const Verdicts& verdicts, const Mapping& mapping, const RuledTile& one) {
   const auto words = words_of(mapping, one.tile, verdicts.knobs);
   if (!words) return Verdict::unknown;

@@ -1,5 +1,5 @@
 #pragma once
-// report() writes what a card or a compiler said into a row of JSON: "max_error" of a comparison, "registers" of a
+// report() writes the results of a card or a compiler into a row of JSON: "max_error" of a comparison, "registers" of a
 // kernel, "time" of its launches.
 
 #include <cmath>
@@ -15,7 +15,7 @@ namespace napkin::internal::test {
 
 using Row = nlohmann::ordered_json;
 
-/// An error that is no number is null.
+/// Writes a comparison; an error that is not a number becomes null.
 inline void report(const Comparison& c, Row& out) {
   const auto finite = [](double value) { return std::isfinite(value) ? Row(value) : Row(nullptr); };
   out["max_error"] = finite(c.max_error);

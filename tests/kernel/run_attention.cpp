@@ -94,7 +94,7 @@ void report_compiler(const CompiledKernel& kernel, bool cached, const LaunchPlan
   out["cached"] = cached;
 }
 
-/// Without a GPU: arrays at addresses that nothing reads.
+/// Compiles without a GPU: the arrays have addresses that are never read.
 Json answer_compiled(const Request& r) {
   const test::LaidOut laid_out(r.kernel, r.gpu, test::shape_of(r.layout.sizes), r.layout.type, r.layout.mask);
   const PlacedDiagram placed = laid_out.place(r.tile);
@@ -122,7 +122,7 @@ Json answer_compiled(const Request& r) {
   return out;
 }
 
-/// From a cold L2, one launch.
+/// Counts bytes of one launch from a cold L2.
 void report_counters(Runtime& runtime, const test::AttentionProblem& problem, Json& out) {
   const Device& device = runtime.device();
   const DeviceMemory flush = device.allocate(static_cast<std::size_t>(2 * device.properties().l2.value.get()));

@@ -97,7 +97,7 @@ class Problem {
     for (const ReadyLaunch& one : launches_) one();
   }
   void launch_gradients() const { launches_[1](); }
-  /// The gradients' launch with its clocks counted, which is another variant.
+  /// Measures the clocks of the gradients' launch, by another variant that counts them.
   [[nodiscard]] double cycles(Runtime& runtime) const {
     const DeviceMemory spans = cycle_spans(device_);
     AttentionBackwardCall call = call_;
@@ -115,7 +115,7 @@ class Problem {
   [[nodiscard]] const std::vector<ReadyLaunch>& launches() const { return launches_; }
   [[nodiscard]] const PlacedDiagram& placed() const { return placed_; }
 
-  /// dQ, dK, dV with their poison.
+  /// Runs the backward pass and returns dQ, dK, dV, with poison in elements that were not written.
   [[nodiscard]] std::vector<std::vector<std::uint16_t>> run() const {
     for (std::size_t i = 1; i < 4; ++i) memory_[i].set(device_, 0xFF);
     launch();
@@ -125,13 +125,14 @@ class Problem {
   }
 
   [[nodiscard]] Json check(std::int64_t rows) const;
-  /// An element beside an array that was written; empty: none.
+  /// Returns an element outside of an array that was written; empty if there is none.
   [[nodiscard]] std::string beside() const {
     return first_of({forward_.data().download().beside, memory_[1].changed(device_, "dQ", 2),
                      memory_[2].changed(device_, "dK", 2), memory_[3].changed(device_, "dV", 2),
                      scratch_.changed(device_, "scratch", 4)});
   }
-  /// The largest error of the forward pass's log-sum-exp over that many rows, by which P is made again.
+  /// Returns the largest error, over `rows` rows, of the forward pass's log-sum-exp, from which the backward pass
+  /// computes P.
   [[nodiscard]] double lse_error(std::int64_t rows) const {
     return napkin::internal::compare(forward_.data().download(), rows, layout_.seed).lse_error;
   }
@@ -199,7 +200,7 @@ class Problem {
     return out;
   }
 
-  /// Rows of a head, which lie `view.row` apart.
+  /// Returns the rows of a head, `view.row` elements apart.
   [[nodiscard]] test::HeadRows head(const TensorView& view, std::int64_t b, std::int64_t h, std::int64_t rows,
                                     std::int64_t columns) const {
     const std::uint64_t first = view.address + static_cast<std::uint64_t>(b * view.batch + h * view.head) * 2;
@@ -225,12 +226,13 @@ class Problem {
   std::optional<AttentionBackwardArgs> args_;  ///< of a call through the library, which has no launches of ours
 };
 
-/// The `n`-th of `count` rows spread over `all`.
+/// Returns the `n`-th of `count` rows spread over `all`.
 std::int64_t spread(std::int64_t n, std::int64_t count, std::int64_t all) {
   return n * (all - 1) / std::max<std::int64_t>(count - 1, 1);
 }
 
-/// Log-sum-exp and O are the forward kernel's: a wrong one would be wrong on both sides, so lse_error() holds it.
+/// Returns a head with the forward kernel's log-sum-exp and O. An error of these would be on both sides of the
+/// comparison, so lse_error() checks them.
 test::KeyHead Problem::key_head(std::int64_t b, std::int64_t h) const {
   const AttentionSizes& s = layout_.sizes;
   test::KeyHead out{s, layout_.mask, head(call_.k, b, h, s.x, s.d), head(call_.v, b, h, s.x, s.dv), {}, {}};
@@ -265,7 +267,7 @@ void Problem::compare(std::int64_t b, std::int64_t h, std::int64_t rows, Errors&
   }
 }
 
-/// Rows of head (0, 0) and of the last one.
+/// Compares rows of head (0, 0) and of the last one with float64.
 Json Problem::check(std::int64_t rows) const {
   const auto results = run();
   std::int64_t unwritten = 0;
@@ -299,7 +301,7 @@ void report_compiler(const CompiledKernel& kernel, Json& out) {
   out["compile_time"] = kernel.compile_time.value;
 }
 
-/// 5 products of 2 d FLOP a pair, 2.5 times the forward pass.
+/// Returns the FLOP: 5 products of 2 d FLOP a pair, 2.5 times the forward pass.
 double flops_of(const AttentionLayout& layout) { return 2.5 * attention_flops(layout); }
 
 Json answer_compiled(const Request& r) {

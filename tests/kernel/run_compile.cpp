@@ -101,7 +101,7 @@ std::string words_of(const Json& tile) {
   return out;
 }
 
-/// The tiles of an earlier run's rows, and whether the compiler objected.
+/// Returns the tiles of an earlier run's rows, and whether the compiler objected to them.
 std::map<std::string, bool> known_tiles(const std::string& path) {
   std::map<std::string, bool> out;
   if (path.empty()) return out;
@@ -124,7 +124,7 @@ struct Variant {
   std::int64_t need = 0, limit = 0, planned = 0;
 };
 
-/// By instantiation; legal ones and near ones.
+/// Returns the variants by instantiation, those of legal tiles and of nearly legal ones.
 std::map<std::string, Variant> variants_of(const Options& r, const Measurable& m, const BundledKernel& kernel) {
   const LaunchDevice device = launch_device(*m.question.machine);
   const std::map<std::string, bool> known = known_tiles(r.known);
@@ -149,7 +149,7 @@ std::map<std::string, Variant> variants_of(const Options& r, const Measurable& m
   return out;
 }
 
-/// This share of the sample, in an order that is the seed's, without those known.
+/// Returns this share of the sample without the known variants, in an order that the seed chooses.
 std::vector<Variant*> sampled(std::map<std::string, Variant>& all, const Options& r) {
   std::vector<Variant*> out;
   for (const bool accepted : {true, false}) {

@@ -27,7 +27,7 @@ struct Options {
   std::vector<std::int64_t> pages{0, 64};
 };
 
-/// Of few and of many sequences, from 1k to 128k keys, heads in groups of 1, 4, 8 and 16, one query or a few.
+/// Lists shapes of few and many sequences, from 1k to 128k keys, heads in groups of 1, 4, 8 and 16, one query or a few.
 std::vector<AttentionSizes> timed_shapes() {
   return {{1, 8, 8, 1, 8192, 128, 128},   {1, 8, 8, 1, 131072, 128, 128}, {4, 8, 4, 1, 8192, 128, 128},
           {16, 8, 8, 1, 1024, 128, 128},  {16, 8, 8, 1, 8192, 128, 128},  {64, 8, 8, 1, 4096, 128, 128},

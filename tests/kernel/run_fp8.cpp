@@ -30,7 +30,7 @@ struct Options {
   std::int64_t d = 0;  // 0: all
 };
 
-/// 16k tokens of 2,048 columns, as FlashAttention-3's paper has them.
+/// Lists questions of 16k tokens and 2,048 columns, as in FlashAttention-3's paper.
 std::vector<Question> timed_questions(std::int64_t only) {
   std::vector<Question> out;
   for (const std::int64_t d : {64, 128, 256}) {
@@ -65,7 +65,7 @@ bool check(Runtime& runtime, std::size_t shapes) {
 std::vector<Pick> picks_of(const Question& question, const std::string& gpu, const std::string& kernel, int count) {
   const bool fp8 = kernel == "attention_fp8_sm90";
   Ask ask = test::ask_of(question, gpu, kernel, fp8 ? DType::e4m3 : DType::bf16);
-  // A running sum is asked for, not searched, and of so many columns there is no other.
+  // accumulate=running is not searched, and is the only value for so many columns.
   if (fp8 && question.sizes.dv > 128) ask.tile = parse_tile("accumulate=running");
   return test::ranked(ask, count);
 }
@@ -106,7 +106,7 @@ bool time_one(Runtime& runtime, const Fp8Device& data, const Question& question,
   });
 }
 
-/// attention_sm90's first tile, to set beside.
+/// Times attention_sm90's first tile, for comparison.
 void time_bf16(Runtime& runtime, const Question& question, const std::string& gpu) {
   for (const Pick& pick : picks_of(question, gpu, "attention_sm90", 1)) {
     test::print_filled(described("attention_sm90", question, pick), [&](Row& out) {

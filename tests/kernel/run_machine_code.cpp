@@ -1,4 +1,5 @@
-// The machine code of the kernels, for a change of their text that is to change nothing. Needs no GPU.
+// This program compares the kernels' machine code before and after a change of their text that must not change it. It
+// needs no GPU.
 //
 //   run_machine_code [--kernel NAME]... > FILE
 //   run_machine_code --known FILE [--kernel NAME]... [--sources ROOT] [--jobs 1] [--every 1] > NEW
@@ -43,7 +44,8 @@ struct Request {
   int jobs = 1;
 };
 
-/// The variant with `field` set, where its configuration has it: "cycles" counts clocks, "dump" writes intermediates.
+/// Returns the variant with `field` set, if its configuration has it: "cycles" counts clocks, "dump" writes
+/// intermediates.
 std::string with_flag(std::string expression, const std::string& field) {
   const std::string off = "." + field + " = false";
   const auto at = expression.find(off);

@@ -34,7 +34,7 @@ struct Options {
   int rounds = 3;
 };
 
-/// 16k tokens of 16 heads, and tables 1 to 3's tile.
+/// Lists questions of 16k tokens and 16 heads, with the tile of the paper's tables 1 to 3.
 std::vector<Question> questions_of(const Options& r) {
   if (!r.bench.shape.empty()) return {test::question_of_shape(r.bench, r.causal)};
   std::vector<Question> out;
@@ -50,7 +50,7 @@ Ask ask_of(const Question& question, const std::string& gpu, const std::string& 
   return test::ask_of(question, gpu, kernel, DType::e4m3);
 }
 
-/// A tile with what is predicted of it.
+/// Returns a tile with its prediction.
 Pick predicted(const Question& question, const std::string& gpu, const test::Knobs& tile) {
   Ask ask = ask_of(question, gpu, "napkin_fp8_sm90");
   ask.tile = tile;
@@ -70,7 +70,7 @@ std::vector<Pick> picks_of(const Question& question, const Options& r) {
   return out;
 }
 
-/// A kernel with its arrays, and what is printed of it.
+/// A kernel with its arrays and its printed row.
 struct Contestant {
   Row row;
   ReadyLaunch launch;

@@ -125,7 +125,7 @@ struct Trial {
   ReadyLaunch launch;
 };
 
-/// Twice, the second launch on what the first left in its counters.
+/// Checks two launches, the second with the counters that the first has left.
 bool check(Runtime& runtime) {
   return test::check_cases(test::product_cases(), [&](const CorrectnessCase& one, Row& out) {
     out["case"] = test::describe_case(one);

@@ -36,8 +36,8 @@ Observer into(Files& files) {
   };
 }
 
-/// What the kernel and the interpreter may differ by: the type's rounding of P, the exponential's 2^-22, and sums in
-/// fp32 of as many products as a row has. Inputs lie in [-1, 1].
+/// The allowed differences of kernel and interpreter: the rounding of P to the type, the exponential's error of 2^-22,
+/// and the errors of sums in fp32 over a row. Inputs are in [-1, 1].
 class Bounds {
  public:
   Bounds(const LaidOut& laid, const Files& exact, const Files& kernel, bool lags)
@@ -54,7 +54,7 @@ class Bounds {
     const std::size_t rows =
         exact_.contains("mu" + right.file_end) ? exact_.at("mu" + right.file_end).tensor.data.size() : 1;
     const std::size_t columns = right.tensor.data.size() / rows;
-    double worst = 0;  // as a part of what is allowed
+    double worst = 0;  // largest difference over the allowed one
     for (std::size_t i = 0; i < right.tensor.data.size(); ++i) {
       const auto [value, allowed] = expected(right, i, i / columns);
       const double k = found.tensor.data[i];

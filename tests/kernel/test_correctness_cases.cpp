@@ -1,4 +1,4 @@
-// The list of cases that every bundled kernel is held to, without a GPU.
+// Checks, without a GPU, of the list of cases for every bundled kernel.
 #include <doctest/doctest.h>
 
 #include <cstdio>

@@ -1,6 +1,6 @@
 #pragma once
-// counted_row says what the receiver's counter sees of one row of one box, byte by byte: it is the twin of
-// model/resource/boxes.
+// counted_row counts, byte by byte, what the receiver's hardware counter sees of one row of one box: it is the slow
+// twin of model/resource/boxes.
 
 #include <algorithm>
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace napkin::internal::testing {
 
-/// The row begins at an address of which `inside` bytes belong to the array; `width` bytes are delivered.
+/// Counts a row that begins at `address`: `width` bytes are delivered, of which `inside` bytes belong to the array.
 inline std::int64_t counted_row(std::int64_t address, std::int64_t inside, std::int64_t width, bool multicast) {
   std::map<std::int64_t, std::set<std::int64_t>> lines;  // sectors touched, by line
   for (std::int64_t byte = address; byte < address + inside; ++byte) lines[byte / 128].insert(byte / 32);
@@ -23,7 +23,7 @@ inline std::int64_t counted_row(std::int64_t address, std::int64_t inside, std::
   return out + (multicast && zeros > 0 && zeros < 96 ? 96 : zeros);
 }
 
-/// Boxes cut a tile's row where the widest swizzle says so.
+/// Counts a tile's row, which boxes cut into spans of the widest swizzle.
 inline std::int64_t counted_box(std::int64_t tile_bytes) {
   std::int64_t out = tile_bytes;
   for (const std::int64_t swizzle : {32, 64, 128}) {

@@ -1,6 +1,6 @@
 #pragma once
-// A CaseBuilder makes random questions for the interpreter, read off a tape of numbers. Smaller numbers make a simpler
-// question, so shrinking the tape shrinks the question.
+// A CaseBuilder makes random questions for the interpreter from a tape of numbers. Smaller numbers make a simpler
+// question, so that shrinking the tape shrinks the question.
 
 #include <algorithm>
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace napkin::internal::testing {
 
-/// Grows a diagram operation by operation; an operation that would keep x from streaming is taken back.
+/// A builder that adds operations to a diagram, and removes one that keeps x from streaming.
 class CaseBuilder {
  public:
   explicit CaseBuilder(Tape& tape) : tape_(tape) {
@@ -67,7 +67,7 @@ class CaseBuilder {
     return add_input(axes);
   }
 
-  // An array that is there, the latest ones first, or a new input.
+  // Returns an existing array, preferably a late one, or a new input.
   ArrayId operand() {
     const int n = static_cast<int>(d_.arrays.size());
     const int back = tape_.next(5);
@@ -86,7 +86,7 @@ class CaseBuilder {
     return all;
   }
 
-  // Scores, softmax and a contraction over x, with heads, like attention; what follows grows on it.
+  // Adds scores, softmax and a contraction over x, with heads, as in attention, to which further operations are added.
   void attention_like() {
     Axes query = {Q, D}, key = {X, D}, value = {X, E};
     const int heads = tape_.next(4);  // none, shared keys, per-head keys and a shared group, both shared
@@ -111,7 +111,7 @@ class CaseBuilder {
     return tape_.chance(1) ? std::array<AxisId, 2>{X, Q} : std::array<AxisId, 2>{Q, X};
   }
 
-  // Appends an operation; attributes from the tape.
+  // Appends an operation, with attributes from the tape.
   ArrayId emit(OpKind kind, std::vector<ArrayId> inputs, Axes own) {
     Operation op;
     op.kind = kind;
@@ -221,7 +221,7 @@ class CaseBuilder {
 
   bool is_sink(ArrayId id) const { return d_.consumers(id).empty() && !d_.is_input(id); }
 
-  // Probabilities that nobody takes may stay so if the softmax has a log-sum-exp.
+  // Returns true for probabilities that no operation reads, which is allowed if the softmax has a log-sum-exp.
   bool for_log_sum_exp_alone(ArrayId id) {
     const auto op = d_.producer(id);
     if (!op || d_.operations[static_cast<std::size_t>(*op)].outputs.size() != 2) return false;
@@ -230,7 +230,7 @@ class CaseBuilder {
     return true;
   }
 
-  // A softmax over x streams only where its probabilities are reduced over x: what is left open is contracted.
+  // Contracts probabilities that no operation reduces over x yet: a softmax over x streams only then.
   void close_softmaxes() {
     d_.outputs.clear();
     const AxisAnalysis found = analyse(d_, X, AxisUse::stream);
@@ -282,7 +282,7 @@ class CaseBuilder {
     }
   }
 
-  // An array that is consumed and an output as well, where streaming allows it.
+  // Makes a consumed array an output as well, if streaming allows it.
   void keep_another() {
     const OpId op = tape_.next(static_cast<int>(d_.operations.size()));
     const ArrayId out = d_.operations[static_cast<std::size_t>(op)].outputs[0];

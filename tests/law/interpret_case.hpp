@@ -1,6 +1,6 @@
 #pragma once
 // An InterpretCase is a question for the interpreter: a diagram, its roles, a shape, a mask and a tile; a Tape has the
-// numbers that random ones are read off.
+// numbers from which random ones are made.
 
 #include <algorithm>
 #include <cstdint>
@@ -13,11 +13,11 @@
 
 namespace napkin::internal::testing {
 
-/// Numbers to decide by; zeros when they run out.
+/// Numbers for random choices; zeros after the last one.
 class Tape {
  public:
   explicit Tape(const std::vector<std::uint16_t>& numbers) : numbers_(numbers) {}
-  /// One of 0, ..., n - 1.
+  /// Returns one of 0, ..., n - 1.
   int next(int n) { return at_ < numbers_.size() ? numbers_[at_++] % n : 0; }
   bool chance(int of_eight) { return next(8) > 7 - of_eight; }
 
@@ -30,7 +30,7 @@ struct InterpretCase {
   Streamed streamed;
   Problem problem;
   Partition partition;
-  std::optional<Partition> nested;  ///< of a second level, whose sizes divide those of the first
+  std::optional<Partition> nested;  ///< partition of a second level, whose sizes divide those of the first
 
   [[nodiscard]] int streamed_operations() const {
     int n = 0;
@@ -39,7 +39,7 @@ struct InterpretCase {
     }
     return n;
   }
-  /// A grouped head axis that some array lacks: heads that share that array.
+  /// Returns true if there is a grouped head axis that some array lacks: heads that share the array.
   [[nodiscard]] bool grouped_heads() const {
     for (const std::string name : {"h", "g"}) {
       const auto axis = streamed.diagram.find_axis(name);

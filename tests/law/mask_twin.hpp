@@ -1,5 +1,6 @@
 #pragma once
-// sees(causal, 3, 4, 8, 8) is false: row 3 of 8 does not see column 4. The definition of a mask, cell by cell.
+// sees() is the definition of a mask, cell by cell: sees(causal, 3, 4, 8, 8) is false, as row 3 of 8 does not see
+// column 4.
 
 #include <cstdint>
 

@@ -1,5 +1,5 @@
 // draw() makes a random question, as a program asks it: shapes from 1 to 2^62, all kernels, GPUs, types and masks;
-// Findings say whether what is answered holds together. Example: the seed 7 of a kind is one question, on any machine.
+// Findings has the checks of its answer. Seed 7 of a kind is the same question on every machine.
 #pragma once
 
 #include <time.h>
@@ -31,19 +31,19 @@ class Draw {
     return values[std::uniform_int_distribution<std::size_t>(0, values.size() - 1)(random_)];
   }
   bool once_in(int n) { return std::uniform_int_distribution<int>(1, n)(random_) == 1; }
-  /// Evenly over the powers of two.
+  /// Returns a random size, evenly over the powers of two.
   std::int64_t size(int most_bits) {
     const double bits = std::uniform_real_distribution<double>(0, most_bits)(random_);
     return std::max<std::int64_t>(static_cast<std::int64_t>(std::exp2(std::min(bits, 62.0))), 1);
   }
-  /// Mostly a problem that fits a GPU, sometimes none that fits anything.
+  /// Returns a random length: mostly one that fits a GPU, sometimes one that fits no machine.
   std::int64_t length() { return once_in(12) ? size(62) : size(15); }
 
  private:
   std::mt19937_64 random_;
 };
 
-/// What the questions of one session have in common, so that its tables serve more than one of them.
+/// The properties that the questions of one session share, so that its tables serve several of them.
 struct QuestionKind {
   std::string gpu, dtype;
   // Width of a head and heads that share keys, each with one that is drawn for once in so many: a table each.
@@ -67,7 +67,7 @@ inline QuestionKind kind_of(Draw& draw) {
   return kind;
 }
 
-/// Whether it is the size of a dimension that others read: it has a default without saying so.
+/// Returns true if the axis is the size of a dimension that other axes read, and so has a default.
 inline bool is_rows(const Diagram& diagram, const Axis& axis) {
   const AxisId id = diagram.axis(axis.name);
   return std::none_of(diagram.arrays.begin(), diagram.arrays.end(), [&](const Array& array) { return array.has(id); });
@@ -122,7 +122,7 @@ inline Ask ask_of(Draw& draw, const QuestionKind& kind) {
   return ask;
 }
 
-/// The question of a seed: of the kind that the first seed of its session draws, with so many lengths in common.
+/// Returns the kind that the first seed of a session draws, with that many lengths in common.
 inline QuestionKind kind_of(std::uint64_t first_seed, int lengths = 0) {
   Draw draw(first_seed * 1000003);
   QuestionKind kind = kind_of(draw);
@@ -146,7 +146,8 @@ inline std::string command_of(const Ask& ask) {
   return text;
 }
 
-/// The question without its sizes but those of heads: what questions of one table have in common, and the mask's kind.
+/// Writes the properties that questions of one table share: the question without sizes except those of heads, and the
+/// mask's kind.
 inline std::string kind_text(Ask ask) {
   std::erase_if(ask.shape, [](const auto& size) { return size.first != "d" && size.first != "g"; });
   ask.mask.left = ask.mask.right = 0;
@@ -201,14 +202,14 @@ inline TileText text_of(const TileValues& tile) {
   return text;
 }
 
-/// The ideal mapping with all sizes 1: a tile that costs no search.
+/// Queries the ideal mapping with all sizes 1, a tile that needs no search.
 inline std::shared_ptr<const QueryAnswer> smallest_tile(const Session& session, Ask ask) {
   const Question question = question_of(session, ask);
   for (const Knob& knob : question.setups.front().mapping->knobs) ask.tile.emplace_back(knob.name, "1");
   return session.query(ask);
 }
 
-/// What any kernel takes at least. The bound is the algorithm's, of whatever tile.
+/// Checks a time against the bound below which no kernel goes, whatever its tile.
 inline void check_bound(const Session& session, Ask ask, double time, bool of_the_smallest, Findings& found) {
   ask.kernel = "ideal";
   ask.tile.clear();
@@ -218,7 +219,7 @@ inline void check_bound(const Session& session, Ask ask, double time, bool of_th
                "the bound " + std::to_string(bound->predicted->time) + " is slower than " + std::to_string(time));
 }
 
-/// No bound of what a level or a launch takes lies above the tile that is answered. Laws count every pair of a mask.
+/// Checks that no bound of a level or a launch lies above the answered tile. Laws count masked pairs too.
 inline void check_laws(const QueryAnswer& query, Findings& found) {
   constexpr double rounding = 1.000001;
   double launches = 0;
@@ -243,7 +244,7 @@ inline void check_laws(const QueryAnswer& query, Findings& found) {
   }
 }
 
-/// The tile that select gives, asked about: legal, of that time, TFLOP/s by its work; none goes below the bound.
+/// Queries the selected tile: it must be legal, have the same time, TFLOP/s by its work, and not go below the bound.
 inline void check_selected(const Session& session, Ask ask, const SelectAnswer& selected, bool of_the_smallest,
                            Findings& found) {
   check_prediction(*selected.predicted, found);
@@ -263,7 +264,8 @@ inline void check_selected(const Session& session, Ask ask, const SelectAnswer& 
   if (selected.head.kernel) check_bound(session, ask, selected.predicted->time, of_the_smallest, found);
 }
 
-/// `of_the_smallest`: the bound of the ideal mapping's smallest tile stands for that of the one that it selects.
+/// Asks a question and checks the answer. `of_the_smallest`: takes the bound of the ideal mapping's smallest tile in
+/// place of its selected one.
 inline Findings ask_one(const Session& session, const Ask& ask, bool of_the_smallest) {
   Findings found;
   try {
@@ -285,7 +287,7 @@ inline Findings ask_one(const Session& session, const Ask& ask, bool of_the_smal
   return found;
 }
 
-/// Seconds since it was made: of the clock, or where others have the cores, of this thread.
+/// A watch of the seconds since it was made: elapsed time, or this thread's processor time if that is less.
 class Stopwatch {
  public:
   [[nodiscard]] double seconds() const {

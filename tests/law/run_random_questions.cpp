@@ -40,9 +40,9 @@ using namespace napkin::internal;
 using test::Findings;
 using Clock = std::chrono::steady_clock;
 
-constexpr double most_seconds = 5;      // of one question, of its thread or of the clock, whichever is less
-constexpr double most_silence = 60;     // of the clock, until a question that does not end is given up
-constexpr long most_memory = 2L << 20;  // KiB of a process
+constexpr double most_seconds = 5;      // most seconds of one question, of its thread or elapsed, whichever is less
+constexpr double most_silence = 60;     // elapsed seconds after which a question that does not end is given up
+constexpr long most_memory = 2L << 20;  // most KiB of a process
 constexpr std::size_t most_jobs = 256;
 
 struct Options {
@@ -55,7 +55,7 @@ struct Options {
   std::string failures, summary;
 };
 
-/// What one process has done, where its parent sees it: also of one that has died.
+/// The progress of one process in memory that its parent shares, also after it has died.
 struct Progress {
   std::atomic<std::int64_t> came[3], checks, failures;
   std::atomic<std::int64_t> kinds;              // questions that differ in more than their sizes, by session
@@ -82,7 +82,7 @@ class Asker {
   Asker(const Options& options, Shared& shared, double until, int out)
       : options_(options), shared_(shared), until_(until), out_(out) {}
 
-  /// Kind after kind, until none is left or the time is up.
+  /// Asks kind after kind, until none is left or the time is up.
   void work(Progress& mine) const {
     while (now() < until_) {
       const std::int64_t first = shared_.next_kind.fetch_add(1) * options_.a_kind;
@@ -155,7 +155,7 @@ class Asker {
   int out_;
 };
 
-/// Starts a process for each job, and another where one has died; ends what is silent for too long.
+/// The processes: one for each job, a new one for one that has died; one that is silent for too long is ended.
 class Jobs {
  public:
   Jobs(const Options& options, Shared& shared, const Asker& asker, double until)
@@ -239,7 +239,7 @@ Summary summary_of(const Options& options, const Shared& shared, double wall) {
           failures};
 }
 
-/// Whole at any moment: the file of before, or this one.
+/// Writes a file that is complete at any moment: the old one or the new one.
 void write_whole(const std::string& path, const std::string& text) {
   const std::string beside = path + ".new";
   std::ofstream(beside) << text;
