@@ -1,6 +1,6 @@
 #pragma once
-// of_seen_pairs says whether a mask spares an operation its hidden pairs, however its axes are grouped or streamed: of
-// attention's S and O only the pairs that the softmax between them sees are needed.
+// of_seen_pairs returns true if an operation need not compute the pairs that a mask hides, however its axes are grouped
+// or streamed: S and O of attention need only the pairs that the softmax between them sees.
 
 #include <array>
 

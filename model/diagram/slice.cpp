@@ -75,7 +75,8 @@ class Slicer {
     };
     if (std::none_of(out_.diagram.arrays.begin(), out_.diagram.arrays.end(), carries)) return;
     axis_[i] = static_cast<AxisId>(out_.diagram.axes.size());
-    out_.diagram.axes.push_back({whole_.axes[i].name, {}, whole_.axes[i].location});  // roles are the whole diagram's
+    // roles belong to the whole diagram
+    out_.diagram.axes.push_back({whole_.axes[i].name, {}, whole_.axes[i].location});
     out_.problem.sizes.push_back(problem_.sizes[i]);
   }
   [[nodiscard]] Operation renumbered(Operation op) const {
@@ -103,8 +104,8 @@ class Slicer {
   const Diagram& whole_;
   const Problem& problem_;
   std::vector<Operation> operations_, rest_;
-  std::vector<AxisId> axis_;    // of the slice, by axis of the whole; -1: none
-  std::vector<ArrayId> array_;  // of the slice, by array of the whole; -1: none
+  std::vector<AxisId> axis_;    // axis of the slice by axis of the whole diagram; -1: none
+  std::vector<ArrayId> array_;  // array of the slice by array of the whole diagram; -1: none
   Slice out_;
 };
 

@@ -58,7 +58,7 @@ Wide largest_residue(Wide n, Wide m, Wide a, Wide b) {
   a %= m;
   b %= m;
   const Wide step = std::gcd(static_cast<std::int64_t>(a), static_cast<std::int64_t>(m));
-  if (n >= m / step) return m - step + b % step;  // all that there are
+  if (n >= m / step) return m - step + b % step;  // residues of all multiples of `step`
   Wide low = 0, high = m - 1;                     // the largest t that some residue reaches
   const Wide below = floor_sum(n, m, a, b);
   while (low < high) {
@@ -71,7 +71,7 @@ Wide largest_residue(Wide n, Wide m, Wide a, Wide b) {
 
 /// A band mask seen from its grouped axis: member i of `outer` sees i + below .. i + above of `inner`, which is walked
 /// in chunks. Everything below counts over the groups [0, outer / group) in full and the ragged one apart. Groups that
-/// all see one range are a plane of a single member, which stands for `groups` groups and `members` members.
+/// all see the same range are a plane of a single member, which counts as `groups` groups and `members` members.
 template <class Wide>
 struct Plane {
   Wide outer, inner, group, chunk, below, above;
@@ -275,7 +275,7 @@ Count visited_in_split(const Mask& mask, std::int64_t rows, std::int64_t columns
   for (const Plane<Wide>& whole :
        planes_of<Wide>(mask, rows, columns, group, std::min(chunk, stream_group), streamed_rows)) {
     const Wide part = std::min<Wide>(stream_group, whole.inner);
-    if (part % whole.chunk == 0) {  // chunks lie as if the axis were not split
+    if (part % whole.chunk == 0) {  // the parts consist of whole chunks, as if the axis were not split
       sum += count(whole);
       continue;
     }

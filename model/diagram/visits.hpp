@@ -1,6 +1,6 @@
 #pragma once
-// visits() says which chunks of the streamed axis a group of rows visits under a mask: under a causal one, rows 128 to
-// 255 visit the first two chunks of 128 keys. Transfers, work and time all ask here.
+// visits() counts the chunks of the streamed axis that groups of rows visit under a mask: under a causal one, rows 128
+// to 255 visit the first two chunks of 128 keys. Transfers, work and time are all computed from it.
 
 #include "model/diagram/problem.hpp"
 

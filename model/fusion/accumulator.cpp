@@ -51,7 +51,7 @@ class Analyser {
       status(id).kind = Kind::chunk;
       loaded = true;
     }
-    // The axis has to originate from a transfer: a copied axis alone has nothing to walk.
+    // An input must carry the axis: an axis that only a copy has needs no loop over chunks.
     if (!loaded) throw Refusal{-1, "no input carries " + axis_name() + ": there is nothing to walk"};
   }
 
@@ -69,7 +69,7 @@ class Analyser {
     } else if (reduced) {
       result_.phases[static_cast<std::size_t>(id)] = Phase::tail;
       use_ == AxisUse::stream ? after_loop(id) : on_partials(id);
-    } else if (grows) {  // a copy along the axis of something that is there already
+    } else if (grows) {  // a copy, along the axis, of an array that is complete before the loop
       result_.phases[static_cast<std::size_t>(id)] = Phase::loop;
       result_.accumulators[static_cast<std::size_t>(id)] = AccumulatorKind::concatenate;
       status(op(id).outputs[0]).kind = Kind::chunk;
@@ -305,7 +305,7 @@ std::optional<std::array<AxisId, 2>> skippable(const Diagram& diagram, AxisId st
   std::optional<std::array<AxisId, 2>> pair;
   for (const auto& axes : mask_axes(diagram)) {
     if (axes[0] != stream && axes[1] != stream) continue;
-    if (pair) return std::nullopt;  // two masks along one axis: a chunk would have to be masked by both
+    if (pair) return std::nullopt;  // two masks along one axis: only chunks that both hide could be left out
     pair = axes;
   }
   if (!pair) return std::nullopt;

@@ -1,6 +1,6 @@
 #pragma once
-// analyse() makes the accumulator table: what one axis does to every array of a diagram when it is walked in chunks by
-// one loop (stream) or dealt out among groups whose partial results are combined (split). (eq. 4.1 and eq. 19.1)
+// analyse() makes the accumulator table: the state of every array of a diagram while one axis is walked in chunks by a
+// loop (stream), or divided among groups whose partial results are combined (split). (eq. 4.1 and eq. 19.1)
 
 #include <optional>
 #include <string>

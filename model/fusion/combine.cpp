@@ -42,7 +42,7 @@ class CombineWriter {
     if (!there) there = add_axis(from_.diagram.axes[at(axis)].name, axis, std::nullopt);
     return *there;
   }
-  /// Returns the axis "x.parts": no name of a diagram's own has a point in it.
+  /// Returns the axis "x.parts": names in a diagram's file have no point.
   AxisId parts_of(AxisId axis) {
     std::optional<AxisId>& there = parts_of_[at(axis)];
     if (!there) there = add_axis(from_.diagram.axes[at(axis)].name + ".parts", std::nullopt, axis);

@@ -13,7 +13,7 @@ namespace {
 
 AxisRole& role(std::vector<AxisRole>& roles, AxisId axis) { return roles[static_cast<std::size_t>(axis)]; }
 
-/// Returns how many operations consume the axis.
+/// Returns the number of operations that consume the axis.
 std::ptrdiff_t consumers(const Diagram& d, AxisId axis) {
   return std::count_if(d.operations.begin(), d.operations.end(), [&](const Operation& op) { return op.owns(axis); });
 }

@@ -1,6 +1,6 @@
 #pragma once
-// derive() is the fusion theorem (model/README.md, "Streams") as a program: it gets from an unfused diagram to a
-// streamed one. It knows operations, not algorithms: nothing here names attention or matmul.
+// derive() is the fusion theorem (model/README.md, "Streams") as a program: it turns an unfused diagram into a streamed
+// one. It works on operations; no algorithm, such as attention or matmul, has a case of its own.
 
 #include <optional>
 #include <string>

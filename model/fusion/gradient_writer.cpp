@@ -165,7 +165,7 @@ GradientWriter::GradientWriter(const Diagram& forward)
   b_.name = f_.name + "_gradient";
   b_.about = "gradients of " + f_.name;
   b_.axes = f_.axes;
-  for (Axis& axis : b_.axes) axis.role.reset();  // given for the forward
+  for (Axis& axis : b_.axes) axis.role.reset();  // roles that the author gave for the forward diagram
   b_.folds = f_.folds;
 }
 
@@ -184,7 +184,7 @@ ArrayId GradientWriter::add(const std::string& name, std::vector<AxisId> axes, c
 
 ArrayId GradientWriter::take(ArrayId forward) {
   const Array& like = f_.arrays[at(forward)];
-  // Tables stand before what they choose rows of.
+  // Tables come before the arrays whose rows they choose.
   std::vector<Reindex> dimensions = like.reindexed;
   for (Reindex& dimension : dimensions) {
     if (dimension.table) dimension.table = value(*dimension.table);
@@ -299,7 +299,7 @@ ArrayId GradientWriter::sum_of_product(const std::vector<ArrayId>& terms, const 
       op.own.push_back(axis);
       continue;
     }
-    const Scale repeats{1, axis, 1, 1};  // equal terms, one for each value of the axis
+    const Scale repeats{1, axis, 1, 1};  // factor for equal terms, one for each value of the axis
     if (const auto both = composed(factor, repeats))
       factor = *both;
     else

@@ -61,7 +61,7 @@ class Timeline {
   }
 
   void compute(const Statement& statement, std::ptrdiff_t t) {
-    if (statement.array) return define(*statement.array, t);  // log-sum-exp, of mu and z
+    if (statement.array) return define(*statement.array, t);  // the log-sum-exp, which the tail computes from mu and z
     const Operation& op = s_.diagram.operations[at(*statement.operation)];
     for (ArrayId in : op.inputs) need(in, t);
     const auto kind = s_.operations[at(*statement.operation)].accumulator;

@@ -89,7 +89,7 @@ class Stages {
   void add(const std::string& rule, const std::string& text, const Diagram& diagram, const std::string& stream) {
     try {
       out_.push_back({rule, text, derive(diagram, roles_of(diagram, {}, stream))});
-    } catch (const Error&) {  // the next stage stands for it
+    } catch (const Error&) {  // shows the next stage only
     }
   }
 

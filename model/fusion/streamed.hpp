@@ -52,8 +52,8 @@ struct DerivationStep {
   std::string text;
 };
 
-/// A statement of the streamed program, in order. Loads stand at the top of their phase, in input order; an output is
-/// stored as soon as it is final; the rescale of an array stands right before its accumulation.
+/// A statement of the streamed program, in order. Loads come first in their phase, in input order; an output is stored
+/// as soon as it is final; the rescale of an array comes right before its accumulation.
 struct Statement {
   enum class Kind { initialise, load, compute, rescale, normalise, store };
   Kind kind = Kind::compute;

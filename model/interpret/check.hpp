@@ -1,6 +1,6 @@
 #pragma once
-// check() executes a smaller problem in place of one too large to execute: the tile keeps its sizes, and the number of
-// groups shrinks: of 64 groups of 128 rows three remain.
+// check() runs a smaller problem in place of one that is too large: the tile keeps its sizes, and there are fewer
+// groups: three of 128 rows in place of 64.
 
 #include "model/interpret/run.hpp"
 

@@ -1,4 +1,4 @@
-// The node that computes: head, loop and tail step by step.
+// A ComputingNode is a node of the lowest level: it computes head, loop and tail step by step.
 
 #include <algorithm>
 #include <cmath>
@@ -340,9 +340,9 @@ class ComputingNode final : public Node<T> {
   std::vector<State> states_;
   std::vector<std::pair<OpId, std::vector<Block<T>>>> folds_;  // state by operation
   std::vector<std::int64_t> group_;
-  Box whole_;               // now() outside of loops over parts
+  Box whole_;               // box of now() outside of loops over parts
   std::vector<bool> done_;  // true for statements of the phase that have run
-  int depth_ = 0;           // loops over parts that it is in
+  int depth_ = 0;           // number of loops over parts that are running
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-// Counts are what an execution counted while it ran: 16,384 values of K loaded into shared memory.
+// Counts has the numbers that a run counted: 16,384 values of K loaded into shared memory.
 
 #include <string>
 #include <vector>

@@ -52,7 +52,7 @@ void GlobalMemory<T>::combine(LevelCounts& counts) {
       std::any_of(results_.begin(), results_.end(), [](const Result& result) { return result.parts.size() > 1; });
   for (ArrayId out : streamed_.diagram.outputs) {
     const Result& result = results_[index(out)];
-    if (result.axes.empty() || !in_parts) continue;  // a part alone is the result
+    if (result.axes.empty() || !in_parts) continue;  // a single part is the result
     for (const Block<T>& p : result.parts) counts.arrays[index(out)].loaded += p.volume();
     counts.arrays[index(out)].stored += result.parts[0].volume();
   }

@@ -161,7 +161,7 @@ void Node<T>::load(ArrayId id) {
   Block<T> rows = rows_block<T>(array(id), now_);
   counts().arrays[index(id)].loaded += parent_.read(id, rows);
   const Count held = rows.volume();
-  const bool computes = level_ + 1 == context_.levels.size();  // others hand the rows on
+  const bool computes = level_ + 1 == context_.levels.size();  // levels above pass the rows on
   allocate(id, computes && is_shifted(array(id)) ? spread(array(id), rows, now_) : std::move(rows), held);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// A Node is one group at one level, a block with its tile of Q say: its buffers, and how it walks head, loop and tail.
-// Internal to the folder.
+// A Node is one group at one level, such as a block with its tile of Q: its buffers, and its run of head, loop and
+// tail. Internal to the folder.
 
 #include <memory>
 #include <optional>

@@ -264,7 +264,7 @@ Block<T> fold_elements(const Question& question, OpId id, const std::vector<cons
                        std::vector<Block<T>>& state) {
   const Operation& op = question.operation(id);
   const Fold& fold = question.diagram.fold_of(op);
-  // Elements of a row lie side by side.
+  // The elements of a row are contiguous.
   std::vector<AxisId> axes = state[0].axes;
   axes.push_back(op.own[0]);
   Box all = box;

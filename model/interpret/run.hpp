@@ -1,7 +1,7 @@
 #pragma once
-// run_streamed is the oracle: it runs a diagram on the CPU and counts what it moves and holds while it does. It
-// computes from the diagram and from the head, loop and tail that fusion derived; it knows no formula for transfers or
-// memory.
+// run_streamed is the oracle of the tests: it runs a diagram on the CPU and counts the values that it moves and holds.
+// It computes from the diagram and from the head, loop and tail that fusion derived; it knows no formula for transfers
+// or memory.
 
 #include <functional>
 #include <optional>

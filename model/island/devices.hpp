@@ -1,7 +1,6 @@
 #pragma once
-// run_devices executes a division on so many simulated GPUs, each with a memory of its own: what the closed forms of
-// division.hpp say moves is counted here value by value as it crosses from one memory to another, and the results are
-// put together and compared with the algorithm run in one piece.
+// run_devices runs a division on simulated GPUs, each with a memory of its own. It counts every value that crosses from
+// one memory to another, which tests compare with the closed forms of division.hpp, and puts the results together.
 
 #include <vector>
 

@@ -77,7 +77,8 @@ struct Seen {
 
 std::vector<Seen> seen_of(const std::vector<std::int64_t>& rows, const std::vector<std::int64_t>& columns) {
   if (rows == columns) return {{std::ssize(rows), std::ssize(columns), true}};
-  std::map<std::int64_t, std::int64_t> alike;  // parts of rows by how many parts of columns they see
+  // number of parts of rows, by the number of parts of columns that they see
+  std::map<std::int64_t, std::int64_t> alike;
   for (const std::int64_t row : rows)
     ++alike[std::count_if(columns.begin(), columns.end(), [&](std::int64_t column) { return column < row; })];
   std::vector<Seen> out;

@@ -1,7 +1,7 @@
 #pragma once
-// A Division says what a split moves between GPUs and what it asks of each: of ring attention over 8 GPUs, 7/8 of K and
-// V into each GPU, and in each of 8 steps one launch of a kernel. Bytes follow from the transfer rule with the GPUs as
-// groups, less what each has already (cross transfer, the paper's Theorem 3). (model/README.md, "Several GPUs")
+// A Division has the bytes that a split moves between GPUs and the launches of each: for ring attention over 8 GPUs,
+// 7/8 of K and V into each GPU, and one launch in each of 8 steps. Bytes follow from the transfer rule with the GPUs as
+// groups, minus those that each has already (cross transfer, the paper's Theorem 3). (model/README.md, "Several GPUs")
 
 #include <array>
 #include <string>

@@ -84,7 +84,7 @@ bool is_island(const std::string& name_or_path) {
     try {
       const yaml::Document document = yaml::parse(yaml::read_file(name_or_path), name_or_path);
       return document.root().is_map() && document.root().find("gpu") != nullptr;
-    } catch (const Error&) {  // whoever reads it as a GPU says what is wrong
+    } catch (const Error&) {  // reading the file as a GPU's profile reports the error
       return false;
     }
   }

@@ -207,7 +207,7 @@ Bytes finishing_bytes(const Division& division) {
 }
 
 double held_share(const Island& island, const Machine& machine) {
-  constexpr double most = 0.9;  // some node is left to work
+  constexpr double most = 0.9;  // largest share of nodes that a copy holds, so that some are left for the work
   if (!island.call_nodes) return 0;
   return std::min(island.call_nodes->value / real(machine.compute_nodes()), most);
 }

@@ -1,7 +1,7 @@
 #pragma once
-// time_of says how long a division takes, from what its launches and its copies take: the steps of a ring are a marked
-// graph of two queues, the GPU's and its copy engine's, run by the event graph's own machinery; what is gathered,
-// exchanged or reduced is moved before and after the work. (model/README.md, "Several GPUs")
+// time_of computes the time of a division from the times of its launches and copies. The steps of a ring are an event
+// graph of two queues, the GPU's and its copy engine's; arrays that are gathered, exchanged or reduced move before and
+// after the work. (model/README.md, "Several GPUs")
 
 #include <cstdint>
 #include <string>
@@ -56,8 +56,7 @@ struct IslandTime {
 inline constexpr int ring_buffers = 2;
 
 /// Computes the time: `steps` by GPU and step, `finishing` the seconds after the last step. A ring copies a step's
-/// block into a buffer while the previous step runs, which has all nodes but the share that the copy holds.
-/// (eq. 20.8, 20.9)
+/// block into a buffer while the previous step runs on all nodes except the share that the copy holds. (eq. 20.8, 20.9)
 [[nodiscard]] IslandTime time_of(const std::vector<Transport>& transports,
                                  const std::vector<std::vector<StepTime>>& steps, double finishing, double held = 0);
 

@@ -50,7 +50,7 @@ class Places {
       return true;
     }
     if (const auto [list, instances] = shares_at(section, key, field); list != nullptr) {
-      // What was not measured of fewer instances is taken as theirs.
+      // Rates that were not measured for fewer instances are taken to be equal.
       if (list->size() < instances) list->resize(instances, number);
       (*list)[instances - 1] = number;
       return true;

@@ -1,4 +1,5 @@
-// measured_card: what one card differs in from the card that its product's numbers come from.
+// measured_card computes the numbers in which one card differs from the card that was measured for its product's
+// profile.
 
 #include <cmath>
 

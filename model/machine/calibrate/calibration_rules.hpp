@@ -1,6 +1,6 @@
 #pragma once
-// measured_numbers() lists which number of a profile follows from which readings: tma_box from the clocks of one box
-// more. Internal to model/machine.
+// measured_numbers() computes the numbers of a profile from readings: tma_box from the clocks that one more box takes.
+// Internal to model/machine.
 
 #include <map>
 #include <optional>
