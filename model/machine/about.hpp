@@ -1,6 +1,6 @@
 #pragma once
-// about says in a line what a number of a profile is: "constants.tma_box" is the clocks that a thread takes to request
-// one box from the copy engine.
+// about_number says in a line what a number of a profile is: "constants.tma_box" is the clocks that a thread takes to
+// request one box from the copy engine.
 
 #include <string>
 #include <string_view>

@@ -1,7 +1,7 @@
 #pragma once
-// CardConditions say how a card runs a kernel: sustained, in a burst after idling, or for a fraction of the time, at
-// which clock the driver holds it, and whether its caches are cold. under() gives the machine as it is
-// then. (model/README.md, Time: power)
+// CardConditions are the conditions under which a card runs a kernel: sustained, in a burst after idling, or for a
+// fraction of the time; at a clock that the driver holds; with cold caches or warm ones. under() returns the machine
+// under these conditions. (model/README.md, Time: power)
 
 #include <optional>
 #include <string>
@@ -14,7 +14,7 @@ namespace napkin {
 /// The share of the time for which a card runs a kernel. It decides which power limit binds.
 struct CardLoad {
   enum class Kind {
-    sustained,  ///< launches for seconds without a pause: the board's limit, on the mean
+    sustained,  ///< launches for seconds without a pause: the board's limit applies to the mean power
     burst,      ///< launches for tens of milliseconds after a rest: the fast limit alone
     fraction    ///< busy for a fraction of the time, idle for the rest: both limits apply
   };

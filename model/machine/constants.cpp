@@ -1,4 +1,4 @@
-// The named numbers of a profile: what may stand under `constants` and `fitted`. A new one is one row here.
+// The named numbers that a profile may have under `constants` and `fitted`. A new one is one row here.
 
 #include <algorithm>
 #include <array>

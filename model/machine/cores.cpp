@@ -1,4 +1,4 @@
-// Kinds of cores: the section of a profile, and which memories and pipes are theirs.
+// Kinds of cores: the section of a profile, and the memories and pipes of each.
 #include <algorithm>
 
 #include "model/machine/sections.hpp"

@@ -145,7 +145,7 @@ void check_tree(const Entries& entries, const Machine& machine) {
   }
 }
 
-/// Reads the rates of a network by how many nodes a cluster joins, ascending.
+/// Reads the rates of a network by the number of nodes of a cluster, ascending.
 std::vector<std::pair<Count, Number>> read_by_cluster_size(const yaml::Node& node, const Level& network) {
   if (network.kind != LevelKind::cross_transfer) {
     node.fail("'" + network.name + "' is not a cross_transfer level",

@@ -60,8 +60,8 @@ constexpr std::array units = {
 struct DimensionRow {
   Dimension dimension;
   std::string_view name;
-  double least, most;  // SI; outside is taken for a slip of the unit
-  bool whole = false;  // a count or a size in bytes
+  double least, most;  // plausible range, SI; a number outside probably has the wrong unit
+  bool whole = false;  // true for a count or a size in bytes
 };
 
 constexpr std::array dimensions_known = {

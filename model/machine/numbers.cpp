@@ -145,7 +145,7 @@ Basis basis_of(const Machine& machine, const Provenance& from) {
 
 std::vector<MachineNumber> numbers_of(const Machine& machine) {
   std::vector<MachineNumber> out;
-  Machine copy = machine;  // the walk is one for reading and changing
+  Machine copy = machine;  // copy, since one walk serves reading and changing
   const std::optional<Number>& highest = machine.clocks.maximum;
   walk(copy, [&](const std::string& name, const std::string& unit, const Provenance& from, const Slot& slot) {
     const double factor = profile::factor_of(unit);

@@ -1,6 +1,6 @@
 #pragma once
-// numbers_of lists the numbers of a machine one by one: "pipes.l2.bandwidth_per_node" is 35 B/clk, and a copy of the
-// machine can be made in which it is 1 % more.
+// numbers_of lists the numbers of a machine: "pipes.l2.bandwidth_per_node" is 35 B/clk. with_number_times returns a
+// copy of the machine in which one of them is 1 % more.
 
 #include <limits>
 #include <string>

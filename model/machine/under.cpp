@@ -10,7 +10,7 @@
 namespace napkin::internal {
 namespace {
 
-constexpr double no_limit = 1e6;  // W, above what any card takes
+constexpr double no_limit = 1e6;  // watts, more than any card takes
 
 /// Lowers the clocks to the driver's lock. The SMs' clock under matrix load falls in proportion.
 void lock_clock(Machine& machine, double clock) {
@@ -57,7 +57,7 @@ Machine under(Machine machine, const CardConditions& conditions, const std::stri
     machine.power.limit->value = power_limit(machine, conditions.load, where).value;
   if (conditions.limit && machine.power.limit) machine.power.limit->value = *conditions.limit;
   if (conditions.held) hold_clock(machine, *conditions.held);
-  // No set is small enough to be there still from the launch before.
+  // In a cold cache no data remain from the launch before, whatever their size.
   if (const auto kept = machine.constants.find("l2_working_set"); conditions.cold && kept != machine.constants.end())
     kept->second.value = 0;
   return machine;

@@ -273,7 +273,7 @@ void say_product(Provenance& from, const std::string& product) {
   if ((from.measured() || from.fitted) && from.gpu.empty()) from.gpu = product;
 }
 
-/// Notes the product in every measurement that an architecture keeps.
+/// Adds the product's name to every measurement in the architecture's file.
 void say_product(Machine& machine) {
   const auto number = [&](auto& each) {
     if (each) say_product(each->from, machine.name);

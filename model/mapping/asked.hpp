@@ -1,5 +1,5 @@
 #pragma once
-// These functions adapt a question to a kernel: flash_attention_2 runs heads of 80 as heads of 96, and treats the query
+// These functions adapt a question to a kernel: flash_attention_2 computes heads of 80 as heads of 96, and the query
 // heads of a group as further queries.
 
 #include "model/diagram/problem.hpp"

@@ -1,7 +1,7 @@
 #pragma once
-// A Mapping says how a kernel lays an algorithm on a machine: attention_sm90 keeps O in registers, K in shared memory
-// in so many copies. It is the paper's "recolouring" as data. It has structure and counts only: no times, no
-// arithmetic. (YAML form and every key: docs/own-kernel.md, "Sections")
+// A Mapping says how a kernel lays an algorithm on a machine: attention_sm90 keeps O in registers, and K in shared
+// memory in as many copies as the knob `stages` says. It is the paper's "recolouring" as data. It has structure and
+// counts only: no times, no arithmetic. (YAML form and every key: docs/own-kernel.md, "Sections")
 
 #include <algorithm>
 #include <array>
@@ -44,7 +44,7 @@ struct OrderWord {
   enum class Tiles {
     launched,  ///< a block each, started by the machine on the first free node
     dealt,     ///< blocks, as many as nodes; block i takes tiles i, i + nodes, ...
-    drawn,     ///< blocks, as many as nodes; each draws one tile after the other
+    drawn,     ///< blocks, as many as nodes; each takes one tile after the other from a counter
     even       ///< blocks, as many as nodes, with equal numbers of iterations; a tile may be cut, and its parts are
                ///< added up
   };
@@ -183,7 +183,7 @@ struct VariableMapping {
   std::optional<Guard>
       unpermuted;  ///< guard under which its rows lie as in the array, so that loads of rows have bank conflicts
   std::vector<std::pair<std::string, Value>> sizes;  ///< axes held in part: x -> u_x, dv -> 32
-  std::vector<std::string> axes;                     ///< order of its axes, if it differs from the array's
+  std::vector<std::string> axes;                     ///< order of its axes, if that differs from the array's
   bool part = false;  ///< true if it holds what an iteration adds to the array, on the way to the variable that sums it
                       ///< up
   bool output_staging = false;  ///< true on an output's way up, not on an input's way down

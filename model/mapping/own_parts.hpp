@@ -1,6 +1,6 @@
 #pragma once
-// own_parts says into how many parts a kernel's own host code cuts a streamed axis: FlashAttention-3's num_splits for 8
-// blocks on 132 SMs.
+// own_parts returns the number of parts into which a kernel's own host code cuts a streamed axis: FlashAttention-3's
+// num_splits for 8 blocks on 132 SMs.
 
 #include "model/base/count.hpp"
 #include "model/mapping/mapping.hpp"
@@ -9,7 +9,7 @@ namespace napkin::internal {
 
 /// The facts that a rule of parts reads.
 struct RowsToCut {
-  Count blocks;  ///< blocks of whole rows: a part each
+  Count blocks;  ///< blocks if each computes whole rows
   Count nodes;   ///< nodes of the machine that run blocks
   Count size;    ///< elements of the axis
   Count chunk;   ///< elements of a block's iteration

@@ -1,5 +1,5 @@
-// What kernels of mma.sync and cp.async need: a product's clocks, what it leaves of its scheduler, how late copies
-// come.
+// The numbers that kernels of mma.sync and cp.async need: clocks of a product, issue slots that it leaves free, and the
+// latency of copies.
 
 #include <algorithm>
 
@@ -25,7 +25,8 @@ void add_register_ports(const Readings& readings, std::vector<MeasuredNumber>& o
   for (const Reading* reading : matching(readings, "mma_attention", "product")) {
     const auto of = [&](const char* parameter) { return std::stod(std::string(reading->parameter(parameter))); };
     if (of("mixes") == 0 || of("loads") == 0) continue;
-    const double others = 4 * of("mixes") / 2 + of("loads") / 4;  // a mix of four instructions is for two products
+    // instructions of a mix of four for every two products
+    const double others = 4 * of("mixes") / 2 + of("loads") / 4;
     for (const double value : reading->values) (of("warps") == 1 ? one : several).push_back(value - others);
   }
   const auto add = [&](const char* name, std::vector<double>& values, const char* note) {

@@ -90,7 +90,7 @@ PowerFit fit_power(const std::vector<PowerPoint>& points, double idle, const std
     }
     b(i) = point.power - idle;
   }
-  // Columns of like size: rates of 1e15 a second stand beside watts.
+  // The columns are scaled to equal size, as rates of 1e15 a second stand beside watts.
   Eigen::VectorXd size = a.colwise().norm();
   for (double& each : size) each = each > 0 ? each : 1;
   const Eigen::VectorXd solution = solve_positive(a * size.cwiseInverse().asDiagonal(), b).cwiseQuotient(size);

@@ -43,7 +43,7 @@ struct PowerPoint {
 /// the core.
 struct PowerFit {
   double tree = 0;               ///< watts at f0
-  std::vector<double> energies;  ///< joules a unit, at f0 where it scales
+  std::vector<double> energies;  ///< joules a unit of work; of kinds that scale with the clock, at f0
   double rms = 0;                ///< watts
 };
 [[nodiscard]] PowerFit fit_power(const std::vector<PowerPoint>& points, double idle, const std::vector<bool>& scales,

@@ -246,7 +246,7 @@ void Placer::Compiled::compile_operation(OpId id) {
   for (const OperationMapping& o : mapping_->operations) {
     if (o.output == d.arrays[at(op.outputs[0])].name) out.mapping = &o;
   }
-  const OperationMapping& o = *out.mapping;  // not null: check() has refused others
+  const OperationMapping& o = *out.mapping;  // never null: check() has refused operations without a mapping
   for (std::size_t i = 0; i < mapping_->agents.size(); ++i) {
     if (mapping_->agents[i].name == o.agent) out.agent = static_cast<int>(i);
   }

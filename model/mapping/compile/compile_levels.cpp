@@ -129,14 +129,14 @@ void Placer::Compiled::compile_level(LevelId id) {
     const auto axis = static_cast<AxisId>(i);
     const std::string& name = streamed_->diagram.axes[i].name;
     if (stream_ == axis && !streamed_->grouped(axis)) continue;
-    if (stream_ == axis) {  // split too: `LEVEL.axis` sizes the part, `axis` the chunk
+    if (stream_ == axis) {  // an axis that is split too: `LEVEL.axis` sizes the part, `axis` the chunk
       if (const auto knob = mapping_->find_knob(level->level + "." + name); knob && position <= block_)
         out.sizes.emplace_back(axis, size_by(*mapping_, *knob));
       if (!level->parts.empty()) out.parts = number(level->parts.front().second);
       if (level->own_parts) out.own_parts = &*level->own_parts;
       continue;
     }
-    if (position == block_ && lists(mapping_->padded, name)) {  // held whole, with zeros after it
+    if (position == block_ && lists(mapping_->padded, name)) {  // an axis that a block holds whole, padded with zeros
       out.sizes.emplace_back(axis, number(Value{Value::Kind::axis, 0, -1, name}));
       continue;
     }

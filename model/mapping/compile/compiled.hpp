@@ -100,7 +100,7 @@ struct CompiledWork {
   int agent = -1;  ///< agent whose threads do it
   Extents per;
   std::vector<std::pair<AxisId, Number64>> per_chunk;  ///< axes of `per` that are divided: once for so many elements
-  std::optional<Number64> counted = {};                ///< count that replaces the mapping's
+  std::optional<Number64> counted = {};                ///< number that replaces the mapping's count
 };
 
 struct CompiledOperation {
@@ -224,12 +224,13 @@ class Placer::Compiled {
   std::vector<CompiledVariable> variables_;
   std::vector<CompiledOperation> operations_;
   std::shared_ptr<const PlacedCombine> combine_;
-  /// Knobs by what must be placed anew when they change: levels with their groups and agents; chunks and their work;
-  /// sizes of variables held in part; copies.
+  /// Knobs by the parts of a placed diagram that change with them: levels with their groups and agents; chunks and
+  /// their work; sizes of variables held in part; copies.
   struct Dependences {
     KnobSet levels = 0, chunks = 0, parts = 0, copies = 0;
   } depends_;
-  /// A knob that guards of the structure name: the values that they tell apart, and its stride in variants_.
+  /// A knob on which the choice of the variant depends: its values in classes for which all guards agree, and its
+  /// stride in variants_.
   struct Told {
     KnobId knob = 0;
     std::vector<std::int64_t> values;

@@ -1,4 +1,4 @@
-// The parts of a placed diagram that depend on guards only: which variables there are, and which arrays change colour.
+// The parts of a placed diagram that depend on guards only: variables, and transfers of arrays between levels.
 #include <algorithm>
 #include <numeric>
 
@@ -72,7 +72,7 @@ class VariantMaker {
       work += op.work.size();
     }
     v_.variables.reserve(c_.variables_.size());
-    v_.crossings.reserve(d_.arrays.size() * c_.levels_.size());  // further ones of a way only once all are added
+    v_.crossings.reserve(d_.arrays.size() * c_.levels_.size());  // routes add more only after these
     v_.operations.reserve(c_.operations_.size());
     v_.work.reserve(work);
     v_.arrays.reserve(arrays);
@@ -215,8 +215,8 @@ class VariantMaker {
     }
   }
 
-  /// Adds the crossing of a result that lies both beside the registers and in them: made by the matrix unit and read by
-  /// threads, or made by threads and written for the matrix unit.
+  /// Adds the crossing of a result that is both in a memory beside the registers and in registers: computed by the
+  /// matrix unit and read by threads, or the reverse.
   void cross_beside(ArrayId array, Phase phase) {
     int beside = -1;
     bool inside = false;
@@ -243,7 +243,7 @@ class VariantMaker {
       Crossing& c = add(array, where, true, phase, above >= 0 ? v_.variables[at(above)].type : type);
       c.variable = above >= 0 ? above : from;
       if (above < 0 && from >= 0) c.engine = v_.variables[at(from)].engine;
-      // A chunk that is left out must be written all the same, if only with zeros, unless it is added to.
+      // A chunk of an output that the mask leaves out is still written, as zeros, unless the output is a sum of parts.
       const Combine* combine = c_.streamed_->combine_of(array);
       c.skips = c.skips && combine != nullptr && combine->kind == Combine::Kind::sum;
       c.parts = combine != nullptr && where > c_.combine_->at;
@@ -251,7 +251,7 @@ class VariantMaker {
     }
   }
 
-  /// Returns true if the groups of a split axis exchange their state, rather than leave their parts behind.
+  /// Returns true if the groups of a split axis exchange parts of results, in place of storing them apart.
   [[nodiscard]] bool exchanges() const {
     return c_.combine_ &&
            (c_.combine_->by == CombineMapping::By::turns || c_.combine_->by == CombineMapping::By::barriers);

@@ -1,4 +1,5 @@
-// What the knobs change of a compiled mapping: constants are folded, the rest is told apart.
+// The parts of a compiled mapping that knobs change: constant factors are multiplied, and tiles with equal guards share
+// a variant.
 #include <algorithm>
 
 #include "model/mapping/asked.hpp"

@@ -51,7 +51,7 @@ void Ways::cross(const Trip& trip, LevelId into, bool store, int pipe, int varia
   c.fills = !store;
   c.variable = variable;
   c.pipe = pipe;
-  // A chunk of an output that is left out must be written all the same, if only with zeros, unless it is added to.
+  // A chunk of an output that the mask leaves out is still written, as zeros, unless the output is a sum of parts.
   const Combine* combine = s_.combine_of(trip.array);
   c.skips = !trip.output || trip.each_time || (combine != nullptr && combine->kind == Combine::Kind::sum);
   out_.push_back(c);
@@ -74,7 +74,7 @@ void Ways::go(Trip trip, Stop from, Stop to) {
           above = high;
       }
       cross(trip, here, true, pipe_index(here, above), from.variable);
-      if (trip.output) trip.each_time = false;  // parts are added up there: one result goes on
+      if (trip.output) trip.each_time = false;  // the parts are added up there, so one result goes on
       here = above;
       continue;
     }
@@ -99,7 +99,7 @@ void Ways::input(ArrayId array) {
     const bool anew = shares(v);
     const Phase phase = streams(array) || anew ? Phase::loop : Phase::head;
     const Variable& home = variables_[at(v)];
-    std::vector<int> elsewhere;  // a second variable at one level is brought again, from where the first one was
+    std::vector<int> elsewhere;  // variables after the first one at a level, each filled from the source of the first
     std::copy_if(before.begin(), before.end(), std::back_inserter(elsewhere),
                  [&](int other) { return variables_[at(other)].level != home.level; });
     go({array, phase, anew, false, home.type}, source(elsewhere, home.level).value_or(Stop{}), {home.level, v});
@@ -128,7 +128,8 @@ void Ways::result(ArrayId array, DType type) {
   }
   if (!d_.is_output(array)) return;
   if (before.empty()) last.level = made_at_[at(*d_.producer(array))];
-  const bool part = last.variable >= 0 && variables_[at(last.variable)].part;  // added to what others have stored
+  // true if it is added to what other groups have stored
+  const bool part = last.variable >= 0 && variables_[at(last.variable)].part;
   const Phase phase = streams(array) || part ? Phase::loop : Phase::tail;
   const std::vector<int> leaving = homes(array, true);
   if (part && std::none_of(leaving.begin(), leaving.end(), [&](int v) { return adds(variables_[at(v)].engine); }))

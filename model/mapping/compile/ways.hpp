@@ -1,8 +1,8 @@
 #pragma once
-// Ways say how arrays go through memories side by side: an array passes the variables that hold it in the order in
-// which the mapping lists them. If no pipe leads to a variable from the one before, it is filled from the latest
-// earlier one from which a pipe leads, an input if need be from device memory. Example: scores go from L0C to a buffer
-// in the L2 and from there to a vector core's UB.
+// Ways finds the routes of arrays through memories that are beside each other: an array passes the variables that hold
+// it in the order in which the mapping lists them. If no pipe leads to a variable from the one before, it is filled
+// from the latest earlier one from which a pipe leads, an input if need be from device memory. Example: scores go from
+// L0C to a buffer in the L2 and from there to a vector core's UB.
 
 #include <optional>
 #include <span>

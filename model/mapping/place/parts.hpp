@@ -1,6 +1,6 @@
 #pragma once
-// parts_of says which statements of a program a placed kernel does in parts: variables that hold 32 of a chunk's 64
-// keys make the softmax and the product that use them go in parts of 32 keys.
+// parts_of returns the parts in which a placed kernel does a statement of its program: if variables hold 32 of a
+// chunk's 64 keys, the softmax and the product that use them take 32 keys at a time.
 
 #include "model/fusion/program.hpp"
 #include "model/mapping/placed.hpp"

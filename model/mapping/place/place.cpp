@@ -55,7 +55,8 @@ void Placer::Compiled::cut_stream(const CompiledLevel& c, const Tile& tile, Plac
 }
 
 /// Places a cluster, `nodes` blocks side by side that form one larger group. Blocks without rows that complete the last
-/// cluster are blocks too: they copy what they share and wait in turn, but do no work on rows.
+/// cluster count as blocks: they load their share of the cluster's copies and wait at its barriers, but do no work on
+/// rows.
 void Placer::Compiled::place_cluster(const Tile& tile, PlacedDiagram& into) const {
   const CompiledLevel& c = levels_[at(cluster_)];
   PlacedLevel& block = into.levels[at(block_)];
@@ -172,7 +173,7 @@ void Placer::Compiled::place_below(const Tile& tile, PlacedDiagram& into) const 
       const auto& splits = agents_[at(divider)].splits;
       for (std::size_t a = 0; a < splits.size(); ++a) {
         const std::size_t axis = at(splits[a]);
-        if (splits[a] == stream_) continue;  // all walk the stream together
+        if (splits[a] == stream_) continue;  // all instances walk the stream together
         const Count parts = a + 1 < splits.size() ? ceil_div(block.extent[axis], agent.extent[axis]) : left;
         level.extent[axis] = agent.extent[axis];
         level.groups_of[axis] *= parts;

@@ -85,7 +85,7 @@ void Placer::find_parts(const Problem& problem) {
   parts_.clear();
   const std::vector<EqualSequences> sequences = by_length(problem.packing.sequences);
   if (sequences.size() == 1 && sequences.front().which.size() == problem.packing.sequences.size())
-    return;  // the sizes alone decide
+    return;  // sizes alone decide, so there is nothing to do
   for (const EqualSequences& one : sequences) {
     auto part = std::make_shared<const Problem>(problem_of(problem, one));
     auto compiled = compiled_->of(*part);
@@ -126,7 +126,7 @@ bool Placer::Compiled::started(const PlacedDiagram& into, const std::shared_ptr<
 void Placer::Compiled::place_alternatives(const Tile& tile, PlacedDiagram& into) const {
   check_tile(tile);
   const std::shared_ptr<const Variant>& variant = variant_of(tile);
-  into.tile.values.clear();  // no tile is placed
+  into.tile.values.clear();  // empty: no tile is placed
   if (!started(into, variant)) start(into, variant);
   into.cluster = cluster_ >= 0 ? levels_[at(cluster_)].nodes.of(tile) : Count(1);
   place_copies(tile, into);
@@ -138,7 +138,7 @@ void Placer::Compiled::place(const Tile& tile, PlacedDiagram& into) const {
   const bool continued = started(into, variant);
   const KnobSet changed = continued ? different(into.tile, tile) : ~KnobSet{0};
   if (changed == 0) return;
-  into.tile.values.clear();  // in case something below throws
+  into.tile.values.clear();  // empty until all is placed, as placing may throw
   if (!continued) start(into, variant);
   const auto turned = [&](KnobSet knobs) { return changed == ~KnobSet{0} || (changed & knobs) != 0; };
   if (turned(depends_.levels)) {

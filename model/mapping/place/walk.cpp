@@ -1,4 +1,5 @@
-// What the groups of a level visit of the streamed axis. Chunks start where the block's part of that axis starts.
+// The chunks of the streamed axis that the groups of a level visit. The first chunk begins where the block's part of
+// the axis begins.
 #include <algorithm>
 #include <numeric>
 
@@ -44,7 +45,8 @@ void walk_masked(const Plane& plane, Walk& w, std::int64_t chunk) {
   }
 }
 
-/// Counts groups of which so many adjacent ones visit what any of them sees, the last of which may be fewer.
+/// Counts the visits of groups if w.together adjacent ones all visit the chunks that any of them sees; the last ones
+/// may be fewer.
 void walk_masked_together(const Plane& plane, Walk& w, std::int64_t chunk) {
   Walk sets = w;
   sets.across = w.across * w.together;

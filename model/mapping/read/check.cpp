@@ -1,4 +1,4 @@
-// What must hold within a mapping, and between it, the diagram and the machine.
+// The checks within a mapping, and between a mapping, the diagram and the machine.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -352,7 +352,7 @@ void check(const Mapping& mapping, const Machine& machine, DType dtype) {
     const auto is_optional = [&](const LevelMapping& level) { return level.nodes && level.level == r.name; };
     const bool meets = mapping.combine && mapping.combine->at == r.name;  // the mapping needs this level
     if (!meets && std::any_of(mapping.levels.begin(), mapping.levels.end(), is_optional)) continue;
-    if (!mapping.runs_on.empty() && !runs_on(mapping, machine))  // the file is right, for another machine
+    if (!mapping.runs_on.empty() && !runs_on(mapping, machine))  // error about the machine, since the file is right
       throw Error("--kernel",
                   fmt::format("{} is made for {}, {} is {} and has no level '{}'", mapping.name,
                               fmt::join(mapping.runs_on, ", "), machine.name, machine.architecture, r.name),

@@ -7,7 +7,7 @@
 namespace napkin::internal {
 namespace {
 
-/// Returns the values of each knob, one of each set of values for which every guard gives the same answer.
+/// Returns values of each knob, one from each set of values for which every guard gives the same result.
 std::vector<std::vector<std::int64_t>> told_apart(const Mapping& m, const std::vector<const Guard*>& guards) {
   std::vector<std::vector<std::int64_t>> told(m.knobs.size());
   for (std::size_t k = 0; k < m.knobs.size(); ++k) {

@@ -1,4 +1,4 @@
-// The mapping that no kernel need exist for, and the roles that a mapping gives to the axes.
+// The ideal mapping, which is no kernel's, and the roles that a mapping gives to the axes.
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -83,7 +83,8 @@ void add_axes(const Streamed& streamed, const std::string& home, const Sizes* si
       level.group.push_back(diagram.axes[i].name);
       knob.about = "elements of a group";
       m.knobs.push_back(knob);
-      if (streams) m.knobs.back().name = home + "." + knob.name;  // the part; the axis's own name: the chunk
+      // name of the part's knob; the chunk's has the axis's own name
+      if (streams) m.knobs.back().name = home + "." + knob.name;
     }
     if (streams) {
       level.stream.push_back(diagram.axes[i].name);

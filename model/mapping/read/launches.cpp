@@ -1,4 +1,4 @@
-// A call of several launches: what is left for the one that the mapping's levels and edges describe.
+// A call of several launches: the diagram of the launch that the mapping's levels and edges describe.
 
 #include <algorithm>
 

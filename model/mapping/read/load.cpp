@@ -17,8 +17,8 @@ constexpr int most_extensions = 8;
 /// Fields by which items of a mapping are matched with those of the mapping that it extends.
 constexpr const char* identity[] = {"name", "from", "to", "when"};
 
-/// Returns the stem of an embedded mapping's path, empty for any other file: so a mapping is found by name without
-/// parsing any. (A unit test holds name = stem.)
+/// Returns the stem of an embedded mapping's path, empty for any other file: so that a mapping is found by name without
+/// parsing any. (A unit test checks that names equal stems.)
 std::string_view mapping_name(std::string_view path) {
   path = stem_in(path, folder);
   return path.substr(path.rfind('/') + 1);

@@ -10,8 +10,8 @@ namespace napkin::internal::mapping_text {
 namespace {
 
 constexpr std::int64_t most_section_bytes = std::int64_t{1} << 40;
-constexpr std::int64_t most_barriers = 1024;      // far above what any kernel waits on
-constexpr std::string_view whole_axis = "axis.";  // an axis that a knob has the name of
+constexpr std::int64_t most_barriers = 1024;      // limit far above the barriers of any kernel
+constexpr std::string_view whole_axis = "axis.";  // prefix of an axis whose name a knob has too
 
 bool lists_sizes_of(const Mapping& mapping, const std::string& axis) {
   return std::any_of(mapping.head_sizes.begin(), mapping.head_sizes.end(),
@@ -77,7 +77,7 @@ std::string Reader::type(const yaml::Node& node) const {
 }
 
 std::vector<Mask::Kind> Reader::mask_kinds(const yaml::Node& node) {
-  const std::vector<std::string> words{"none", "causal", "window", "prefix"};  // in the order of Mask::Kind
+  const std::vector<std::string> words{"none", "causal", "window", "prefix"};  // words in the order of Mask::Kind
   const auto kind = [&](const yaml::Node& item) {
     return static_cast<Mask::Kind>(std::find(words.begin(), words.end(), item.choice(words)) - words.begin());
   };
