@@ -43,7 +43,8 @@ std::vector<EqualBlocks> block_runs(const PlacedDiagram& placed) {
   };
   add(0, std::min(begin, blocks));
   for (std::int64_t k = begin; k < end;) {
-    // The chunks that blocks see move one way: all blocks between two that visit the same chunks visit them too.
+    // The range of chunks that a block sees never moves back from one block to the next, so that all blocks between two
+    // with the same range have that range too.
     const Span here = chunks(k);
     const auto visits_these = [&](std::int64_t block) {
       const Span there = chunks(block);

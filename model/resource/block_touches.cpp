@@ -53,7 +53,8 @@ double BlockTouches::all_steps() {
   const std::int64_t blocks = sequence_.size();
   const bool sampled = blocks > most_sampled, equal = !sampled && !packed_ && rows_decide_;
   const std::int64_t all = equal ? sequence_.rows() : blocks, looked_at = std::min(all, most_sampled);
-  const std::int64_t stride = sampled ? (all * 5 / 8) | 1 : 1;  // odd: meets every row of a power of two
+  // odd, so that it reaches every row if their number is a power of two
+  const std::int64_t stride = sampled ? (all * 5 / 8) | 1 : 1;
   double steps = 0;
   for (std::int64_t i = 0, number = 0; i < looked_at; ++i, number = (number + stride) % all)
     steps += static_cast<double>(steps_of(equal ? BlockPlace{number, 0} : sequence_.at(number)));
@@ -105,7 +106,7 @@ void BlockTouches::add(const Crossing& c, int partitions, double running) {
   t.left_out = c.skips && c.phase != Phase::loop;
   const auto& axes = p_.axes_of(c);
   const auto has = [&](AxisId axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); };
-  // A streamed axis that is split too goes by its segments, whoever walks them.
+  // A streamed axis that is also split is numbered by its segments, so that blocks of all its parts agree on them.
   for (const AxisId axis : sequence_.axes()) {
     if (has(axis) && !(p_.streamed->stream == axis && c.phase == Phase::loop)) t.grouped.push_back(axis);
   }

@@ -1,6 +1,7 @@
 #pragma once
-// BlockTouches says which pieces of which arrays each block of a launch touches: a block of attention touches its tile
-// of Q and of O once, and K and V segment by segment. Internal to resource/.
+// BlockTouches finds the pieces of arrays that each block of a launch touches, which means that it loads or stores
+// them: a block of attention touches its tile of Q and of O once, and K and V segment by segment. Internal to
+// resource/.
 
 #include <cstdint>
 #include <optional>
@@ -22,8 +23,8 @@ struct TouchedArray {
   bool left_out = false;  ///< true if blocks that see nothing do not touch it
   bool alone = false;     ///< true if each block has a piece of its own
   bool by_row = false;    ///< true if the grouped axes include that of rows
-  std::size_t as = 0;     ///< index of the first array with the same grouped axes, which stands for all of them
-  std::size_t index = 0;  ///< index among them
+  std::size_t as = 0;     ///< index of the first array with the same grouped axes, whose piece numbers this array uses
+  std::size_t index = 0;  ///< index among the arrays with these axes
 };
 
 /// The piece of an array that a block touches: its index, and bytes of a piece (for a streamed array of a column), as

@@ -6,7 +6,7 @@
 namespace napkin::internal {
 namespace {
 
-constexpr std::int64_t line = l2_line, sector = 32;  // bytes; of what the L2 sends
+constexpr std::int64_t line = l2_line, sector = 32;  // bytes of a line and of a sector, the units in which the L2 sends
 constexpr std::int64_t row_alignment = 16;           // alignment of a row for the copy engine, bytes
 constexpr std::int64_t least_shared = 64;  // least bytes that a multicast box sends of each line that it touches
 constexpr std::int64_t least_zeros = 96;   // least bytes that it sends for a line's part outside of the array

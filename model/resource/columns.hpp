@@ -1,7 +1,7 @@
 #pragma once
-// column_memories() and moved_by_crossings() give the two rules' parts one by one, as a picture of the placed diagram
-// shows them: shared memory holds 112 KiB in the column after the scores, and K alone brings 1.1 GB into it. Their
-// largest and their sums are what memories() and transfers() say.
+// column_memories() and moved_by_crossings() return memory by column and transfers by array, as a picture of the placed
+// diagram shows them: shared memory holds 112 KiB in the column after the scores, and K alone brings 1.1 GB into it.
+// memories() returns the largest of the former, transfers() the sums of the latter.
 
 #include <vector>
 

@@ -1,5 +1,5 @@
-// What moves because results have parts: the launch that leaves them, and the one that makes results of them.
-// (eq. 19.1)
+// Transfers of the parts of results: those of the launch that stores parts, and of the launch that combines them. (eq.
+// 19.1)
 #include <algorithm>
 
 #include "model/resource/crossing_counts.hpp"

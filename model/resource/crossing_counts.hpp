@@ -1,6 +1,6 @@
 #pragma once
-// CrossingCounts holds the numbers that one crossing's bytes at one level are the product of: K of 8192 keys crosses
-// into shared memory once for each of 64 groups of queries. (eq. 2.4) Internal to model/resource.
+// CrossingCounts holds the numbers whose product is the bytes of one crossing at one level: K of 8192 keys crosses into
+// shared memory once for each of 64 groups of queries. (eq. 2.4) Internal to model/resource.
 
 #include <algorithm>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
-// detail_of lists what a programmer writes down before the code of a placed tile: which rounds run which iterations,
-// where each instance's part of a shared buffer begins, how many instructions a copy and a product take, and how many
-// blocks each resource lets a node hold. Example: the part of vector core 1 begins 32,768 bytes into S_slots.
+// detail_of lists the numbers that a programmer needs to write the code of a placed tile: the iterations of each round,
+// the offset of each instance's part of a shared buffer, the instructions of a copy and of a product, and the blocks of
+// a node that each resource allows. Example: the part of vector core 1 begins 32,768 bytes into S_slots.
 
 #include <string>
 #include <vector>

@@ -88,7 +88,8 @@ class Holder {
     if (v.scope == Scope::block) return nullptr;
     if (v.agent >= 0) return &p_.agents[at(v.agent)];
     if (!v.arrays.empty()) return agent_of(v.arrays[0]);
-    for (const PlacedOperation& op : p_.operations) {  // auxiliaries: who runs the operation that keeps them
+    // an auxiliary belongs to the agent of the operation that keeps it
+    for (const PlacedOperation& op : p_.operations) {
       if (op.agent >= 0 && keeps_state(s_.operations[at(op.operation)].accumulator)) return &p_.agents[at(op.agent)];
     }
     return nullptr;
@@ -152,7 +153,7 @@ class Holder {
         continue;
       held_by_[i] += held_[i][static_cast<std::size_t>(here - v.arrays.begin())];
     }
-    // What no variable holds is kept where it is computed.
+    // An array that no variable holds stays at the level where it is computed.
     if (!held && is_deepest(level)) {
       const DType type = s_.diagram.is_input(array) ? p_.problem->dtype : plain_type();
       out += bytes_of(values(s_.diagram.arrays[at(array)], nullptr,
@@ -202,7 +203,7 @@ std::vector<LevelMemory> memories(const PlacedDiagram& placed) {
     m.live = holder.largest(live, level.level, true);
     m.limit = limit_of(placed, level);
     if (placed.mapping->exact_groups) {
-      m.allocated = m.live;  // no kernel, no buffers: the values themselves
+      m.allocated = m.live;  // without a kernel there are no buffers: only the values count
     } else if (&level == &placed.block()) {
       m.allocated = shared_bytes(placed);
     } else {

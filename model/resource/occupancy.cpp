@@ -1,4 +1,4 @@
-// How many blocks of a kernel one node holds at a time.
+// The number of blocks of a kernel that one node holds at a time.
 
 #include <limits>
 

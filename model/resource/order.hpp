@@ -13,12 +13,12 @@ enum class BlockOrder {
   grid,           ///< row after row, plane after plane; the next block goes to the first free node
   persistent,     ///< row after row, plane after plane; node i has blocks i, i + nodes, ...
   longest_first,  ///< planes by sections, in each the last row of all planes first; to the first free node
-  grouped,        ///< rows in groups, down the columns of a group; dealt out as persistent
-  hilbert,        ///< Hilbert curve over rows and columns; dealt out as persistent
+  grouped,        ///< groups of rows, in each the columns one after the other; node i has blocks i, i + nodes, ...
+  hilbert,        ///< Hilbert curve over rows and columns; node i has blocks i, i + nodes, ...
   even            ///< row after row; every node has equally many iterations, and may share a tile with its neighbours
 };
 
-/// Returns true if, without a mask, every word of the order knob goes row by row, then plane by plane.
+/// Returns true if, without a mask, every word of the order knob means the rows of a plane, then the next plane.
 [[nodiscard]] bool always_rows_first(const Mapping& mapping);
 
 /// Returns the meaning of the tile's word of the order knob; grid without such a knob.

@@ -1,6 +1,7 @@
 #pragma once
-// parts_memory says where the parts of a result lie until the last one is there: in device memory that a launch takes
-// beside its arrays. The kernel chooses the layout. (model/README.md, "Combining partial results")
+// parts_memory returns the sizes of the parts of results. A launch keeps parts in device memory beside its arrays until
+// the last part of a result is complete; the kernel chooses their layout. (model/README.md, "Combining partial
+// results")
 
 #include <vector>
 

@@ -170,7 +170,7 @@ Bytes Footprint::shared_bytes(const PlacedDiagram& placed) const {
   Count barriers = placed.mapping->barriers, end;
   for (std::size_t u = 0; u < in_shared_.size();) {
     const InShared& first = in_shared_[u];
-    Count largest;  // of those that share the storage
+    Count largest;  // size of the largest variable of the storage
     for (; u < in_shared_.size() && in_shared_[u].storage == first.storage; ++u) {
       const InShared& use = in_shared_[u];
       const Variable& variable = variable_at(placed, use.variable);
@@ -189,7 +189,7 @@ Count Footprint::register_bytes_of(const PlacedDiagram& placed, std::size_t agen
   Count bytes;
   for (std::size_t u = 0; u < in_registers_.size();) {
     const InRegisters& first = in_registers_[u];
-    Count most;  // of those that share the storage
+    Count most;  // bytes of the largest variable of the storage
     for (; u < in_registers_.size() && in_registers_[u].owner == first.owner; ++u) {
       if (first.agent != static_cast<int>(agent)) continue;
       most = std::max(most, variable_at(placed, in_registers_[u].variable).bytes().value);

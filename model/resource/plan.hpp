@@ -1,7 +1,8 @@
 #pragma once
-// These functions say what a launch needs of one compute node: a tile of attention_sm90 takes 193 KiB of shared memory
-// and 168 registers a thread at launch, so that one block fills an SM. plan() of resources.hpp puts all of it together;
-// the parts below allocate nothing, for callers that try thousands of tiles. (model/README.md, "Configuration table")
+// These functions compute the resources of a compute node that a block takes: a tile of attention_sm90 takes 193 KiB of
+// shared memory and 168 registers a thread at launch, so that one block fills an SM. plan() of resources.hpp returns
+// all of them; the functions below allocate nothing, for callers that try thousands of tiles. (model/README.md,
+// "Configuration table")
 
 #include <map>
 #include <memory>

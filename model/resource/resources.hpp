@@ -1,6 +1,7 @@
 #pragma once
-// transfers(), memories() and work() say what a placed diagram moves, holds and computes: 8.66 GB into shared memory,
-// 160 KiB of it held. All of it is exact integers, derived from the two rules. (model/README.md, "The two rules")
+// transfers(), memories() and work() count the bytes that a placed diagram moves and holds, and its operations: 8.66 GB
+// move into shared memory, of which a block holds 160 KiB at a time. All counts are exact integers, by the two rules.
+// (model/README.md, "The two rules")
 
 #include <optional>
 #include <string>
@@ -42,7 +43,7 @@ enum class Rereads { none, counted, spread };
 
 /// The bytes that move because results have parts, over the pipe below the level in which these meet.
 struct CombineMoved {
-  LevelId into = 0;  ///< the lower end of that pipe
+  LevelId into = 0;  ///< the level at the lower end of that pipe
   Count parts = 1;   ///< parts of one result
   Bytes stored;      ///< bytes of parts, and of the statistics that groups exchange (in transfers() too)
   Bytes loaded;      ///< bytes of parts that groups read back (in transfers() too); by `launch` all parts, by the

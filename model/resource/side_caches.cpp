@@ -1,4 +1,5 @@
-// Caches side by side above the blocks: eight dies, each with an L2 of its own, read what their blocks share once each.
+// The number of caches that read the same data, if blocks have several caches above them: of eight dies with an L2
+// each, every die reads once what its blocks share.
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -8,7 +9,7 @@
 namespace napkin::internal {
 namespace {
 
-constexpr std::int64_t most_told_apart = 64;  // caches in one word
+constexpr std::int64_t most_told_apart = 64;  // most caches, since a word has a bit for each
 
 /// Returns the set of numbers modulo `caches` that `from` reaches by up to `times` - 1 steps of that length.
 std::uint64_t reached(std::uint64_t from, std::int64_t step, std::int64_t times, std::int64_t caches) {

@@ -42,7 +42,7 @@ struct Life {
 };
 
 /// Returns a variable's lifetime. Buffers that a copy engine fills, inputs, maintained arrays and staging outlive an
-/// iteration: they share storage only by the mapping's word, since reuse needs a barrier that only the kernel can add.
+/// iteration: they share storage only if the mapping says so, since reuse needs a barrier that only the kernel can add.
 Life life_of(const PlacedDiagram& placed, const Variable& variable) {
   Life life;
   const Streamed& s = *placed.streamed;

@@ -1,6 +1,6 @@
 #pragma once
-// A SharedLayout says where the variables of a block lie in its shared memory: Q at byte 0, two copies of K after it,
-// O over Q. Variables that are never alive together share a storage. Internal to model/resource. (model/README.md,
+// A SharedLayout holds the places of a block's variables in its shared memory: Q at byte 0, two copies of K after it, O
+// over Q. Variables that are never alive together share a storage. Internal to model/resource. (model/README.md,
 // "Configuration table")
 
 #include <array>

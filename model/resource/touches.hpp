@@ -1,5 +1,5 @@
 #pragma once
-// Distances says how many other bytes were touched since a piece was touched last: 12 MB between two blocks that read
+// Distances counts the other bytes that were touched since a piece was touched last: 12 MB between two blocks that read
 // one head's keys. Numbering gives pieces their numbers; Slots are the running blocks that still have something to
 // touch. Internal to resource/.
 

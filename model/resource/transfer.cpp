@@ -90,14 +90,15 @@ LevelTransfer moved_into(const PlacedDiagram& placed, const PlacedLevel& level, 
     (crossing.store ? sum.store : sum.load) += moved * caches;
     if (!crossing.store)
       sum.delivered += Bytes(delivered(placed, crossing, counts, moved * parts).value * caches / parts);
-    // What crosses once a block crosses once for each of a cluster's.
+    // Data that move once a block move once for each block of a cluster.
     const Count times = &used.level != &own.level && !placed.in_parts(crossing) ? placed.cluster : Count(1);
     sum.transfer_per_group += Bytes(bytes_of(counts.per_group() * times, crossing.type).value / parts);
   }
   if (level.level == parts_leave_from(placed)) {
     const Bytes parts = cut_bytes(placed);
     sum.store += parts;
-    if (!goes_ways(placed)) sum.load += parts, sum.delivered += parts;  // else they are added where they go
+    // cores add parts to those in memory as they store them, so that none is loaded again
+    if (!goes_ways(placed)) sum.load += parts, sum.delivered += parts;
   }
   return sum;
 }

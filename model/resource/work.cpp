@@ -1,4 +1,4 @@
-// What a placed diagram computes: operations of contractions, exponentials, conversions. (model/README.md, "The two
+// The work of a placed diagram: operations of contractions, exponentials, conversions. (model/README.md, "The two
 // rules")
 #include <algorithm>
 #include <array>

@@ -1,6 +1,7 @@
 #pragma once
-// explain words why a tile is the best: "tensor binds: an iteration takes 2048 clk ...; x=144 does not fit: registers
-// (needed 250, available 240); the runner-up (stages=3) is 0.2 % slower: it loses on waits and the ends of its blocks".
+// explain writes the reasons why a tile is the best: "tensor binds: an iteration takes 2048 clk ...; x=144 does not
+// fit: registers (needed 250, available 240); the runner-up (stages=3) is 0.2 % slower: it loses on waits and the ends
+// of its blocks".
 
 #include <string>
 #include <vector>

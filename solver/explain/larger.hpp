@@ -1,6 +1,6 @@
 #pragma once
-// next_larger says what a larger size costs, with all other knobs free: the knobs that change with it, and what does
-// not fit. Internal to explain/.
+// next_larger finds the consequences of a knob's next larger size, with all other knobs free: the knobs that must
+// change with it, and the rule that stops it. Internal to explain/.
 
 #include <cstdint>
 #include <optional>

@@ -1,7 +1,7 @@
 #pragma once
-// These functions say how much memory, how large a problem and how many rows keep the compute units fed. Example: units
-// that do 100 FLOP in the time in which one value arrives need 10,000 values of memory for a matrix product. (eq. 8.1
-// to eq. 8.3, eq. 11.1; errata P1, P20, L8)
+// These functions compute the memory, the problem size and the rows of a tile from which compute units no longer wait
+// for a pipe. Example: units that do 100 FLOP in the time in which one value arrives need 10,000 values of memory for a
+// matrix product. (eq. 8.1 to eq. 8.3, eq. 11.1; errata P1, P20, L8)
 
 #include <span>
 

@@ -18,7 +18,7 @@ using Eigen::VectorXd;
 
 bool in(AxisSet set, std::size_t axis) { return ((set >> axis) & 1U) != 0; }
 
-/// The terms with one J, merged: sums of coefficients and of symbols.
+/// The terms that lack the same axes J, as one term: sums of coefficients and of symbols.
 struct Merged {
   double coefficient = 0;
   std::vector<Product> symbols;
@@ -65,7 +65,7 @@ std::vector<AxisClass> classes_of(const GeometricProgram& program, const Terms& 
     c.limited = limited;
     c.upper += box == Box::none && limited ? std::numeric_limits<double>::infinity() : std::log(program.axes[i].size);
   }
-  // Classes of size 1 and classes that cost no memory have nothing to choose: last, at full size.
+  // Classes of size 1 and classes that cost no memory have nothing to choose: they come last, at full size.
   std::stable_partition(classes.begin(), classes.end(), [](const AxisClass& c) { return c.chosen(); });
   return classes;
 }

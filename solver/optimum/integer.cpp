@@ -9,7 +9,7 @@ namespace napkin::internal {
 namespace {
 
 using Int = std::int64_t;
-constexpr Int too_large = INT64_MAX;  // "more than 64 bits": loses against every real value
+constexpr Int too_large = INT64_MAX;  // stands for a number of more than 64 bits, and exceeds every other
 
 Int times(Int a, Int b) {
   Int product = 0;
@@ -86,7 +86,7 @@ class Search {
     if (!fits()) return;
     counts_.resize(axes_.size());
     for (std::size_t i = 0; i < axes_.size(); ++i) {
-      // Alone above the others' smallest sizes: the fewest groups this axis can have.
+      // The fewest groups that this axis can have: those with all other axes at their smallest sizes.
       counts_[i] = axes_[i].lacked ? groups_of(axes_[i].size, axes_[i].at(largest(i))) : 1;
       if (axes_[i].lacked) order_.push_back(i);
     }
@@ -114,7 +114,7 @@ class Search {
   /// unchanged.
   Int largest(std::size_t i) {
     const Count kept = group_[i];
-    Int good = 0, bad = axes_[i].count;  // size 0 is known to fit
+    Int good = 0, bad = axes_[i].count;  // the size of index 0 is known to fit
     for (Int step = 1; step < bad - good; step = step < (Int{1} << 61) ? 2 * step : step) {
       group_[i] = axes_[i].at(good + step);
       if (!fits()) {

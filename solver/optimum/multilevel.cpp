@@ -108,7 +108,7 @@ MultiLevelCost multilevel_cost(const TransferLaw& law, std::span<const MemoryLev
   cost.bound = "compute";
   for (std::size_t i = 0; i < levels.size(); ++i) {
     double transfer = cost.shares[i].transfer;
-    // Between siblings flows what the child needs beyond what one sibling fetched; the child's own pipe carries that.
+    // A child gets from its siblings what they fetched; its own pipe carries only what it fetches itself.
     if (levels[i].kind == LevelKind::cross_transfer) {
       transfer = cost.shares[child_of(levels, i)].transfer - transfer;
     } else if (cross_of(levels, i) != nullptr) {

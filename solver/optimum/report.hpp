@@ -30,7 +30,7 @@ struct OptimumReport {
   std::vector<PowerTerm> terms;  ///< terms under the limits that bind at this memory, each beta once
   bool exact = true;             ///< true if transfer is the sum of the terms; else the last is only the leading power
   double transfer = 0;           ///< H*, values
-  std::vector<std::pair<std::string, double>> group;  ///< real-valued
+  std::vector<std::pair<std::string, double>> group;  ///< real-valued group sizes by axis name
   ClosedForm textbook;                                ///< closed form without the upper limits of the axes (eq. 1)
   std::optional<IntegerReport> integer;               ///< integer optimum; none if not even groups of 1 fit
   /// The exact integer optimum over the closed form, at least 1; 0 without an integer optimum, or under a mask (the

@@ -1,6 +1,6 @@
 #pragma once
-// sharing() says what nodes that hold an algorithm's data between them save one another: eight GPUs of a node need
-// H*(M) bytes, of which H*(8 M) lie in one of them anyway. (eq. 7.6)
+// sharing() computes the bytes that nodes save if each reads some of its data out of the others' memories: eight GPUs
+// of a node need H*(M) bytes, of which H*(8 M) lie in one of them anyway. (eq. 7.6)
 
 #include "solver/optimum/geometric_program.hpp"
 

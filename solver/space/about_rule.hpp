@@ -1,5 +1,5 @@
 #pragma once
-// about_rule says in a line what a rule that keeps tiles out asks for: "q is a multiple of 64 times warpgroups".
+// about_rule writes a rule that rejects tiles as one line of text: "q is a multiple of 64 times warpgroups".
 
 #include <string>
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace napkin::internal {
 
-/// Says what a rule requires, by the name that its violation has; "" if no rule has that name.
+/// Writes the requirement of a rule, found by the name of its violation; "" if no rule has that name.
 [[nodiscard]] std::string about_rule(const Mapping& mapping, std::string_view name);
 
 }  // namespace napkin::internal

@@ -35,7 +35,7 @@ class DecidedRule {
  private:
   enum Verdict : std::uint8_t { unknown, held, broken };
   const TileRule& rule_;
-  std::vector<std::size_t> strides_;  // 0 of knobs that it does not read
+  std::vector<std::size_t> strides_;  // strides by knob; 0 for knobs that it does not read
   std::vector<Verdict> verdicts_;
 };
 

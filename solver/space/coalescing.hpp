@@ -1,6 +1,6 @@
 #pragma once
-// coalescing() says which multiples of its axes' sizes let an algorithm move whole transfers, before any kernel lays it
-// out: 64 elements of 2 bytes where a transfer has 128. (model/README.md, "From diagram to kernel")
+// coalescing() finds the multiples that group sizes must be so that only whole transfers move, before a kernel is
+// chosen: 64 elements of 2 bytes where a transfer has 128. (model/README.md, "From diagram to kernel")
 
 #include <vector>
 

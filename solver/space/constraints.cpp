@@ -159,7 +159,8 @@ void add_granularity(std::vector<TileRule>& rules, const Streamed& streamed, con
   for (const Granularity& granularity : granularities(streamed, mapping, machine, problem)) {
     const std::string& axis = streamed.diagram.axes[static_cast<std::size_t>(granularity.axis)].name;
     const auto size = size_of_axis(mapping, *block, axis);
-    if (!size) continue;  // held whole: the kernel pads, and says which sizes it supports
+    // the block holds the axis whole: the kernel pads it, and its mapping lists the supported sizes
+    if (!size) continue;
     rules.push_back({"granularity of " + axis, internal::knobs_of(*size),
                      [extent = resolve.term(*size), divisor = granularity.divisor](const Tile& tile) {
                        return compare(Relation::Kind::multiple, extent.in(tile), divisor);

@@ -1,6 +1,6 @@
 #pragma once
-// Rules say what makes a tile legal, and a rejection is data: the rule, what it needs, what there is ("shared memory",
-// 262,144 bytes, 232,448).
+// Rules are the requirements on a legal tile. A Violation names the rule, the amount that it needs and the amount that
+// is there ("shared memory", 262,144 bytes, 232,448).
 
 #include <functional>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
-// A Granularity says what the sizes of a tile must be multiples of, and why: x of attention is a multiple of 16 for
-// "wgmma k of O". (model/README.md, "From diagram to kernel"; errata P4)
+// A Granularity is the multiple that a tile's size must be along an axis, with its causes: x of attention is a multiple
+// of 16 for "wgmma k of O". (model/README.md, "From diagram to kernel"; errata P4)
 
 #include <string>
 #include <vector>

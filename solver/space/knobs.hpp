@@ -1,6 +1,5 @@
 #pragma once
-// These functions say which knobs a part of a mapping depends on, read off its structure: the guards, values and axes
-// that name them.
+// These functions find the knobs that a part of a mapping depends on: those that its guards, values and axes name.
 
 #include <optional>
 #include <string>

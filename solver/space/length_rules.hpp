@@ -1,6 +1,6 @@
 #pragma once
-// LengthRules makes the rules of a question that read the lengths of axes anew, where the others are known from another
-// question of its kind: of 17 rules of attention_sm90 those of the cluster and of device memory.
+// LengthRules makes the rules of a question that read the lengths of axes anew, for a question whose other rules are
+// known from another one of its kind: of 17 rules of attention_sm90 those of the cluster and of device memory.
 
 #include <cstddef>
 #include <utility>
