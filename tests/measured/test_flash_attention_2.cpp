@@ -46,7 +46,7 @@ TEST_CASE("FlashAttention-2's times within 3 % in the mean, none fitted; its pow
   }
   CHECK(time.rows == 44);
   CHECK(time.mean < 0.035);
-  CHECK(time.worst < 0.16);  // 512 queries under a mask
+  CHECK(time.worst < 0.16);  // the worst row has 512 queries under a mask
   CHECK(std::abs(time.bias) < 0.015);
   CHECK(power.mean < 0.02);
 }
@@ -67,7 +67,8 @@ TEST_CASE("counted instructions are those of the mapping within 7 %, bytes of th
   for (const Json& row : measured::rows_of("flash_attention_2/counters.jsonl")) {
     CAPTURE(cli::pairs(row["shape"]));
     CAPTURE(row["mask"].get<std::string>());
-    if (row["mask"] != "none") continue;  // the profiler's share of whole and cut chunks is not told apart
+    // the profiler's counts do not separate whole chunks from those that the mask cuts
+    if (row["mask"] != "none") continue;
     const napkin::internal::test::LaidOut laid("flash_attention_2", "h200-sxm", measured::sizes_of(row["shape"]),
                                                napkin::DType::bf16);
     const napkin::internal::EventGraph graph =

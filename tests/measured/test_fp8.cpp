@@ -1,4 +1,4 @@
-// attention_fp8_sm90 on an H200 and an H100: what its first runs gave beside what was predicted, and beside
+// attention_fp8_sm90 on an H200 and an H100: the times of its first runs, compared with predictions and with
 // attention_sm90 in bf16.
 
 #include <doctest/doctest.h>
@@ -155,7 +155,7 @@ TEST_CASE("fp8: predictions made before the first run are 8 % too fast, and rank
 namespace {
 
 struct Timed {
-  std::map<std::string, std::vector<Json>> tiles;  // of d = 128, by question
+  std::map<std::string, std::vector<Json>> tiles;  // rows of d = 128, by question
   std::map<std::string, double> wide;              // TFLOP/s of d = 256
   double error = 0;                                // mean of predicted over measured time, less 1, of d = 128
 };
@@ -191,7 +191,7 @@ TEST_CASE("fp8: on an H100 252 cases are right, log-sum-exp too, and the first t
   CHECK(counts["wrong"] == 0);
   CHECK(number(counts, "worst_of_allowed") < 0.65);
   const Timed before = timed("fp8_h100/anew.jsonl"), now = timed("fp8_h100/beside.jsonl");
-  CHECK(before.error == doctest::Approx(-0.072).epsilon(0.001));  // of an H200's profile
+  CHECK(before.error == doctest::Approx(-0.072).epsilon(0.001));  // the error with an H200's profile
   CHECK(number(before.tiles.at("s=16384").front(), "tflops") == doctest::Approx(792).epsilon(0.001));
   CHECK(std::fabs(now.error) < 0.03);
   CHECK(number(now.tiles.at("s=16384").front(), "tflops") == doctest::Approx(865).epsilon(0.001));
@@ -283,7 +283,8 @@ TEST_CASE("fp8: an e4m3 FLOP and a conversion by themselves, three runs on an H1
     const double each =
         (convert.at("power") - rest.at("power") - tree * ratio * ratio) / ratio / convert.at("instructions");
     CHECK(each == doctest::Approx(0.265e-9).epsilon(0.02));
-    if (std::string(run) == "run_2") continue;  // it has no other loads, of which the clock tree's power is fitted
+    // the run lacks the other loads, to which the clock tree's power is fitted
+    if (std::string(run) == "run_2") continue;
     bool found = false;
     for (const Finding& finding : calibrate(machine, readings, {"napkin calibrate", "2026-11-27", "580"}).findings) {
       if (finding.name != "constants.energy_tensor_8bit") continue;
@@ -305,14 +306,15 @@ TEST_CASE("fp8: products of eight bits leave vector work what those of sixteen d
     std::nth_element(values.begin(), values.begin() + 2, values.end());
     (row["quantity"] == "rate" ? rate : product)[name] = values[2];
   }
-  // The profile's issue.co_use.beside, found beside bf16: 1.016, 1.295, 1.319.
+  // The profile has issue.co_use.beside as measured beside products of bf16: 1.016, 1.295, 1.319.
   for (const char* a : {" shared", " registers"}) {
     CAPTURE(a);
     CHECK(rate.at(std::string("mix1") + a) == doctest::Approx(1.016).epsilon(0.02));
     CHECK(rate.at(std::string("mix2") + a) == doctest::Approx(1.295).epsilon(0.02));
     CHECK(rate.at(std::string("mix3") + a) == doctest::Approx(1.319).epsilon(0.02));
     CHECK(product.at(std::string("mix2") + a) == doctest::Approx(64).epsilon(0.01));
-    CHECK(rate.at(std::string("fma1") + a) > 2);  // instructions a clock and SM, and not 1.0
+    // instructions a clock and SM: more than the 1.016 of a mix, as dense fp32 slows the product down
+    CHECK(rate.at(std::string("fma1") + a) > 2);
     CHECK(product.at(std::string("fma1") + a) > 1.9 * 64);
     CHECK(product.at(std::string("fma2") + a) > 3.8 * 64);
   }
@@ -321,7 +323,7 @@ TEST_CASE("fp8: products of eight bits leave vector work what those of sixteen d
 TEST_CASE("fp8: shapes and tiles of an H100 that had not run when the mapping was last changed") {
   std::map<int, Errors> by_width;
   const auto add = [&](Json row) {
-    if (!row.contains("cycles")) return;  // the variant that counts has no registers left for that, in some tiles
+    if (!row.contains("cycles")) return;  // in some tiles the variant that counts cycles has too few registers to run
     row["dtype"] = "e4m3";
     const Json predicted = measured::predicted(row, "h100-sxm");
     Errors& errors = by_width[row["shape"]["d"].get<int>()];

@@ -1,5 +1,5 @@
-// Grouped heads whose group the tile's heads do not divide, as run on H100s (grouped/*.jsonl): each case held anew to
-// the rule of FlashAttention's own tests by the errors that were read.
+// Grouped heads whose group the tile's heads do not divide, as run on H100s (grouped/*.jsonl): the recorded errors of
+// each case are checked again by the rule of FlashAttention's own tests.
 
 #include <algorithm>
 #include <set>

@@ -1,5 +1,5 @@
-// napkin.torch in turns with others on H200s (in_turns/*.jsonl): results are right, ratios are those that
-// docs/performance.md says, and bursts and sustained times are near what the bundled kernels' predictions say.
+// napkin.torch in turns with others on H200s (in_turns/*.jsonl): results are right, ratios are those of
+// docs/performance.md, and the times of bursts and of sustained load are near the bundled kernels' predictions.
 
 #include <doctest/doctest.h>
 

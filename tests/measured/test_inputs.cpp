@@ -1,5 +1,5 @@
-// attention_sm90 on inputs that make an online softmax work or rest (inputs/*.jsonl, tests/kernel/run_speed.py
-// --inputs): what README says of them.
+// attention_sm90 on inputs whose row maxima grow at every chunk, or never (inputs/*.jsonl, tests/kernel/run_speed.py
+// --inputs): README.md's numbers about them.
 
 #include <algorithm>
 #include <map>
@@ -13,7 +13,7 @@ namespace {
 using cli::Json;
 using cli::pairs;
 
-/// By shape and mask, the row of each of the inputs.
+/// The rows by shape and mask, then by kind of input.
 using Rows = std::map<std::string, std::map<std::string, Json>>;
 
 Rows rows_of(const std::string& file) {
@@ -29,7 +29,7 @@ double number(const Json& row, const char* what) { return row[what].get<double>(
 struct Range {
   double least, median, most;
 };
-/// Of `what` on these inputs over `what` on normal ones, over all shapes.
+/// Returns the ratios of `what` on these inputs to `what` on normal ones, over all shapes.
 template <class What>
 Range over_normal(const Rows& rows, const std::string& inputs, const What& what) {
   std::vector<double> all;
@@ -74,11 +74,11 @@ TEST_CASE("scores that outgrow the kept maximum at every chunk cost the picks up
   hold(over_normal(rows, "growing", cudnn), 0.90, 0.938, 1.12);
   hold(over_normal(rows, "spike", time), 1.43, 1.777, 2.15);
   hold(over_normal(rows, "spike", cudnn), 0.97, 1.012, 1.14);
-  // The other way round nothing outgrows anything.
+  // With shrinking scores the chunk visited first has the maximum, and no later one rescales.
   hold(over_normal(rows, "shrinking", cycles), 0.99, 1.0, 1.01);
 }
 
-// By the powers of two that each key's exponential grows by.
+// The rows by the power of two by which each key's exponential grows.
 TEST_CASE("scores that grow slowly cost less: nothing at 2^0.001 a key, 7 % at 2^0.003, a quarter at 2^0.01") {
   const Rows rows = rows_of("growth.jsonl");
   REQUIRE(rows.size() == 6);

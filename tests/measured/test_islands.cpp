@@ -1,5 +1,5 @@
-// Splits over two H200s (islands/), twenty questions a sitting, and calls of NCCL between them (island_links/): what
-// hgx-h200-2 predicts of time, of copies alone and of work alone.
+// Splits over two H200s (islands/), twenty questions in each run, and calls of NCCL between the GPUs (island_links/):
+// predictions with hgx-h200-2 of the time, of copies alone and of work alone.
 
 #include <cmath>
 #include <string>

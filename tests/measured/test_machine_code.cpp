@@ -1,5 +1,5 @@
-// The kernels' machine code as recorded: a change of their text that is to change nothing leaves it as it is. Where a
-// change is meant, `run_machine_code --known FILE` records the variants anew.
+// The kernels' machine code equals the recorded code, so that a change of their text that is to change nothing is found
+// out if it does. If a change is intended, `run_machine_code --known FILE` records the variants anew.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -78,7 +78,7 @@ TEST_CASE("the recorded variants turn every knob of the kernels") {
     CHECK(count(kernel, "warpgroups = 2,") >= 2);
 }
 
-// A dozen of the variants; all of them: run_machine_code --known.
+// A dozen of the variants are compiled here; run_machine_code --known compiles all of them.
 TEST_CASE("today's kernels compile to the recorded machine code" * doctest::test_suite("compiling")) {
   const Environment environment = process_environment();
   const auto compiler = Compiler::find(environment.compiler);
@@ -103,7 +103,7 @@ TEST_CASE("today's kernels compile to the recorded machine code" * doctest::test
     CHECK(now.registers == before.registers);
     CHECK_MESSAGE(now.code == before.code, "other machine code: if that is meant, record it anew");
 
-    // One bit of one instruction shows, and so does a variant in another's place.
+    // One changed bit of one instruction is found, and so is a variant in another's place.
     std::string cubin = out.kernel.cubin;
     const std::size_t at = cubin.find(test::machine_code(cubin).substr(0, 64));
     REQUIRE(at != std::string::npos);

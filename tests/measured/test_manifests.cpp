@@ -1,5 +1,5 @@
-// Every recorded file stands in its folder's manifest, what a manifest says agrees with the rows, README.md's index is
-// made of the manifests, and a recording whose kernel has changed since is named.
+// Every recorded file is listed in its folder's manifest, manifests agree with the rows, README.md's index is made from
+// the manifests, and recordings whose kernel has changed since are listed.
 
 #include <doctest/doctest.h>
 
@@ -52,7 +52,7 @@ void compare(Problems& out, const std::string& what, const Values& said, const V
         fmt::format("{}: the manifest says '{}', the rows '{}'", what, fmt::join(said, ", "), fmt::join(found, ", ")));
 }
 
-/// What of the manifest the rows contradict. Keys that no row carries are taken on the manifest's word.
+/// Returns the statements of the manifest that the rows contradict. Keys that no row has are not checked.
 Problems problems_of(const Manifest& manifest, const Recording& recording, const std::vector<Json>& rows) {
   Problems out;
   if (rows.size() != recording.rows)
@@ -93,7 +93,7 @@ Problems problems_of(const Manifest& manifest, const Recording& recording, const
 
 using SameCode = std::map<std::string, std::vector<std::string>>;
 
-/// Whether a kernel of that hash, or of one with the same machine code, is all that ran.
+/// Returns true if only kernels of that hash, or with the same machine code, ran.
 bool is_todays(const measured::RecordedSources& recorded, const std::string& today, const SameCode& same) {
   const auto found = same.find(recorded.kernel);
   const auto has = [&](const std::string& one) {
@@ -103,7 +103,7 @@ bool is_todays(const measured::RecordedSources& recorded, const std::string& tod
   return !recorded.hashes.empty() && std::all_of(recorded.hashes.begin(), recorded.hashes.end(), equals);
 }
 
-/// One line a folder and one a file.
+/// Writes the index: a line for each folder and for each file.
 std::string index_of(const std::vector<Manifest>& all) {
   std::string out = "| file | rows | when | split | what |\n|---|---|---|---|---|\n";
   for (const Manifest& manifest : all) {
@@ -149,8 +149,8 @@ TEST_CASE("a folder is read by the tests that its manifest names") {
   }
 }
 
-// strip.py writes what rows share once: a card, a driver or a revision that a row repeats is a file that it has not
-// seen.
+// strip.py moves what rows share into the manifest: a row that still has a card, a driver or a revision is in a file
+// that was not stripped.
 TEST_CASE("no row says for itself where it comes from") {
   for (const Manifest& manifest : measured::manifests()) {
     for (const Recording& one : manifest.files) {
@@ -191,7 +191,8 @@ TEST_CASE("what the manifests say agrees with every row") {
   }
 }
 
-// Only a GPU can record anew: what is stale is said, and fails only where the manifest claims otherwise.
+// Only a GPU can make a new recording: a stale one is reported, and is a failure only if its manifest claims that it is
+// fresh.
 TEST_CASE("a recording whose kernel has changed since is named, and none claims to be fresh that is not") {
   const SameCode same = measured::same_machine_code();
   for (const Manifest& manifest : measured::manifests()) {

@@ -1,4 +1,4 @@
-// mma.sync and cp.async by small kernels (mma_sync/*.jsonl): what they say, and that two runs say it.
+// mma.sync and cp.async by small kernels (mma_sync/*.jsonl): their readings, which two runs repeat.
 
 #include <algorithm>
 #include <cmath>
@@ -79,7 +79,7 @@ TEST_CASE(
 TEST_CASE(
     "multiply-adds among products of their own warps: 0.45 clocks each at first, one each beyond four a product") {
   for (const Run& run : runs()) {
-    for (const int count : {2, 4, 6, 8}) {  // of two products
+    for (const int count : {2, 4, 6, 8}) {  // instructions beside two products
       CHECK(among(run, "fma", count, 1) - alone(run, 8, 1) == doctest::Approx(0.45 * count / 2).epsilon(0.12));
     }
     for (const int warps : {1, 2, 4}) {
@@ -95,7 +95,7 @@ TEST_CASE("what loads a product's operands takes shared memory's port and little
   for (const Run& run : runs()) {
     for (const char* work : {"load", "load_matrix"}) {
       for (const int warps : {1, 2, 4}) {
-        // 512 bytes of four schedulers at 128 B/clk, for two products.
+        // A load for two products brings 512 bytes to each of four schedulers at 128 B/clk: 8 clk a product.
         CHECK(among(run, work, 1, warps) == doctest::Approx(8).epsilon(0.06));
         CHECK(among(run, work, 2, warps) == doctest::Approx(16).epsilon(0.03));
       }
@@ -157,7 +157,7 @@ TEST_CASE("a chunk by cp.async: 330 clocks and its bytes at 123 B/clk by one SM;
 
 TEST_CASE("the numbers that calibrate makes of it; two runs agree") {
   const std::map<std::string, std::pair<double, double>> expected = {
-      // value, within
+      // value and tolerance
       {"constants.mma_sync_product", {6.03, 0.01}},
       {"constants.mma_sync_latency", {24.0, 0.01}},
       {"constants.mma_sync_ports", {6.2, 0.02}},
@@ -191,7 +191,7 @@ TEST_CASE("the energies of products from registers and of what ldmatrix brings a
     return *found;
   };
   const double idle = measured::number(row("idle with a context"), "power");
-  // Joules of one of `count` at 1.5 GHz, with the measured exponent.
+  // Returns the joules of one unit of `count` at 1.5 GHz, with the measured exponent.
   const auto each = [&](const auto& of, const char* count, double less) {
     const double joules = (measured::number(of, "power") - less) * measured::number(of, "time");
     const double ratio = of.contains("sm_clock") ? measured::number(of, "sm_clock") / 1.5e9 : 1;
@@ -203,7 +203,7 @@ TEST_CASE("the energies of products from registers and of what ldmatrix brings a
   const double with_half_a_load = each(row("mma.sync, B by ldmatrix"), "products", idle);
   CHECK((2 * (with_half_a_load - product) - instruction) / 512 ==
         doctest::Approx(machine.constant("energy_shared")).epsilon(0.1));
-  // Of values that move; the fitted one is 0.27 nJ.
+  // The energy with operands that change; the fitted energy is 0.27 nJ.
   CHECK(each(row("softmax"), "instructions", measured::number(row("softmax"), "idle")) ==
         doctest::Approx(0.257e-9).epsilon(0.01));
 }

@@ -1,6 +1,6 @@
-// What a byte from the L2 takes where many SMs read it: recorded powers of loads that do nothing else, beside the
-// model's share of bytes that come for one SM alone (model/README.md, eq. 16.2) in launches whose blocks read the
-// same bytes.
+// The energy of a byte from the L2 that many SMs read: recorded powers of loops that only load, compared with the
+// model's share of bytes that a single SM reads (model/README.md, eq. 16.2) in launches whose blocks read the same
+// bytes.
 
 #include <cmath>
 #include <map>
@@ -18,7 +18,7 @@ using cli::Json;
 
 namespace {
 
-/// By load: joules a byte beyond what a context that rests takes.
+/// Returns, by load, the joules a byte above the power of an idle context.
 std::map<std::string, double> measured_joules() {
   std::map<std::string, std::map<std::string, double>> of;
   for (const Json& row : measured::rows_of("neighbours/l2_readers.jsonl"))
@@ -33,15 +33,15 @@ std::map<std::string, double> measured_joules() {
 constexpr std::int64_t blocks = 132;
 constexpr std::int64_t other(std::int64_t number) { return (blocks + number - 1) / number; }
 
-/// Heads of so many tiles of queries each: block i reads the K and V of head i / readers.
+/// Returns the model's share for heads of `readers` tiles of queries: block i reads the K and V of head i / readers.
 double side_by_side(std::int64_t readers) {
   const test::LaidOut laid("attention_sm90", "h200-sxm",
                            {{"b", 1}, {"h", other(readers)}, {"q", 128 * readers}, {"x", 512}, {"d", 64}}, DType::bf16);
   return unshared_fraction(laid.place({{"q", "128"}, {"x", "64"}, {"warpgroups", "2"}, {"order", "persistent"}}));
 }
 
-/// A product of so many rows of tiles, column by column, that the L2 holds: block i reads row i % rows of A and column
-/// i / rows of B.
+/// Returns the share for a product that the L2 holds, column by column: block i reads row i % rows of A and column i /
+/// rows of B.
 double product(std::int64_t rows) {
   const test::LaidOut laid("matmul_sm90", "h200-sxm", {{"a", 64 * rows}, {"b", 512}, {"c", 64 * other(rows)}},
                            DType::bf16);

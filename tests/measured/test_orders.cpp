@@ -1,5 +1,5 @@
-// Tiles of attention_sm90 in the three orders of blocks (orders/*.jsonl): what a tile and an iteration take in each,
-// predicted.
+// Tiles of attention_sm90 in the three orders of blocks (orders/*.jsonl): the predicted cycles of a tile and of an
+// iteration in each.
 
 #include <cmath>
 #include <cstdint>
@@ -23,7 +23,7 @@ Cycles cycles_of(const Json& row) {
   return {number(row["measured"], "cycles"), number(measured::predicted(row), "cycles")};
 }
 
-/// What one more iteration of a block takes, from one tile at two lengths of keys: the rest of a block drops out.
+/// Cycles by length of keys. The difference of two lengths is the time of iterations alone, without a block's ends.
 using Lengths = std::map<std::int64_t, Cycles>;
 Cycles iteration(const Lengths& lengths, double blocks, int chunk) {
   REQUIRE(lengths.size() == 2);
@@ -35,14 +35,15 @@ Cycles iteration(const Lengths& lengths, double blocks, int chunk) {
 }  // namespace
 
 TEST_CASE("what a tile that is launched or drawn takes beyond one that is dealt out") {
-  constexpr double tiles = 16;  // of the busiest SM: 16 x 16 heads of 8 tiles on 132 SMs
+  constexpr double tiles = 16;  // tiles of the busiest SM: 16 x 16 heads of 8 tiles on 132 SMs
   std::map<int, std::map<std::string, Cycles>> all;
   for (const Json& row : measured::rows_of("orders/three_orders.jsonl")) {
     if (row["mask"] == "none")
       all[row["tile"]["x"].get<int>()][row["tile"]["order"].get<std::string>()] = cycles_of(row);
   }
   CHECK(all.size() == 4);
-  Cycles launched, drawn;  // in the mean over the widths: one width's cycles repeat within 1 %, 250 clocks a tile
+  // mean over the widths, since one width's cycles repeat only within 1 %, or 250 clocks a tile
+  Cycles launched, drawn;
   for (const auto& [x, orders] : all) {
     const auto beyond = [&](const char* order) {
       const Cycles &one = orders.at(order), &dealt = orders.at("persistent");
@@ -87,7 +88,8 @@ TEST_CASE("an iteration takes what is predicted in a tile dealt out, launched or
     const Json &shape = asked[name]["shape"], &tile = asked[name]["tile"];
     const double rows = number(shape, "q") / number(tile, "q"),
                  blocks = std::ceil(std::ceil(rows) * number(shape, "b") * number(shape, "h") / 132);  // busiest SM
-    const bool two = tile["warpgroups"] == 2;  // the weakest: three, +6 and +7 %, and one, launched, +5 %
+    // the largest errors are those of three warpgroups, +6 and +7 %, and of one in order `launched`, +5 %
+    const bool two = tile["warpgroups"] == 2;
     CHECK(orders.size() == 3);
     for (const auto& [order, lengths] : orders) {
       CAPTURE(name + ", " + order);

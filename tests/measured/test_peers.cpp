@@ -1,5 +1,6 @@
 // Triton's attention and matrix product in all their tiles, and cuBLAS, on an H200 (peers/*.jsonl): predicted before
-// the run with mappings whose counts come from the compiler. Held is what came out, error and regret of the pick.
+// the run with mappings whose counts come from the compiler. The test checks the errors, and the regret of the selected
+// tile.
 
 #include <doctest/doctest.h>
 
@@ -20,7 +21,7 @@ struct Timed {
   double predicted, measured;
 };
 
-/// By question: its tiles.
+/// The tiles of each question.
 using Sweeps = std::map<std::string, std::vector<Timed>>;
 
 Sweeps sweeps_of(const std::vector<Json>& rows) {
@@ -40,7 +41,7 @@ double best(const std::vector<Timed>& sweep) {
       ->measured;
 }
 
-/// What the best of so many by prediction takes over the best of all, less one.
+/// Returns the time of the best of the `top` tiles by prediction over the best of all, less one.
 double regret(std::vector<Timed> sweep, std::size_t top) {
   const double least = best(sweep);
   std::sort(sweep.begin(), sweep.end(), [](const Timed& a, const Timed& b) { return a.predicted < b.predicted; });
@@ -48,7 +49,7 @@ double regret(std::vector<Timed> sweep, std::size_t top) {
   return best(sweep) / least - 1;
 }
 
-/// The mean error of the tiles within that factor of their sweep's best.
+/// Returns the mean error of the tiles within that factor of their sweep's best.
 double error(const Sweeps& sweeps, double within) {
   double sum = 0;
   int rows = 0;
@@ -66,7 +67,7 @@ double error(const Sweeps& sweeps, double within) {
 struct Held {
   const char* file;
   std::size_t sweeps;
-  double near_best, all;     ///< mean errors of tiles within 1.5 times their sweep's best, and of all: at most
+  double near_best, all;     ///< upper bounds of mean errors: of tiles within 1.5 times their sweep's best, and of all
   double top1, top3, worst;  ///< regrets: means of the best, of the best of three; the worst of the best
 };
 
@@ -109,7 +110,7 @@ TEST_CASE("cuBLAS against what is selected of a vendor's tiles") {
                                   cli::pairs(row["shape"]));
     const double off = found["predicted"]["time"].get<double>() / row["measured"]["time"].get<double>() - 1;
     INFO(cli::pairs(row["shape"]) << ": " << off);
-    // Of few rows the library has tiles of 64 x 16 with the operands' roles exchanged, which the mapping does not.
+    // For few rows the library has tiles of 64 x 16 with the operands exchanged, which the mapping lacks.
     CHECK(std::fabs(off) <= (row["shape"]["a"].get<int>() < 128 ? 0.69 : 0.24));
     sum += std::fabs(off) / 12;
     bias += off / 12;

@@ -1,6 +1,6 @@
-// Other people's first picks beside ours by the bundled kernels (picks/*.jsonl): 24 products of the layers of language
-// models by nvMatmulHeuristics, eight calls of attention by FlashAttention-4's table. Held are the errors of both
-// tiles, predicted before the run and today, and what their pick loses against ours.
+// First choices of other selectors and ours, run with the bundled kernels (picks/*.jsonl): 24 products of the layers of
+// language models by nvMatmulHeuristics, eight calls of attention by FlashAttention-4's table. The test checks the
+// errors of both tiles, by predictions from before the run and by today's, and the loss of their tile against ours.
 
 #include <doctest/doctest.h>
 
@@ -16,7 +16,8 @@ namespace {
 
 using cli::Json;
 
-/// The mean time of the runs of `theirs` or of `ours`; the file has them in the order theirs, ours, ours, theirs.
+/// Returns the mean time of the runs of `theirs` or of `ours`; the file has them in the order theirs, ours, ours,
+/// theirs.
 double measured_time(const Json& row, const std::string& whose) {
   const Json& runs = row["runs"];
   if (runs.size() == 1) return runs[0]["time"].get<double>();
@@ -41,7 +42,7 @@ double median(std::vector<double> all) {
 
 struct Found {
   std::vector<double> before, today;  ///< errors of all tiles, then and now
-  std::vector<double> regret, said;   ///< what theirs loses against ours: measured, predicted
+  std::vector<double> regret, said;   ///< loss of their tile against ours: measured, predicted
   std::vector<double> library;        ///< cuBLAS' time over ours
 };
 
@@ -73,7 +74,7 @@ TEST_CASE("picks: nvMatmulHeuristics' first at 24 products of language models") 
   CHECK(mean_size(found.today) <= 0.025);
   CHECK(median(found.regret) == doctest::Approx(0.020).epsilon(0.05));
   CHECK(median(found.said) == doctest::Approx(0.019).epsilon(0.05));
-  // At two questions theirs was faster in the mean because its first run met a cooler card: 92 us, and 104 at the end.
+  // At two questions their mean is lower since their first run met a cooler card: 92 us, and 104 us in the last run.
   CHECK(std::count_if(found.regret.begin(), found.regret.end(), [](double r) { return r < -0.01; }) == 2);
   CHECK(*std::min_element(found.library.begin(), found.library.end()) >= 0.997);
   CHECK(median(found.library) >= 1.02);

@@ -1,5 +1,5 @@
-// Every folder of recorded rows that has a bounds.json is replayed with today's model as a whole and holds it: "sweeps:
-// the time of attention_sm90's held-out rows is at most 3.1 % off in the mean".
+// Every folder of recorded rows that has a bounds.json is predicted with today's model, and its errors are within these
+// bounds: "sweeps: the time of attention_sm90's held-out rows is at most 3.1 % off in the mean".
 
 #include <doctest/doctest.h>
 
@@ -14,12 +14,13 @@ namespace {
 using cli::Json;
 using measured::Manifest;
 
-/// Larger is better: such a number may not fall below its bound, every other one may not exceed it.
+/// Returns true if larger is better: such a number may not fall below its bound, every other one may not exceed it.
 bool is_floor(const std::string& key) {
   return key == "rows" || key == "sweeps" || key == "spearman" || key == "best_in_top3";
 }
 
-/// What of `found` misses its bound, by name. A bound has the shape of validate's --replay --json.
+/// Returns the names of the numbers of `found` outside their bounds. A bound has the form of validate's --replay
+/// --json.
 std::vector<std::string> misses(const Json& bound, const Json& found, const std::string& name) {
   std::vector<std::string> out;
   for (const auto& [key, value] : bound.items()) {

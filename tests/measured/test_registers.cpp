@@ -1,6 +1,5 @@
 // The register rule against the compiler: whole tile spaces compiled once (registers/*.jsonl,
-// tests/kernel/run_compile.cpp), and the tables beside the mappings, which are what run_compile makes of the
-// verdicts.
+// tests/kernel/run_compile.cpp), and the tables beside the mappings, which run_compile makes from the verdicts.
 
 #include <cstdio>
 #include <map>
@@ -25,7 +24,7 @@ std::string verdicts_path(const std::string& kernel) {
   return NAPKIN_SOURCE_DIR "/tests/measured/registers/" + kernel + ".jsonl";
 }
 
-/// The table that lies beside the kernel's mapping.
+/// Returns the text of the table beside the kernel's mapping.
 std::string table_beside(const std::string& kernel) {
   for (const EmbeddedFile& file : embedded_files()) {
     if (file.path.ends_with("/" + kernel + ".registers.csv")) return std::string(file.text);
@@ -60,7 +59,7 @@ Held hold(const std::string& kernel, double rightly = 0.8) {
   return sum;
 }
 
-/// Without the line that names the revision of the program that wrote it.
+/// Returns the text without the line that names the revision of the program that wrote it.
 std::string without_revision(const std::string& text) {
   std::istringstream lines(text);
   std::string out;
@@ -73,7 +72,7 @@ std::string without_revision(const std::string& text) {
 /// The number of a tile's combination once the compiler objects to that legal tile alone.
 struct Raised {
   std::int64_t before = 0, after = 0, left = 0;  ///< left: registers of the tile, before
-  std::size_t combinations = 0;                  ///< that were raised
+  std::size_t combinations = 0;                  ///< number of combinations that were raised
 };
 
 Raised raise(const std::string& kernel, Mask::Kind mask, int which) {
@@ -134,11 +133,11 @@ TEST_CASE("the tables beside the mappings are made of the recorded verdicts") {
 TEST_CASE("a tile that the compiler objects to raises the number of its combination, and of no other") {
   for (const int which : {0, 100, 400}) {
     CAPTURE(which);
-    // A kernel that sets its registers has no other code with more of them: the tile goes.
+    // A kernel that sets its registers itself cannot be compiled with more of them: the tile is rejected.
     const Raised sets = raise("attention_sm90", Mask::Kind::window, which);
     CHECK(sets.combinations == 1);
     CHECK(sets.after == sets.before + sets.left + 1);
-    // One that is compiled for the number has: a granule more, to be compiled.
+    // A kernel that is compiled for a number of registers can be: its number grows by a granule, to be compiled again.
     const Raised asks = raise("attention_sm80", Mask::Kind::causal, which);
     CHECK(asks.combinations == 1);
     CHECK(asks.after == asks.before + 8);

@@ -1,5 +1,5 @@
-// An H100, a card that had never been measured, asked with the H200's facts of the SM (second_card*/*.jsonl): what was
-// predicted before the run, what today's model says, and what the card's own calibration changes.
+// An H100, a card that had never been measured, predicted with the H200's numbers of the SM (second_card*/*.jsonl): the
+// errors of predictions from before the run, of today's model, and with the card's own calibration.
 
 #include <algorithm>
 #include <cmath>
@@ -34,8 +34,8 @@ struct Kernel {
   std::string file, kernel;
   std::size_t sweeps;
   double blind_time, blind_worst;  ///< at most
-  double regret, worst_regret;     ///< of the tile selected before the run
-  double time, cycles;             ///< today's model with what the card's calibration says of the product
+  double regret, worst_regret;     ///< regrets of the tile selected before the run
+  double time, cycles;             ///< errors of today's model with the card's own calibration
 };
 const std::vector<Kernel> kernels = {
     {"attention.jsonl", "attention_sm90", 12, 0.0355, 0.17, 0.007, 0.039, 0.0355, 0.043},
@@ -106,7 +106,7 @@ TEST_CASE("FlashAttention-2 predicted before the run: 44 times within 3 % in the
   }
   CHECK(sum / 44 < 0.026);
   CHECK(std::abs(bias / 44) < 0.005);
-  CHECK(worst < 0.12);  // 512 queries under a mask
+  CHECK(worst < 0.12);  // the worst row has 512 queries under a mask
 }
 
 TEST_CASE("the readings of calibrate are what h100-sxm says of the product") {
@@ -138,19 +138,19 @@ TEST_CASE("e4m3 products: right with sums of chunks, and beside cuBLAS") {
     CAPTURE(row["shape"]["a"].dump());
     row["dtype"] = "e4m3";
     if (row["tile"]["accumulate"] != "chunk")
-      continue;  // the tensor cores' 13 bits are beyond bf16's rule from 4096 on
+      continue;  // from 4096 on the tensor cores' sums of 13 bits exceed the tolerance for bf16
     ++chunks;
     CHECK(row["good"] == true);
     CHECK(row["spills"] == 0);
     const double error = number(measured::predicted(row, "h100-sxm"), "time") / number(row, "time") - 1;
-    CHECK(std::abs(error) < (row["shape"]["a"] == 1024 ? 0.19 : 0.145));  // the smallest are launches, mostly
+    CHECK(std::abs(error) < (row["shape"]["a"] == 1024 ? 0.19 : 0.145));  // the smallest take mostly the launch's time
     CHECK(number(row, "time") < 1.09 * number(row["peers"], "cublas"));
   }
   CHECK(chunks == 8);
 }
 
 TEST_CASE("few rows with parts: right, 0.98 of cuBLAS' speed or more, and predicted without a look at them") {
-  std::map<std::string, double> over;  // of each shape's fastest tile
+  std::map<std::string, double> over;  // time over that of each shape's fastest tile
   double error = 0;
   const auto rows = measured::rows_of("products_split/h100.jsonl");
   for (const Json& row : rows) {
@@ -187,7 +187,7 @@ TEST_CASE(
     best = std::max(best, number(row, "warm_rate"));
   }
   CHECK(error < 0.099);
-  CHECK(best > 0.91 * 3.35e12);  // of what the datasheet says
+  CHECK(best > 0.91 * 3.35e12);  // share of the datasheet's rate
 }
 
 TEST_CASE("decoding 128k keys on an H100: two copies take 0.81 of one's time, and more gain nothing") {
@@ -199,7 +199,7 @@ TEST_CASE("decoding 128k keys on an H100: two copies take 0.81 of one's time, an
   CHECK(rows[1]["tile"]["stages"] == "1");
   CHECK(two / one == doctest::Approx(0.812).epsilon(0.005));
   for (std::size_t more = 2; more < 5; ++more) CHECK(number(rows[more], "warm") > 0.999 * two);
-  // 64 sequences of 4k keys: what select answers has one copy, and is 7 % slower than two.
+  // 64 sequences of 4k keys: the tile that select answers has one copy, and is 7 % slower than the one with two.
   CHECK(number(rows[5], "warm") / number(rows[6], "warm") == doctest::Approx(1.070).epsilon(0.005));
 }
 
@@ -266,7 +266,8 @@ TEST_CASE("a call of PyTorch's takes at most 5 us beyond a kernel of 5.7, a quar
     CHECK(number(shortest["napkin"], "beyond_kernel_us") < most);
     CHECK(number(shortest["napkin_out"], "beyond_kernel_us") < with_out);
     CHECK(number(shortest["sdpa"], "beyond_kernel_us") > (rows.size() == 3 ? 10 : 18));
-    for (const Json& row : rows) {  // longer kernels differ from run to run by more than a call
+    // only short kernels: longer ones differ from run to run by more than the time of a call
+    for (const Json& row : rows) {
       const Json& napkin = row["microseconds"]["napkin"];
       if (number(napkin, "kernel_us") < 200) CHECK(number(napkin, "beyond_kernel_us") < most);
     }
@@ -275,7 +276,7 @@ TEST_CASE("a call of PyTorch's takes at most 5 us beyond a kernel of 5.7, a quar
 
 // docs/lab/published.md: published products of runs of 1 to 50 ms are faster than the power limit allows.
 TEST_CASE("behind a rest an H100 keeps its clock for 30 ms, whatever the rest, and is 6 to 15 % slower from 70 ms on") {
-  using Times = std::vector<std::pair<double, double>>;  // since when, and the median time
+  using Times = std::vector<std::pair<double, double>>;  // time since the rest, and median time of a launch
   std::map<std::pair<int, double>, Times> series;        // by size and rest
   for (const Json& row : measured::rows_of("second_card_kernels/after_idle.jsonl"))
     series[{row["n"], number(row, "rest")}].emplace_back(number(row, "from"), number(row, "time"));

@@ -22,7 +22,8 @@ namespace {
 
 constexpr double hypothesis = 2.0 / 3;
 
-/// The overhead with which the paper's schedule has that share of the tensor cores; it falls as the overhead grows.
+/// Returns the overhead with which the paper's schedule reaches that share of the tensor cores; the share falls as the
+/// overhead grows.
 double overhead_for(double share, const std::string& overlap, DType type, std::int64_t d) {
   const std::string warpgroups = overlap == "between" ? "2" : "1", rows = overlap == "between" ? "256" : "128";
   const test::LaidOut laid("napkin_fa3", "paper-h100", {{"h", 16}, {"q", 8448}, {"x", 8192}, {"d", d}}, type);
@@ -39,7 +40,8 @@ double overhead_for(double share, const std::string& overlap, DType type, std::i
   return low;
 }
 
-/// Share of the tensor cores in the cycles of the best recorded tile with that overlap: long sequences, no mask.
+/// Returns the share of the tensor cores in the cycles of the best recorded tile with that overlap: long sequences, no
+/// mask.
 double best_share(std::int64_t d, const std::string& within, const std::string& between, int warpgroups) {
   double best = 0;
   for (const Json& row : measured::rows_of("overlaps/one_and_two_warpgroups.jsonl")) {
@@ -58,7 +60,7 @@ double best_share(std::int64_t d, const std::string& within, const std::string& 
   return best;
 }
 
-/// Says and returns it.
+/// Prints the implied overhead and returns it.
 double implied(const std::string& what, double share, const std::string& overlap, DType type, std::int64_t d) {
   const double overhead = overhead_for(share, overlap, type, d);
   MESSAGE(fmt::format("{}: tensor cores busy {:.1f} %, which takes an overhead of {:.0f} %", what, 100 * share,
@@ -69,8 +71,8 @@ double implied(const std::string& what, double share, const std::string& overlap
 }  // namespace
 
 TEST_CASE("the hypothesis does not hold on an H200: no one overhead explains its kernels") {
-  // FlashAttention-3 as it is today, by the tensor pipe's counter (tests/golden/test_fa3_cycles.cpp): within a
-  // warpgroup, by the paper.
+  // Today's FlashAttention-3, by the tensor pipe's counter (tests/golden/test_fa3_cycles.cpp), in the paper's schedule
+  // with overlap within a warpgroup.
   const double fa3 = implied("FlashAttention-3, bf16, d = 128", 0.872, "within", DType::f16, 128);
   const double fa3_fp8 = implied("FlashAttention-3, e4m3, d = 128", 0.533, "within", DType::e4m3, 128);
   // attention_sm90 with one of the two overlaps alone, which is what the paper's figures draw.

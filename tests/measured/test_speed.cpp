@@ -1,5 +1,5 @@
-// Recorded speed beside the peers of the same run (speed/*.jsonl, tests/kernel/run_speed.py): what README's tables
-// quote.
+// Recorded speed compared with peers of the same run (speed/*.jsonl, tests/kernel/run_speed.py): the numbers of
+// README's tables.
 
 #include <algorithm>
 #include <map>
@@ -15,11 +15,11 @@ using cli::pairs;
 
 std::vector<Json> rows_of(const std::string& kernel) { return measured::rows_of("speed/" + kernel + ".jsonl"); }
 
-/// By shape, the best tile's ratio to a peer: the median of its runs, on several cards.
+/// The best tile's ratio to a peer by shape: the median of its runs, on several cards.
 class BestTiles {
  public:
   void add(const std::string& shape, const Json& tile, double ratio) { ratios_[shape][pairs(tile)].push_back(ratio); }
-  /// Of one tile; 0: never measured there.
+  /// Returns the ratio of one tile; 0 if it was never measured at that shape.
   [[nodiscard]] double of(const std::string& shape, const Json& tile) const {
     const auto& tiles = ratios_.at(shape);
     const auto found = tiles.find(pairs(tile));
@@ -37,12 +37,12 @@ class BestTiles {
   std::map<std::string, std::map<std::string, std::vector<double>>> ratios_;
 };
 
-/// By "d mask s".
+/// Returns the best tiles' ratios by "d mask s".
 std::map<std::string, double> best_of(const std::vector<Json>& rows, const char* peer) {
   BestTiles tiles;
   for (const Json& row : rows) {
     CHECK(row["good"].get<bool>());
-    CHECK(row["spill_bytes"] == 0);  // a tile that spills is none that a program would launch
+    CHECK(row["spill_bytes"] == 0);  // a program would launch no tile that spills
     const Json& shape = row["shape"];
     tiles.add("d=" + shape["d"].dump() + " " + row["mask"].get<std::string>() + " s=" + shape["q"].dump(), row["tile"],
               row["ratio"][peer].get<double>());
@@ -53,8 +53,8 @@ std::map<std::string, double> best_of(const std::vector<Json>& rows, const char*
 }  // namespace
 
 TEST_CASE("attention_sm90 beside cuDNN: at all 36 shapes at least the better of FlashAttention-3 and cuDNN") {
-  // That better one over cuDNN in one earlier run on this card, s = 512 to 16384. FlashAttention-3 itself repeats
-  // within 4 %.
+  // The better ratio to cuDNN of an earlier run on this card, s = 512 to 16384. FlashAttention-3 itself repeats within
+  // 4 %.
   const std::map<std::string, std::vector<double>> goal{
       {"d=64 none", {1.000, 1.000, 1.046, 1.062, 1.110, 1.143}},
       {"d=64 causal", {1.000, 1.000, 1.010, 1.086, 1.088, 1.142}},
@@ -118,7 +118,7 @@ TEST_CASE("a program's first call, cold and from the disk cache, and the same ca
   }
   REQUIRE(first.size() == 2);
   for (const double seconds : first["empty"]) CHECK(seconds < 2);
-  CHECK(first["disk"].back() < 0.005);  // the newest; with the plan kept beside the kernel
+  CHECK(first["disk"].back() < 0.005);  // the newest run, with the plan stored beside the kernel
 }
 
 TEST_CASE("matmul_sm90 beside cuBLAS") {

@@ -1,5 +1,5 @@
-// Loads of seconds under the card's power limit (steady/loads_of_seconds.jsonl): the clock that the SMs ran at and what
-// the card took, predicted. s = 4096 without a mask, d = 64 and 128, is calibration, the rest held out.
+// Loads of seconds under the card's power limit (steady/loads_of_seconds.jsonl): predictions of the SMs' clock and of
+// the card's power. s = 4096 without a mask, d = 64 and 128, is calibration, the rest held out.
 
 #include <cmath>
 #include <vector>

@@ -1,4 +1,5 @@
-// Steps of a small transformer in PyTorch as one CUDA graph (steps/), beside napkin step of the files of that folder.
+// Steps of a small transformer in PyTorch as one CUDA graph (steps/), compared with the answers of napkin step for the
+// files of that folder.
 
 #include <cmath>
 #include <string>
@@ -12,8 +13,8 @@ using cli::Json;
 
 namespace {
 
-/// PyTorch splits the keys of few sequences, and takes tiles of 128 rows where four fifths of two blocks an SM have
-/// work.
+/// Returns the step's file for a row. PyTorch splits the keys of few sequences, and takes tiles of 128 rows if they
+/// fill four fifths of two blocks an SM.
 std::string file_of(const Json& row) {
   if (row["step"] == "prefill") return "small_prefill.yaml";
   constexpr int heads = 16, enough = 211;

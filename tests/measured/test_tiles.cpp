@@ -21,7 +21,7 @@ using namespace napkin::internal;
 
 namespace {
 
-/// Clocks from chunk to chunk where block i has row i % rows of tiles and column i / rows.
+/// Returns the clocks from chunk to chunk if block i has row i % rows of tiles and column i / rows.
 double predicted(const Reading& reading) {
   const std::int64_t rows = std::stoll(std::string(reading.parameter("rows")));
   const test::LaidOut laid(
@@ -55,7 +55,7 @@ TEST_CASE("a chunk of 128 x 128 x 64, by the copies that its buffer holds, who s
       const double found = estimate(reading.values).value, says = predicted(reading);
       MESSAGE(what << found << " clocks, predicted " << says);
       CAPTURE(what);
-      // The weakest: two buffers, tiles that many blocks share, and four buffers from device memory.
+      // The largest errors: two buffers, tiles that many blocks share, and four buffers from device memory.
       CHECK(says == doctest::Approx(found).epsilon(reading.parameter("from") == "l2" ? 0.2 : 0.27));
       sum += std::abs(says / found - 1);
       ++count;

@@ -1,4 +1,4 @@
-// Loads that begin behind a rest (transient/h100.jsonl): products of 8192 by PyTorch, whose clock is the SMs' own mean
+// Loads that begin after a pause (transient/h100.jsonl): products of 8192 by PyTorch, whose clock is the SMs' own mean
 // over a launch. The profile's burst_share is what eq. 16.1 needs for the ratio of these clocks, on H100s and H200s.
 
 #include <algorithm>
@@ -19,7 +19,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// The median over the launches that end in between, of column 1 (MHz) or 2 (us).
+/// Returns the median of column 1 (MHz) or 2 (us) over the launches that end within that time.
 double between(const Json& row, double from_ms, double to_ms, int column) {
   std::vector<double> values;
   for (const Json& launch : row["rows"])

@@ -15,7 +15,7 @@ using measured::number;
 
 namespace {
 
-/// What one tile's readings on one card say.
+/// The means of one tile's readings on one card.
 struct Readings {
   Json row;
   std::vector<double> clocks, cycles;

@@ -1,5 +1,5 @@
 // Sweeps of kinds of questions that no fit and no test had had (unseen/*.jsonl): measured with the model fixed and its
-// predictions committed before. Bounds are what README quotes; a model that changes may only do better.
+// predictions committed before. The bounds are README.md's errors; a changed model may only have smaller ones.
 
 #include <algorithm>
 #include <map>
@@ -17,12 +17,12 @@ const std::string folder = NAPKIN_SOURCE_DIR "/tests/measured/unseen/";
 
 std::vector<Json> rows_of(const std::string& file) { return measured::rows_of("unseen/" + file); }
 
-/// Of the rows within 1.5x of the best of their sweep.
+/// Bounds for the rows within 1.5x of the best of their sweep.
 struct Held {
   std::string kind, kernel;
   int rows, sweeps;
   double mean, median, worst, cycles;  ///< errors, at most
-  double regret, worst_regret;         ///< of what select had selected, over the best measured tile
+  double regret, worst_regret;  ///< times of the tiles that select had chosen, over the best measured tile, less one
 };
 
 const std::vector<Held> all = {
@@ -60,7 +60,7 @@ TEST_CASE("errors of each kind, replayed with today's model") {
 TEST_CASE("what select had selected over the best measured tile, as recorded") {
   for (const Held& held : all) {
     CAPTURE(held.kind);
-    std::map<std::string, std::map<std::string, double>> sweeps;  // by tile, its newest row
+    std::map<std::string, std::map<std::string, double>> sweeps;  // newest row by tile
     std::map<std::string, std::string> selected;
     for (const Json& row : rows_of(std::string(held.kind) + ".jsonl")) {
       CHECK(row["split"] == "held-out");
@@ -112,7 +112,7 @@ TEST_CASE("each sweep's selected tile is the one that was committed as predicted
 TEST_CASE(
     "weights that come from device memory want stages: predictions know it of three and four, not that eight bring "
     "more") {
-  std::map<std::string, std::map<int, Json>> by_shape;  // by contracted elements, by stages
+  std::map<std::string, std::map<int, Json>> by_shape;  // rows by contracted elements, then by stages
   for (const Json& row : rows_of("reasons.jsonl")) {
     if (row["algorithm"] == "matmul") by_shape[row["shape"]["b"].dump()].emplace(row["tile"]["stages"].get<int>(), row);
   }

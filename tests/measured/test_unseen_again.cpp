@@ -1,5 +1,6 @@
-// Questions of the kinds of unseen, drawn by another seed and predicted before they were measured: what is the error of
-// predictions, and by how much are picks over the best, where nothing had been looked at (unseen_again, unseen_h100).
+// Questions of the kinds of unseen, drawn by another seed and predicted before they were measured: errors of
+// predictions, and losses of selected tiles against the best, at questions that no change of the model had seen
+// (unseen_again, unseen_h100).
 
 #include <doctest/doctest.h>
 
@@ -14,8 +15,8 @@ namespace {
 struct Recorded {
   const char *file, *predictions;
   std::size_t sweeps;
-  double time, worst;           ///< errors of predictions made before the run, at most
-  double regret, worst_regret;  ///< of what had been selected before the run
+  double time, worst;           ///< upper bounds of the errors of predictions made before the run
+  double regret, worst_regret;  ///< regrets of the tiles selected before the run
 };
 const std::vector<Recorded> all = {
     {"unseen_again/attention.jsonl", "unseen_again/predictions.jsonl", 14, 0.040, 0.175, 0.006, 0.024},

@@ -1,5 +1,6 @@
-// Vector work alone and beside products, read again on 2026-11-22 with mended micro-kernels (docs/hardware/hopper.md):
-// rates of units fitted anew against the shipped profile, and what a softmax gets, by its order of instructions.
+// Vector work alone and beside products, measured again on 2026-11-22 with corrected micro-kernels
+// (docs/hardware/hopper.md): new rates of units compared with the shipped profile, and the rate of a softmax by its
+// order of instructions.
 #include <doctest/doctest.h>
 
 #include <cmath>

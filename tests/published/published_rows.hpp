@@ -1,5 +1,5 @@
 #pragma once
-// The published rows and what they are asked, once for all tests of a program.
+// The published rows and their predictions, made once for all tests of a program.
 
 #include <string>
 #include <vector>

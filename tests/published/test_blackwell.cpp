@@ -1,4 +1,4 @@
-// Blackwell of data centres: one SM's products against published clocks, picks, and what lies in tensor memory.
+// Blackwell of data centres: one SM's products against published clocks, selected tiles, and contents of tensor memory.
 
 #include <doctest/doctest.h>
 
@@ -20,10 +20,11 @@ using namespace napkin;
 using namespace napkin::internal;
 using cli::Json;
 
-/// The clock against which the source of the one-SM rows plots its peak. It does not state the one that it ran at.
+/// The clock against which the source of the one-SM rows plots its peak. It does not state the clock of its runs.
 constexpr double plotted_clock = 1.3e9;
 
-/// What one SM takes for a row's tile, over what was published, minus one. The rows' notes begin with milliseconds.
+/// Returns the predicted time of a row's tile on one SM over the published one, minus one. The rows' notes begin with
+/// milliseconds.
 double error_of(const PublishedRow& row) {
   const std::size_t comma = row.tile.find(','), first = row.tile.find('x'), second = row.tile.find('x', first + 1);
   const std::string a = row.tile.substr(0, first), c = row.tile.substr(first + 1, second - first - 1),
@@ -38,7 +39,7 @@ double error_of(const PublishedRow& row) {
   return cli::napkin(line).json()["predicted"]["cycles"].get<double>() / clocks - 1;
 }
 
-/// Whether both operands fit the part of the L2 on the SM's own die, and a row of columns has 128 bytes.
+/// Returns true if both operands fit the part of the L2 on the SM's own die, and a row of columns has 128 bytes.
 bool is_plain(const PublishedRow& row) {
   const std::int64_t value = row.dtype == "fp8" ? 1 : 2, half = 132644864 / 2;
   return (*row.m + *row.n) * *row.k * value <= half && *row.n * value >= 128;
@@ -73,7 +74,7 @@ TEST_CASE("one SM's products: the clocks of CUTLASS' mainloop by tile, depth and
     CAPTURE(row.tile);
     CHECK(std::abs(error) < 0.27);
     if (is_plain(row)) CHECK(std::abs(error) < 0.05);
-    if (row.dtype == "fp8") CHECK(std::abs(error) < 0.065);  // whose B lies along the contracted axis
+    if (row.dtype == "fp8") CHECK(std::abs(error) < 0.065);  // rows of fp8, whose B lies along the contracted axis
     plain += is_plain(row) ? 1 : 0;
     ++all;
     sum += std::abs(error);

@@ -1,5 +1,5 @@
-// The errors that bands are made of are today's model's, and bands hold as many rows as they say, each row's source
-// left out. docs/intervals.md has the tables.
+// Bands are made from the errors of today's model, and contain as many published rows as they promise if each row's own
+// source is left out. docs/intervals.md has the tables.
 
 #include <doctest/doctest.h>
 
@@ -35,8 +35,9 @@ TEST_CASE("eight of ten rows lie within the bands that were made without their s
   }
   for (const IntervalGroup& gpu : judged.gpus) {
     CAPTURE(gpu.of);
-    CHECK(gpu.share() > 0.50);                      // 9 of 17 rows of an RTX 5090, of two sources
-    if (gpu.rows >= 20) CHECK(gpu.share() < 0.95);  // the 19 rows of an A100 PCIe are of one source: all in, or all out
+    CHECK(gpu.share() > 0.50);  // 9 of 17 rows of an RTX 5090, of two sources
+    // the 19 rows of an A100 PCIe are of one source, so that the band contains all or none
+    if (gpu.rows >= 20) CHECK(gpu.share() < 0.95);
   }
 }
 

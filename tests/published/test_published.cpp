@@ -1,4 +1,4 @@
-// The published rows: whole, strictly read, and counted by their own convention.
+// The published rows are complete, are read strictly, and count FLOP by their own convention.
 
 #include <doctest/doctest.h>
 

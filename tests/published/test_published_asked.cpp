@@ -1,4 +1,4 @@
-// How a published row is asked: by which mapping, tile, clock and load, and what is not asked.
+// The question that is made of a published row: its mapping, tile, clock and load; and the rows for which none is made.
 
 #include <doctest/doctest.h>
 
@@ -24,8 +24,7 @@ using cli::Folder;
 using cli::Json;
 using published::answers;
 
-/// An asked row as a question of the command line, where no clock or power of the source stands beside it; its load
-/// does.
+/// Returns the row's question as options of the command line, without the source's clock and power but with its load.
 std::string question_of(const PublishedAnswer& answer) {
   const Ask& ask = answer.question.ask;
   std::string text = ask.algorithm + " --gpu " + answer.gpu + " --kernel " + answer.kernel + " --dtype " + ask.dtype;
@@ -192,7 +191,7 @@ TEST_CASE("a burst is asked of calls that are over before it: the others of such
 }
 
 TEST_CASE("a row is asked as query answers it: its tile is legal, and the time is query's to the last digit") {
-  std::map<std::string, int> asked;  // of each kernel on each GPU two rows
+  std::map<std::string, int> asked;  // number of rows asked, of each kernel on each GPU: at most two
   for (const PublishedAnswer& answer : answers()) {
     const PublishedQuestion& question = answer.question;
     if (!answer.asked() || answer.row().algorithms().size() > 1 || question.clock || question.power || question.held)
@@ -276,7 +275,7 @@ TEST_CASE("what has no legal tile is not asked, and counted with the constraint"
   const std::string text = report::text_of(summary, {});
   CHECK(text.find("its mapping has no legal tile for it, ") != std::string::npos);
   CHECK(report::json_of(summary).dump().find("P through shared memory") != std::string::npos);
-  const Folder folder;  // 512 rows of one head to a block: no card has the shared memory
+  const Folder folder;  // a block of 128 x 128 at d = 256 exceeds an RTX 3090's shared memory
   const std::string mine = folder.file("mine.json", R"([
     {"gpu": "rtx-3090", "kernel": "flash_attention_2", "direction": "fwd", "dtype": "fp16", "b": 4, "h": 32, "s": 4096,
      "d": 256, "causal": false, "tile": "128x128,4w", "tflops": 71, "source": "mine"}])");
@@ -296,7 +295,8 @@ TEST_CASE("the kernel of an architecture stands for a library's there, and anoth
   CHECK(asked("gb200", 128)["asked"]["kernel"] == "flash_attention_4");
   CHECK(asked("h200-sxm", 128)["asked"]["kernel"] == "flash_attention_3");
   CHECK(asked("a100-sxm-80", 128)["asked"]["kernel"] == "flash_attention_2");
-  CHECK(asked("gb200", 512)["not_asked"] == "its mapping does not take a size");  // FlashAttention-2's runs there too
+  // FlashAttention-2's mapping covers that GPU too
+  CHECK(asked("gb200", 512)["not_asked"] == "its mapping does not take a size");
 }
 
 TEST_CASE("a library that decodes one query by a kernel of its own is not asked about several by that kernel") {
@@ -319,7 +319,7 @@ TEST_CASE("FlashAttention-4 is asked as it was on the row's day, and cold where 
     if (!answer.asked()) continue;
     CAPTURE(answer.row().where);
     if (matches("*PR #2280*", answer.row().source) && answer.row().direction == "fwd") {
-      ++before;  // two SMs came a day later
+      ++before;  // the mapping of two SMs is a day younger
       for (const KnobValue& knob : answer.tile) {
         if (knob.name == "sms") CHECK(knob.number == 1);
       }

@@ -1,4 +1,4 @@
-// How far the model is from the published rows, in all, by GPU and by regime, held to bounds.json. No constant of the
+// The model's errors at the published rows, over all, by GPU and by regime, are within bounds.json. No constant of the
 // model is fitted to them.
 
 #include <doctest/doctest.h>
@@ -87,14 +87,14 @@ TEST_CASE("rows of two frameworks that ask one question say how far such times l
   CHECK(asked("mine") == std::pair<std::size_t, double>(0, 0));  // one source's own two rows
   const auto [rows, noise] = asked("another's");
   CHECK(rows == 2);
-  const double apart = std::sqrt(2.0);  // of times whose ratio is two
+  const double apart = std::sqrt(2.0);  // error of two times whose ratio is two
   CHECK(noise == doctest::Approx((apart - 1 + 1 - 1 / apart) / 2));
 }
 
 TEST_CASE("the errors are those of bounds.json, which script/accuracy writes: none worse, none fewer") {
   const Json bounds = cli::parse(cli::contents(NAPKIN_SOURCE_DIR "/tests/published/bounds.json"));
   const PublishedSummary summary = summarise(answers());
-  constexpr double slack = 0.001;  // of a machine's own arithmetic
+  constexpr double slack = 0.001;  // tolerance, since machines differ in their arithmetic
   const auto hold = [&](const PublishedErrors& errors, const Json& bound) {
     CHECK(errors.rows >= bound["rows"].get<std::size_t>());
     CHECK(errors.mean <= bound["mean"].get<double>() + slack);

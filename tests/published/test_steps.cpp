@@ -1,4 +1,4 @@
-// Steps of models beside what others published of them: the table of docs/steps.md, line by line.
+// Steps of models compared with published times: the table of docs/steps.md, line by line.
 #include <doctest/doctest.h>
 
 #include <fmt/format.h>

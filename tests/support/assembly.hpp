@@ -1,6 +1,6 @@
 #pragma once
-// These functions show what the assembler made of a kernel, read from the machine code (sm_70 to sm_90: 16 bytes an
-// instruction, opcode in the lowest 12 bits, the scoreboard that a result sets in bits 110 to 112; 7: none).
+// These functions find facts of a compiled kernel in its machine code (sm_70 to sm_90: 16 bytes an instruction, opcode
+// in the lowest 12 bits, the scoreboard that a result sets in bits 110 to 112; 7: none).
 
 #include <elf.h>
 
@@ -17,7 +17,7 @@ namespace napkin::internal::test {
 
 struct Instruction {
   unsigned opcode = 0, scoreboard = 7;
-  bool waits = false;  ///< of those of a warpgroup: for its products
+  bool waits = false;  ///< true for an instruction of a warpgroup that waits for its products
 };
 
 /// The instructions of an ELF image, section by section: "\x01..." of 16 bytes each.
@@ -49,7 +49,7 @@ void for_instructions(std::string_view image, See see) {
 struct Exponentials {
   int steps = 0;  ///< runs of exponentials between two scheduling fences
   int sharing =
-      0;  ///< those in which two exponentials set one scoreboard, so that who waits for the first waits for the other
+      0;  ///< runs in which two exponentials set one scoreboard, so that a wait for the first is a wait for the other
 };
 
 inline Exponentials exponentials_of(std::string_view image) {
@@ -78,7 +78,8 @@ inline Exponentials exponentials_of(std::string_view image) {
 /// Waits for products (WARPGROUP.DEPBAR).
 struct Waits {
   int until_product = std::numeric_limits<int>::max();  ///< fewest instructions between one and the next product
-  int exponentials = std::numeric_limits<int>::max();   ///< fewest between two with no product between
+  /// Fewest exponentials between two waits with no product in between.
+  int exponentials = std::numeric_limits<int>::max();
 };
 
 inline Waits waits_of(std::string_view image) {

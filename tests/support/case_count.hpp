@@ -1,6 +1,6 @@
-// rounds() says how many of a property's cases a run takes: all, or the share in percent that NAPKIN_TEST_SHARE names.
-// In script/test the optimised run takes half and the sanitized run, which looks for crashes, a tenth; --long takes
-// all.
+// rounds() returns the number of a property's cases that a run takes: all, or the share in percent that
+// NAPKIN_TEST_SHARE gives. In script/test the optimised run takes half and the sanitized run, which looks for crashes,
+// a tenth; --long takes all.
 #pragma once
 
 #include <algorithm>

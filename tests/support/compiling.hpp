@@ -11,7 +11,8 @@
 
 namespace napkin::internal::test {
 
-/// The process's, with the build's cache of kernels; nothing, and a word why, where no compiler is.
+/// Returns the process's environment with the build's cache of kernels; nothing, after a message, if there is no
+/// compiler.
 inline std::optional<Environment> compiling_environment() {
   Environment environment = process_environment();
   environment.cache = std::filesystem::path(NAPKIN_BINARY_DIR) / "kernel-cache";

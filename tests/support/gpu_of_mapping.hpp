@@ -9,7 +9,7 @@
 
 namespace napkin::internal::test {
 
-/// The first of one machine of each family; empty where none of them runs it.
+/// Returns the first GPU, out of one of each family, that runs the mapping; empty if none does.
 inline std::string home_gpu(const Mapping& mapping) {
   for (const char* gpu : {"h200-sxm", "a100-sxm-80", "mi300x", "b200", "v100-sxm2", "t4", "mi355x", "rtx-5090",
                           "ascend-910b2", "ascend-950pr"}) {

@@ -1,6 +1,6 @@
 #pragma once
-// Issued is what a warp of each kind issues in one turn of its loop, read from machine code without a disassembler: a
-// consumer of attention_fp8_sm90 444 instructions, of which 66 are exponentials.
+// Issued counts the instructions of a warp of each kind in one iteration of its loop, read from machine code without a
+// disassembler: a consumer of attention_fp8_sm90 444 instructions, of which 66 are exponentials.
 
 #include <array>
 #include <cstdint>
@@ -17,7 +17,8 @@
 
 namespace napkin::internal::test {
 
-/// By the lowest nine bits of an instruction; the three above say where operands lie. sm_80 to sm_90.
+/// Returns an opcode's name by its lowest nine bits; the three bits above encode the places of operands. (sm_80 to
+/// sm_90)
 inline std::string_view opcode_of(unsigned bits) {
   using Row = std::pair<unsigned, std::string_view>;
   static constexpr auto rows = std::to_array<Row>(
@@ -37,7 +38,7 @@ inline std::string_view opcode_of(unsigned bits) {
   return "other";
 }
 
-/// Machine code as kernels/sass has it: names, who is predicated, and where jumps go; no operands.
+/// Decodes machine code into the form of kernels/sass: names, predicates and jump targets, without operands.
 inline std::vector<SassInstruction> decoded(std::string_view image) {
   const std::string code = machine_code(image);
   const int count = static_cast<int>(code.size() / 16);
@@ -64,8 +65,8 @@ inline std::vector<SassInstruction> decoded(std::string_view image) {
 
 using Amounts = std::map<std::string, double>;  ///< warp instructions by unit, and "all"
 
-/// One turn of the loop that has `marker` in it and is the innermost such; the shortest way round with all of what
-/// counts (iteration_of). Empty: there is none.
+/// Counts one iteration of the innermost loop that contains `marker`: the shortest path through it that has all
+/// instructions that count (iteration_of). Empty if there is no such loop.
 inline Amounts issued_beside(const std::vector<SassInstruction>& code, std::string_view marker,
                              std::string_view without = "") {
   const std::vector<SassLoop> loops = loops_of(code);

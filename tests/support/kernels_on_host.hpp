@@ -1,6 +1,6 @@
 #pragma once
-// This header gives the kernels' integer arithmetic to the CPU. It is a system header: its pragmas are the device
-// compiler's.
+// This header makes the kernels' integer arithmetic callable on the CPU. It is a system header, since its pragmas are
+// those of the device compiler.
 #pragma GCC system_header
 
 #include <algorithm>

@@ -18,7 +18,7 @@ namespace napkin::internal::test {
 using Shape = std::vector<std::pair<std::string, std::int64_t>>;
 using Knobs = std::vector<std::pair<std::string, std::string>>;
 
-/// Built-in documents do not change while a test runs: each is read once.
+/// Reads each built-in document once, since none changes while a test runs.
 template <class Load>
 const auto& read_once(const Load& load, const std::string& name) {
   static std::map<std::string, decltype(load(name))> known;
@@ -50,7 +50,7 @@ class LaidOut {
   LaidOut(const LaidOut&) = delete;
   LaidOut& operator=(const LaidOut&) = delete;
 
-  /// The given knobs, the others at their first value.
+  /// Returns the tile with the given knobs, the others at their first value.
   [[nodiscard]] Tile tile(const Knobs& knobs) const {
     Tile out;
     for (const Knob& knob : mapping.knobs) out.values.push_back(knob.domain.front());

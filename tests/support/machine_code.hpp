@@ -1,6 +1,6 @@
 #pragma once
 // A MachineCode is a kernel's machine code as one line of a file: "this variant, compiled by this compiler, is these
-// bytes". A change of the kernels' text that is to change nothing is held to such lines.
+// bytes". Such lines find out a change of the kernels' text that was to change nothing, and does.
 
 #include <nlohmann/json.hpp>
 

@@ -1,5 +1,5 @@
 #pragma once
-// A Slip is a text with a mistake in it, and what is said of it: "bits: 16" for "bit: 16" at line 3.
+// A Slip is a text with a mistake in it, and the parts of its error message: "bits: 16" for "bit: 16" at line 3.
 
 #include <doctest/doctest.h>
 
@@ -9,14 +9,14 @@
 
 namespace napkin::internal::test {
 
-/// The text with `to` in place of the first `from`, which must be there.
+/// Returns the text with `to` in place of the first `from`, which must be there.
 inline std::string replaced(std::string text, const std::string& from, const std::string& to) {
   const auto at = text.find(from);
   REQUIRE_MESSAGE(at != std::string::npos, "not in the text: ", from);
   return text.replace(at, from.size(), to);
 }
 
-/// The message of the Error that `ask` throws; "no error".
+/// Returns the message of the Error that `ask` throws; "no error" if it throws none.
 template <class Ask>
 std::string refusal_of(const Ask& ask) {
   try {
@@ -34,7 +34,7 @@ struct Slip {
   std::string right;    ///< within Error::right()
 };
 
-/// `parse`, of a text with the slip as the file "p.yaml", throws that error.
+/// Checks that `parse` throws that error for the text with the slip, as the file "p.yaml".
 template <class Parse>
 void check_refused(const Slip& slip, const Parse& parse) {
   CAPTURE(slip.old);

@@ -10,7 +10,7 @@
 
 namespace napkin::internal::test {
 
-/// `shape` without b and the axes of lengths.
+/// Lays out a packed batch; `shape` has neither b nor the axes of lengths.
 inline std::unique_ptr<LaidOut> laid_out_packed(const std::string& kernel, Shape shape,
                                                 const std::vector<SequenceLengths>& lengths, Mask mask = {},
                                                 const std::string& gpu = "h200-sxm") {

@@ -1,4 +1,4 @@
-// predicted_time() is what predict() says of a tile with so many blocks on a node, as a number alone.
+// predicted_time() returns the seconds of predict() for a tile with so many blocks on a node.
 #pragma once
 
 #include "model/clock/run/period.hpp"

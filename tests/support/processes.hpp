@@ -1,4 +1,4 @@
-// Child processes of a test: check_in_processes runs several at once, said_in_a_process one, for what it says.
+// Child processes of a test: check_in_processes runs several at once, said_in_a_process runs one and returns its text.
 #pragma once
 
 #include <doctest/doctest.h>
