@@ -1,4 +1,4 @@
-// Counts never wrap; units never mix.
+// Counts never overflow silently; numbers of different units do not combine.
 #include <doctest/doctest.h>
 
 #include <limits>

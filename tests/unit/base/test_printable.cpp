@@ -1,4 +1,4 @@
-// A text as a terminal may have it: what would be obeyed is shown by its code.
+// Text made safe for a terminal: control characters are shown by their codes.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -17,7 +17,8 @@ TEST_CASE("control characters and bytes that are no UTF-8 are shown by their cod
   CHECK(printable("a\nb\tc\x1b[31m\x7f") == "a\\x0ab\\x09c\\x1b[31m\\x7f");
   CHECK(printable("\u009b31m \u202eolleh\u2066") == "\\x9b31m \\u202eolleh\\u2066");
   CHECK(printable("\xff\xfe \xc3") == "\\xff\\xfe \\xc3");
-  CHECK(printable("\xc0\x80 \xe0\x80\x80 \xed\xa0\x80 \xf4\x90\x80\x80 \xf8") ==  // too long, a surrogate, too large
+  // codes that are too long, a surrogate, or too large
+  CHECK(printable("\xc0\x80 \xe0\x80\x80 \xed\xa0\x80 \xf4\x90\x80\x80 \xf8") ==
         "\\xc0\\x80 \\xe0\\x80\\x80 \\xed\\xa0\\x80 \\xf4\\x90\\x80\\x80 \\xf8");
   CHECK(printable("") == "");
 }

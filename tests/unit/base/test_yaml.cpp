@@ -1,4 +1,4 @@
-// Strict YAML: what is refused, and that every message says where.
+// Strict YAML: the mistakes that are refused, each with its position.
 #include <doctest/doctest.h>
 
 #include <string>

@@ -1,5 +1,5 @@
-// The document of each bundled file has the values that yaml-cpp tells of its text, each at its place, though no text
-// is parsed; bytes that are damaged are an error or a document, and nothing else.
+// The document of each bundled file, made without parsing, has the values and places that yaml-cpp finds in its text;
+// damaged bytes give an error or a document, never a crash.
 #include "model/base/yaml_bytes.hpp"
 
 #include <doctest/doctest.h>
@@ -30,7 +30,7 @@ std::string told(const std::string& what, int line, int column, const std::strin
   return what + " " + std::to_string(line) + ":" + std::to_string(column) + " '" + value + "'\n";
 }
 
-/// What yaml-cpp tells, key by key and value by value. A key is a word, in quotes or not.
+/// Records yaml-cpp's events, key by key and value by value. A key is a word, in quotes or not.
 class Log : public YAML::EventHandler {
  public:
   void OnDocumentStart(const YAML::Mark&) override {}
@@ -56,7 +56,7 @@ class Log : public YAML::EventHandler {
   std::string text;
 
  private:
-  /// A list or map whose end was not told yet, and how many keys and values of it were.
+  /// A list or map that has not ended yet, and the number of its keys and values so far.
   struct Open {
     bool is_map = false;
     int told = 0;
@@ -81,7 +81,7 @@ std::string told_by_library(std::string_view text) {
   return log.text;
 }
 
-/// What a document says of itself; a key is told as a word is.
+/// Writes a document in the same form; a key is written like a word.
 void tell(const yaml::Node& node, std::string& out) {
   const napkin::Location at = node.location();
   switch (node.kind()) {

@@ -1,4 +1,4 @@
-// A word as YAML: plain where the reader gives it back as it stands, else in quotes.
+// A word as YAML: plain if the reader returns the same word, else in quotes.
 #include <doctest/doctest.h>
 
 #include <string>

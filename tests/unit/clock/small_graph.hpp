@@ -1,5 +1,5 @@
 #pragma once
-// A Small is an event graph made by hand, for the tests of what runs it.
+// A Small is an event graph made by hand, for tests of the functions that run graphs.
 
 #include <string>
 

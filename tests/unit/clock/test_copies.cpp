@@ -1,4 +1,4 @@
-// Copies that a thread asks for box by box: who waits for what in matmul_sm90, and what boxes and rows cost.
+// Copies that a thread asks for box by box: waits in matmul_sm90, and clocks of boxes and rows.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ const EventNode& node(const EventGraph& graph, const std::string& name) {
 
 double constant(const char* name) { return product().machine.constant(name); }
 
-/// Of the first boxes that the loop loads.
+/// Returns the latency of the first boxes that the loop loads.
 double latency(const PlacedDiagram& placed) {
   const auto found = std::find_if(placed.crossings.begin(), placed.crossings.end(), [](const Crossing& c) {
     return !c.store && c.phase == Phase::loop && c.engine == CopyEngine::tma;
@@ -51,7 +51,7 @@ double latency(const PlacedDiagram& placed) {
   return chunk_latency(placed, *found);
 }
 
-/// What a thread that asks for boxes takes beside two warpgroups, over what it takes beside one.
+/// Returns the clocks of a box for the asking thread beside two warpgroups, over those beside one.
 double beside_two() { return 1 + constant("tma_box_beside") / constant("tma_box"); }
 
 const TimelineSpan& span(const Timeline& timeline, int node, int iteration) {
@@ -110,7 +110,8 @@ TEST_CASE("rows of a block beyond the array are filled with zeros, and where cop
   const PlacedDiagram p = ragged.place(knobs);
   CHECK(edge_copies(whole.place(knobs)).blocks == 0);
   CHECK(edge_copies(columns.place(knobs)).blocks == 0);
-  const double row = 128 / constant("l2_bandwidth_shared_tile"), outside = 128;  // of 192 rows in the sixth block
+  // rows outside the array, of 192 in the sixth block
+  const double row = 128 / constant("l2_bandwidth_shared_tile"), outside = 128;
   CHECK(edge_copies(p).blocks == 16);
   CHECK(edge_copies(p).clocks == doctest::Approx((192 + 64 - outside) * row + outside * constant("tma_row_outside")));
   const EventGraph graph = event_graph(p);
@@ -175,7 +176,7 @@ TEST_CASE("narrow chunks take the pipe as long as one thread asks for their boxe
 }
 
 TEST_CASE("a chunk that no other block reads waits for device memory in full, under a mask too") {
-  // One row of blocks: each reads columns of B of its own, and all read A.
+  // A single row of blocks: each reads its own columns of B, and all read A.
   const LaidOut few("matmul_sm90", "h200-sxm", {{"a", 64}, {"b", 14336}, {"c", 4096}}, DType::bf16);
   const PlacedDiagram products = few.place({{"a", "64"}, {"c", "32"}, {"warpgroups", "1"}, {"cluster", "1"}});
   const double whole = constant("tma_device_latency_16kib") - constant("tma_l2_latency_16kib"),
@@ -324,7 +325,8 @@ TEST_CASE("along the Hilbert curve consumers find where they store beside their 
     CHECK(find.start <= last.start);
     CHECK(find.start < last.end);
     CHECK(span(timeline, graph.find("C.pack"), 0).start >= std::max(find.end, last.end) - 1e-6);
-    if (!deep) CHECK(find.end > last.end + node(graph, "C").latency);  // short products leave most of it for itself
+    // with short products most of the latency remains visible
+    if (!deep) CHECK(find.end > last.end + node(graph, "C").latency);
   }
 }
 

@@ -36,7 +36,8 @@ const LaidOut& backward() {
 
 Knobs ahead(const std::string& preload) { return {{"x", "128"}, {"q", "128"}, {"preload", preload}}; }
 
-/// Five products of 512 clk, V2 and V3 of 512, V1 of none, and so many clocks to hand over, each way.
+/// Makes a graph of five products of 512 clk, V2 and V3 of 512, V1 of none, and so many clocks to hand over in each
+/// direction.
 EventGraph five_products(const std::string& preload, double hand_over) {
   EventGraph graph =
       toy(backward().place(ahead(preload)),
@@ -100,7 +101,8 @@ TEST_CASE("work, memories and stores of the article") {
   const EventGraph graph = event_graph(placed);
   for (const char* product : {"S", "dP", "dV", "dQ", "dK"})
     CHECK(graph.node(graph.find(product)).clocks == doctest::Approx(512));
-  std::vector<double> operations(4, 0);  // of V1, V2, V3, on each vector core, four bytes an element, 256 bytes a clock
+  // operations of V1, V2 and V3 on each vector core, four bytes an element, 256 bytes a clock
+  std::vector<double> operations(4, 0);
   for (const PlacedOperation& op : placed.operations) {
     const auto output = placed.streamed->diagram.operations[static_cast<std::size_t>(op.operation)].outputs[0];
     const std::string& name = placed.streamed->diagram.arrays[static_cast<std::size_t>(output)].name;
@@ -128,7 +130,7 @@ TEST_CASE("work, memories and stores of the article") {
 
 namespace {
 
-/// Tiles of 128 x 128 that leave L0C: results that stay there for a block leave in 16 bits, the others in 32.
+/// Counts tiles of 128 x 128 that leave L0C: results that stay there for a block leave in 16 bits, others in 32.
 std::int64_t stores(const std::string& kernel, const Knobs& knobs, Mask mask, std::int64_t in_16_bits) {
   const LaidOut laid(kernel, "ascend-950pr", {{"q", 4096}, {"x", 4096}, {"d", 128}}, DType::f16, mask);
   const PlacedDiagram placed = laid.place(knobs);
@@ -181,7 +183,7 @@ TEST_CASE("FIXPIPE binds where every block's dK and dV leave, the tensor unit wh
 
 namespace {
 
-/// A causal triangle of so many blocks a side on 24 cube cores.
+/// Lays out a causal triangle of so many blocks a side on 24 cube cores.
 std::unique_ptr<LaidOut> triangle(std::int64_t blocks) {
   const Shape shape{{"q", 128 * blocks}, {"x", 128 * blocks}, {"d", 128}};
   auto laid =

@@ -25,7 +25,7 @@ Period period_of(double clocks, double pipe) {
   return period;
 }
 
-/// Blocks whose ends take 500 clocks, and whose first chunk takes 4 from the L2.
+/// Returns the time of blocks whose ends take 500 clocks, and whose first chunk takes 4 from the L2.
 DeviceTime time_of(double blocks, double pipe, double resident = 1) {
   return device_time(shape_of(blocks), {1500, 1500, 1500}, period_of(10, pipe), BlockOrder::persistent, resident, 4);
 }
@@ -79,7 +79,7 @@ TEST_CASE("device time: it binds where some wave's bytes take longer than its it
   CHECK(time_of(132, 10).binds(1.01 * iterations, clock));
   CHECK(!time_of(132, 10).binds(0.99 * iterations, clock));
   CHECK(time_of(132, 10).seconds(0.99 * iterations, clock) > iterations + ends);  // by the last chunk's work
-  const double whole = 132.0 / 140;                                               // of a first wave
+  const double whole = 132.0 / 140;                                               // share of the first wave
   CHECK(time_of(140, 10).binds(1.01 * iterations / whole, clock));
   CHECK(!time_of(140, 10).binds(0.99 * iterations / whole, clock));
 }

@@ -30,7 +30,7 @@ Knobs with(Knobs knobs, const std::string& name, const std::string& value) {
   return knobs;
 }
 
-// The largest ratio over all simple cycles, one by one.
+// Returns the largest ratio over all simple cycles, one by one.
 double enumerated_ratio(const EventGraph& g) {
   double best = 0;
   std::vector<bool> on_path(g.nodes.size());
@@ -53,8 +53,8 @@ double enumerated_ratio(const EventGraph& g) {
   return best;
 }
 
-// Whether a cycle of the loop's instances takes more than `ratio` clocks a token: longest ways by Bellman and Ford grow
-// without end.
+// Returns true if a cycle of the loop's instances takes more than `ratio` clocks a token: the longest paths by Bellman
+// and Ford then grow without end.
 bool has_longer_cycle(const EventGraph& g, double ratio) {
   std::vector<int> first;
   int vertices = 0;
@@ -185,7 +185,7 @@ TEST_CASE("cycle ratio: the search ends whatever the numbers, within rounding of
     for (int n = 0; n < nodes; ++n) s.add(std::string(1, static_cast<char>('a' + n)), scale * (1 + below(1000)) / 7);
     for (int n = 0; n < nodes; ++n) s.edge(n, (n + 1) % nodes, n + 1 < nodes ? 0 : 1 + below(7));
     for (int extra = 0; extra < 6; ++extra) s.edge(below(nodes), below(nodes), 1 + below(7));
-    // Where all numbers are as small as the tolerance, any cycle will do.
+    // If all numbers are as small as the tolerance, any cycle counts as the critical one.
     if (scale >= 1) CHECK(cycle_ratio(s.graph).clocks == doctest::Approx(enumerated_ratio(s.graph)).epsilon(1e-6));
     CHECK(cycle_clocks(s.graph) <= enumerated_ratio(s.graph) * (1 + 1e-9));
   }
@@ -203,7 +203,7 @@ TEST_CASE("cycle ratio of bundled kernels: no cycle of waits is longer, and one 
     const LaidOut l(kernel, "h200-sxm", product ? Shape{{"a", 4096}, {"b", 4096}, {"c", 4096}} : shape, DType::bf16);
     for (const char* stages : {"1", "2", "3"}) {
       if (product && std::string(stages) == "1")
-        continue;  // a stage is given back behind the next one: it has two at least
+        continue;  // a stage is released after the next one, so that there are at least two
       for (const char* warpgroups : {"1", "2", "3"}) {
         CAPTURE(kernel);
         CAPTURE(stages);

@@ -1,4 +1,4 @@
-// Graphs that tiles share: each is the graph that the tile has by itself.
+// Graphs that tiles share equal the graphs made for each tile alone.
 #include <doctest/doctest.h>
 
 #include <random>

@@ -1,4 +1,4 @@
-// The clock of a mix beside that of one launch, and what must hold of any mix.
+// The clock of a mix compared with that of one launch, and properties of every mix.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -73,7 +73,7 @@ TEST_CASE("a mix holds a clock between its parts', keeps to the limit, and spend
       time += each.times * one.value;
     }
     CHECK(energy / time == doctest::Approx(held.power.value));
-    // A hundredth more of the clock is too much, unless it is the highest.
+    // A clock higher by a hundredth takes too much power, unless it is the highest.
     if (held.clock.value < law().highest * 0.99) CHECK(held.power.value == doctest::Approx(700).epsilon(1e-6));
   }
 }
@@ -95,7 +95,7 @@ TEST_CASE("a launch among others takes at its own clock what it takes alone, and
     CHECK(slow.time.value > alone.time.value);
     REQUIRE(launch.energy());
     CHECK(launch.energy()->core > 0);
-    CHECK(launch.energy()->device > 0);  // small arrays too: nothing of them lies in the L2
+    CHECK(launch.energy()->device > 0);  // holds for small arrays too, as none of their data remain in the L2
   }
 }
 

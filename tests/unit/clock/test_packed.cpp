@@ -1,4 +1,5 @@
-// Packed sequences onto nodes, against a plain acting out of the kernel's own grid; batches of one length; bounds.
+// The assignment of packed sequences to nodes, compared with a simple simulation of the kernel's grid; batches of one
+// length; bounds.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -28,13 +29,13 @@ namespace {
 
 constexpr Mask causal{Mask::Kind::causal, 0, 0};
 constexpr std::int64_t rows_a_tile = 128, chunk = 128, h = 4, nodes = 132;
-constexpr std::int64_t head_bytes = 2 * (128 + 128);  // of a key: K and V
+constexpr std::int64_t head_bytes = 2 * (128 + 128);  // bytes of a key: K and V
 
 Knobs tile_of(const std::string& order) { return {{"q", "128"}, {"x", "128"}, {"order", order}, {"cluster", "1"}}; }
 
 std::int64_t tiles_of(std::int64_t queries) { return (queries + rows_a_tile - 1) / rows_a_tile; }
 
-/// Chunks of one tile of a sequence that some row of it sees, counted pair by pair.
+/// Counts the chunks that some row of a sequence's tile sees, pair by pair.
 int chunks_seen(const SequenceLengths& one, std::int64_t row, bool masked) {
   int seen = 0;
   for (std::int64_t first = 0; first < one.x; first += chunk) {
@@ -48,8 +49,7 @@ int chunks_seen(const SequenceLengths& one, std::int64_t row, bool masked) {
   return seen;
 }
 
-/// Which sequence and which of its tiles the launch's tile of that number is: kernels/attention/common/tiles.cuh, line
-/// by line.
+/// The sequence and tile of the launch's tile of a number, by the lines of kernels/attention/common/tiles.cuh.
 struct Place {
   std::int64_t sequence, row;
 };
@@ -103,7 +103,8 @@ class Twin {
   }
 
  private:
-  /// A tile of the mean length of its sequence's tiles; iterations more or less by the period.
+  /// Returns the clocks of a tile of the mean length of its sequence's tiles; an iteration more or less changes them by
+  /// the period.
   const TileClocks& clocks_of(const SequenceLengths& one, const EventGraph& graph, const Period& period) {
     const auto [known, added] = known_.emplace(std::pair(one.q, one.x), TileClocks{});
     if (!added) return known->second;
@@ -142,7 +143,7 @@ std::vector<SequenceLengths> any_batch(std::mt19937& random) {
   return out;
 }
 
-/// The busiest node of the launch in every order is the twin's.
+/// Checks in every order that the launch's busiest node has the clocks that the twin finds.
 void check_busiest_node(const std::vector<SequenceLengths>& batch, bool masked, double epsilon) {
   const auto laid = laid_out_packed("attention_sm90", {{"h", h}, {"d", 128}}, batch, masked ? causal : Mask{});
   for (const std::string order : {"grid", "persistent", "longest_first"}) {

@@ -21,7 +21,8 @@ const PlacedOperation& product_of(const PlacedDiagram& placed, std::string_view 
 TEST_CASE("each part fetches A by itself, and takes the clocks of its few columns; S is one product") {
   const test::LaidOut question("napkin_fp8", "h200-sxm", {{"h", 16}, {"q", 384}, {"x", 4096}, {"d", 128}}, DType::e4m3);
   constexpr double rows = 384 / 64, steps = 64 / 16, columns = 128;
-  const std::map<int, double> clocks{{16, 20}, {32, 24}, {64, 32}, {128, 64}};  // of an instruction, A in shared memory
+  // clocks of an instruction by n, with A in shared memory
+  const std::map<int, double> clocks{{16, 20}, {32, 24}, {64, 32}, {128, 64}};
   for (const auto& [part, own] : clocks) {
     const int columns_of_part = part;
     CAPTURE(columns_of_part);

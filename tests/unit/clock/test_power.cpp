@@ -1,4 +1,4 @@
-// What a launch's energy is made of, and the clock that the card holds under it.
+// The parts of a launch's energy, and the clock that the card holds with it.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -69,9 +69,10 @@ TEST_CASE("a launch's energy by hand: products, instructions, bytes; cut chunks 
   CHECK(only("energy_tensor_16bit", 1e-12).core == doctest::Approx(flops * 1e-12));
   const double tiles = 64 * 32, bytes = tiles * (32 + 1) * 2 * 128 * 128 * 2;
   const double ends = tiles * 2 * 128 * 128 * 2,
-               alone = (1 + 15.0 / 32) / 16;  // Q and O; of K and V, of 32 blocks a head
+               alone = (1 + 15.0 / 32) / 16;  // share of Q and O, and of K and V with 32 blocks a head
   CHECK(only("energy_l2", 1e-12).core == doctest::Approx((ends + alone * (bytes - ends)) * 1e-12));
-  CHECK(only("energy_l2_together", 0.4e-12).core == doctest::Approx(bytes * 0.4e-12));  // never less than for one alone
+  // a byte for a single SM takes at least the energy of one for several
+  CHECK(only("energy_l2_together", 0.4e-12).core == doctest::Approx(bytes * 0.4e-12));
   CHECK(only("energy_multicast", 1e-12, "2").core ==
         doctest::Approx(tiles * 32 * 2 * 128 * 128 * 2 * 1e-12));  // K and V, once to each SM
   CHECK(only("energy_l2", 1e-12, "2").core == doctest::Approx(ends * 1e-12));
@@ -91,7 +92,7 @@ TEST_CASE("a launch's energy by hand: products, instructions, bytes; cut chunks 
 
 namespace {
 
-/// Bytes of loads that differ among blocks in a row, over all, of every run of `run` blocks: one by one.
+/// Returns the distinct bytes of loads over all bytes, in every run of `run` consecutive blocks, one by one.
 double counted_alone(const PlacedDiagram& p, std::int64_t run) {
   const BlockSequence sequence(p);
   double all = 0, different = 0;
@@ -199,7 +200,7 @@ TEST_CASE("a launch that waits for memory spends its energy over that time, at a
     CHECK(waiting.clock >= alone.clock);
     CHECK((waiting.clock > alone.clock || alone.clock.value == law.highest));
     CHECK(waiting.power.value <= law.limit * (1 + 1e-9));
-    // As many clocks as memory leaves it are held at the clock that makes them so many.
+    // A launch bound by memory holds the clock at which its cycles fill memory's time.
     const HeldClock so_many = held_clock(law, energy, waiting.clock.value * memory.value);
     CHECK(so_many.clock.value == doctest::Approx(waiting.clock.value));
     CHECK(so_many.power.value == doctest::Approx(waiting.power.value));

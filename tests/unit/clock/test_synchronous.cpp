@@ -152,7 +152,7 @@ TEST_CASE("two warps of a scheduler that meet at a barrier wait for the one that
     ports += node.demand.back();
   }
   REQUIRE(busiest_pipe(eight).name == "register_ports");
-  // One warp's iteration, and the other's turn at the ports.
+  // The period is one warp's iteration and the ports' time for the other warp.
   CHECK(period(eight).clocks == doctest::Approx(alone + ports).epsilon(0.02));
   CHECK(period(eight).clocks < 2 * alone);
 }

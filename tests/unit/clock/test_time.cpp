@@ -41,7 +41,7 @@ double loop(const BlockLoad& load, std::string_view name) {
   return found == end ? 0 : found->loop;
 }
 
-/// Every combination of the named knobs' values, the others at their first.
+/// Visits every combination of the named knobs' values, the others at their first.
 template <class Visit>
 void for_all(const test::LaidOut& question, const std::vector<std::string>& names, const Visit& visit) {
   std::vector<std::size_t> knobs;
@@ -187,7 +187,7 @@ TEST_CASE("the event graph predicts where the tile has edges and the machine mea
   const PlacedDiagram placed = question.place({});
   CHECK(has_event_graph(placed));
   const Prediction p = predict(placed), first = predict(placed, {.by = ByClock::roofline});
-  CHECK(p.time > first.time);  // it sees contention, waits and the power limit
+  CHECK(p.time > first.time);  // the event graph counts contention, waits and the power limit too
   CHECK(p.clock < first.clock);
   CHECK(p.clock_source == "held at the power limit");
   REQUIRE(p.power);

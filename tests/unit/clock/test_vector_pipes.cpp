@@ -1,5 +1,5 @@
-// What instructions of one kind leave of each vector pipe, by how exponentials are made; and how those at work on one
-// share it.
+// The shares of each vector pipe that instructions of one kind leave, by the way in which exponentials are computed;
+// and the sharing of a pipe by operations at work.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -49,7 +49,7 @@ TEST_CASE(
   }
   CHECK(pipe(steps, "issue").left_by(&tensor, 1) == doctest::Approx(0.5));
   CHECK(pipe(plain, "issue").left_by(&tensor, 1) == doctest::Approx(issue.co_use.beside.front().value / 4));
-  // Control code takes of them; without them it does not.
+  // In `steps` control code uses the special pipe, in `plain` it does not.
   const auto special_of = [](const EventGraph& g, std::string_view node) {
     for (std::size_t p = 0; p < g.pipes.size(); ++p) {
       if (g.pipes[p].name == "special") return g.node(g.find(node)).demand[p];
@@ -87,7 +87,7 @@ TEST_CASE("fewer warps at work get fewer slots beside the tensor unit") {
     const int v = s.add("v" + std::to_string(instances), 10);
     s.graph.nodes[static_cast<std::size_t>(v)].demand[1] = 10;
     const Timeline timeline = run(s.graph, 1, 1, true);
-    // Each of them, together: 10 clocks of work at that share.
+    // Together each takes 10 clocks of work at that share.
     CHECK(timeline.spans.front().end ==
           doctest::Approx(10 * instances /
                           s.graph.pipes[1].left_by(&s.graph.node(t), static_cast<std::size_t>(instances))));
@@ -120,7 +120,7 @@ TEST_CASE("who takes less of a pipe than its least share is not at work on it, a
   const int v = s.add("v", 10), w = s.add("w", 100);
   s.graph.nodes[static_cast<std::size_t>(v)].demand[1] = 10;
   s.graph.nodes[static_cast<std::size_t>(w)].demand[1] = 5;
-  // w as fast as it runs alone, 0.05 of the pipe; v what is left of one instance's share.
+  // w gets the rate that it has alone, 0.05 of the pipe; v gets the rest of one instance's share.
   CHECK(run(s.graph, 1, 1, true).spans.front().end == doctest::Approx(10 / (0.25 - 0.05)));
   s.graph.pipes[1].least_share = 0.05;
   CHECK(run(s.graph, 1, 1, true).spans.front().end == doctest::Approx(10 / (0.5 - 0.05)));

@@ -1,4 +1,5 @@
-// Blocks of unequal length onto nodes, against a plain acting out; and what an edge, a port and control code say.
+// The assignment of blocks of unequal length to nodes, compared with a simple simulation; edges, ports and control code
+// of mappings.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -21,7 +22,7 @@ using namespace napkin::internal::test;
 
 namespace {
 
-/// Chunks of each tile of rows that some row of it sees, counted pair by pair; causal, bottom-right aligned.
+/// Returns the chunks that some row of each tile sees, counted pair by pair; causal, bottom-right aligned.
 std::vector<int> lengths(std::int64_t q, std::int64_t x, std::int64_t rows, std::int64_t chunk) {
   std::vector<int> out;
   for (std::int64_t first = 0; first < q; first += rows) {
@@ -36,7 +37,7 @@ std::vector<int> lengths(std::int64_t q, std::int64_t x, std::int64_t rows, std:
   return out;
 }
 
-/// The busiest node's time, block by block.
+/// Returns the busiest node's time, simulated block by block.
 double acted_out(std::vector<int> row, int heads, int nodes, const std::string& order, double iteration, double block) {
   std::vector<int> all;
   if (order == "longest_first") {
@@ -196,12 +197,12 @@ TEST_CASE(
         EdgeFrom::done);  // the assembler waits for P V before the second row's maximum
   CHECK(edge_of(graph, "S", "P.max", 0).after == EdgeFrom::done);
   CHECK(edge_of(graph, "S", "S.wait", 0).after == EdgeFrom::issued);
-  CHECK(edge_of(graph, "O", "load K", 3).after == EdgeFrom::issued);  // the warps let K go once P V is handed over
-  // 90 instructions a row: 64 rows on 4 warps of 32 threads are 45 a warp.
+  CHECK(edge_of(graph, "O", "load K", 3).after == EdgeFrom::issued);  // the warps release K once P V has been issued
+  // With 90 instructions a row, 64 rows on 4 warps of 32 threads are 45 instructions a warp.
   CHECK(graph.node(graph.find("S.control")).serial == doctest::Approx(45 * l.machine.constant("issue.serial")));
   CHECK(graph.node(graph.find("S.control")).clocks == graph.node(graph.find("S.control")).serial);
 
-  // Without a maximum the exponentials follow the scores, and K goes when P has been looked at.
+  // Without a maximum the exponentials follow the scores, and K is released once P has been checked.
   Knobs rarely = tile;
   rarely.back().second = "rarely";
   const EventGraph kept = event_graph(l.place(rarely));
@@ -211,7 +212,7 @@ TEST_CASE(
   CHECK(edge_of(kept, "O", "P.exp", 1).after == EdgeFrom::issued);
   CHECK(edge_of(kept, "P.test", "load K", 2).after == EdgeFrom::done);
   CHECK(edge_of(kept, "P.exp", "load V", 1).after ==
-        EdgeFrom::done);  // V goes behind the exponentials: two copies less one
+        EdgeFrom::done);  // V is released after the exponentials, one iteration back: two copies less one
 
   Knobs cluster = tile;
   cluster.emplace_back("cluster", "2");
@@ -325,7 +326,7 @@ TEST_CASE(
     for (const double iterations : {4.0, 40.0}) {
       const double none = clocks(iterations, {}), one = clocks(iterations, {1, 0}), two = clocks(iterations, {2, 0});
       const double all = clocks(iterations, {iterations, 0});
-      CHECK(all > 1.02 * none);  // one hides behind what begins a block, all do not
+      CHECK(all > 1.02 * none);  // a single one hides behind the beginning of a block, all of them do not
       CHECK(one - none <= graph.instances[static_cast<std::size_t>(graph.find("S"))] * softmax.cut_clocks);
       CHECK(clocks(iterations, {1.25, 0}) == doctest::Approx(one + (two - one) / 4));
     }
@@ -362,13 +363,13 @@ std::vector<double> ends_of(const EventGraph& graph, int node) {
 
 TEST_CASE(
     "the tensor unit takes so many instructions ahead; behind them agents' instructions run in turn or as they came") {
-  // Any number: first come, first served, and issuing waits for nothing.
+  // With a queue of any length, instructions run in order of arrival, and issuing waits for nothing.
   CHECK(ends_of(two_issuers(8, 0, true), 0) == std::vector<double>{80, 160});
   CHECK(ends_of(two_issuers(8, 0, true), 1) == std::vector<double>{0, 0});
-  // Three ahead: five of the first are behind them, and the second's come in between from then on.
+  // With three queued, five of the first agent's remain, and the second's run between these.
   const std::vector<double> turned = ends_of(two_issuers(8, 3, true), 0);
   CHECK(turned == std::vector<double>{130, 160});
-  // As they came: the first is handed over when 5 of its 8 have run, the second when 13 of all 16 have.
+  // In order of arrival the first agent has issued all when 5 of its 8 have run, the second when 13 of all 16 have.
   CHECK(ends_of(two_issuers(8, 3, false), 0) == std::vector<double>{80, 160});
   CHECK(ends_of(two_issuers(8, 3, false), 1) == std::vector<double>{50, 130});
 }

@@ -12,7 +12,7 @@ namespace napkin::internal::test {
 
 using Durations = std::vector<std::pair<std::string, double>>;
 
-/// The mapping's graph with durations of its stages given, and copies that take nothing.
+/// Returns the mapping's graph with given durations of its stages, and copies of no duration.
 inline EventGraph toy(const PlacedDiagram& placed, const Durations& stages) {
   EventGraph graph = event_graph(placed);
   for (EventNode& node : graph.nodes) {

@@ -1,5 +1,5 @@
-// The thirteen statements of the scalar forward pass: what their dependences allow, and that three errata of the
-// source are errors. (model/README.md, "Dependences"; errata S0.1, S0.2, S0.3)
+// The thirteen statements of the scalar forward pass: the transformations that their dependences allow, and three
+// errors of the source. (model/README.md, "Dependences"; errata S0.1, S0.2, S0.3)
 
 #include <doctest/doctest.h>
 

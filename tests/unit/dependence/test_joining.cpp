@@ -1,5 +1,5 @@
-// Loops that carry values are cut into parts: parts that ran by themselves, joined by the proposed expressions, give
-// what the whole loop gives.
+// Loops that carry values are cut into parts: the results of parts, joined by the proposed expressions, equal those of
+// the whole loop.
 
 #include <doctest/doctest.h>
 

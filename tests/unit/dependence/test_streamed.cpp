@@ -1,4 +1,4 @@
-// The streamed program as a loop nest: it computes what the diagram says, and its own dependences agree with the
+// The streamed program as a loop nest: it computes the diagram's outputs, and its own dependences agree with the
 // labels: grouped axes are parallel loops, the streamed axis carries what is maintained.
 
 #include <doctest/doctest.h>
@@ -34,7 +34,7 @@ void agree(const Streamed& streamed) {
   CHECK_MESSAGE(apart.empty(), joined(apart, "; "));
 }
 
-// Every choice of roles that derive() accepts for a diagram of few axes.
+// Visits every choice of roles that derive() accepts for a diagram of few axes.
 template <class F>
 int for_all_roles(const Diagram& d, F&& f) {
   int legal = 0;

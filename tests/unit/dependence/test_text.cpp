@@ -1,4 +1,4 @@
-// The text form of a nest: read back as written, and refused with the place and what would be right.
+// The text form of a nest: it is read back as written, and mistakes are refused with their place and a correction.
 
 #include <doctest/doctest.h>
 
@@ -16,7 +16,7 @@ using namespace napkin;
 using namespace napkin::internal;
 using namespace napkin::internal::dependence;
 
-// A nest whose only statement is this one.
+// Returns the text of a nest whose only statement is this one.
 std::string with(const std::string& statement) {
   return "nest: n\nloops: {i: 4, j: 1..3}\narrays: {A: 0, B: }\nstatements:\n  - " + statement + "\noutputs: [A]\n";
 }

@@ -43,7 +43,7 @@ inline const std::string total = R"yaml(  total:
     merge: {sum: a.sum + b.sum}
     result: sum
 )yaml";
-/// The last value of a row and how far it is from the first: it keeps the order of elements.
+/// The last value of a row and its difference from the first, which needs the order of elements.
 inline const std::string rise = R"yaml(  rise:
     of: [x]
     state: {some: 0, first: 0, last: 0}

@@ -143,7 +143,7 @@ class DiagramMaker {
     if (op.kind == OpKind::softmax && choose(3) == 2) op.outputs.push_back(add(rest));
   }
 
-  // An operation of its own for every input that none uses; every result that none uses is an output.
+  // Adds an operation for every input that none uses; every result that none uses becomes an output.
   void results() {
     for (ArrayId in : d_.inputs) {
       if (!d_.consumers(in).empty()) continue;

@@ -1,4 +1,4 @@
-// Functions of an author's own: their text, their formulas, and that merging which is not associative is refused.
+// Functions that an author defines: their text and formulas, and the refusal of a merging that is not associative.
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-// Lengths of packed sequences: which are equal, what stands for them, which diagrams have none.
+// Lengths of packed sequences: classes of equal lengths, their representatives, and diagrams without lengths.
 #include "model/diagram/packing.hpp"
 
 #include <doctest/doctest.h>

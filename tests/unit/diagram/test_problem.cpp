@@ -60,7 +60,7 @@ TEST_CASE("causal is bottom-right aligned; a window is a band around that diagon
 }
 
 TEST_CASE("what rows see does not depend on how wide the sums are taken") {
-  const std::int64_t far = std::int64_t{1} << 60;  // beyond what 64 bits are taken for
+  const std::int64_t far = std::int64_t{1} << 60;  // a size above the largest that is accepted
   for (const std::int64_t rows : {7, 9, 12}) {
     const std::int64_t columns = 19 - rows;
     for (std::int64_t first = 0; first < rows; ++first) {

@@ -1,5 +1,5 @@
-// Inputs whose rows are chosen: shifted dimensions, tables, types. How they are written, what is refused and where, and
-// what sizes follow.
+// Inputs whose rows are chosen: shifted dimensions, tables, types. Their text, the mistakes with their places, and the
+// sizes that follow.
 
 #include <doctest/doctest.h>
 

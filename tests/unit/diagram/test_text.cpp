@@ -1,4 +1,4 @@
-// The text form: parse(print(d)) == d, and every error stands at its place and says what would be right.
+// The text form: parse(print(d)) == d, and every error has its place and a correction.
 
 #include <doctest/doctest.h>
 
@@ -29,12 +29,12 @@ void round_trips(const Diagram& d) {
   REQUIRE(print(again) == text);
 }
 
-// The message of the error that the text gives.
+// Returns the message of the error that the text gives.
 std::string error_of(const std::string& text) {
   return test::refusal_of([&] { return parse_diagram(text, "d.yaml"); });
 }
 
-// A diagram whose two operations are the given lines (lines 5 and 6 of the text; text begins in column 5).
+// Returns a diagram whose two operations are the given lines (lines 5 and 6 of the text; text begins in column 5).
 std::string with_operations(const std::string& first, const std::string& second) {
   return "algorithm: t\n"
          "axes: {q: , x: , d: }\n"

@@ -1,6 +1,6 @@
 #pragma once
-// written() is a diagram of a test in a line or two: written("q: , x: ", "\"S[q,x]\"", {"P[q,x] = softmax over x (S)"},
-// "P").
+// written() makes a diagram of a test from a line or two: written("q: , x: ", "\"S[q,x]\"", {"P[q,x] = softmax over x
+// (S)"}, "P").
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// What is emitted is read back by those who will read it: a JSON parser, C++ compilers, Python.
+// Emitted text is read back by a JSON parser, C++ compilers and Python.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 const Shape shape{{"b", 2}, {"h", 16}, {"q", 8192}, {"x", 8192}, {"d", 128}};
 
-/// An empty folder of this test's own, removed at the end.
+/// An empty folder for one test, removed at the end.
 struct Folder {
   fs::path path;
   explicit Folder(const std::string& name)

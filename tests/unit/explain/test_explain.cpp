@@ -1,4 +1,5 @@
-// The reason of a selection: what binds, what stops the next larger sizes, what the runner-up loses on.
+// The reason of a selection: the limit, the obstacles to the next larger sizes, the cause of the runner-up's longer
+// time.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -18,7 +19,7 @@ using napkin::internal::testing::Case;
 
 namespace {
 
-/// Each made once.
+/// Returns the case, made once for each d.
 const Case& attention(std::int64_t d) {
   static std::map<std::int64_t, Case> made;
   const auto found = made.find(d);

@@ -1,4 +1,5 @@
-// The fusion theorem: what streams, what refuses and why, for diagrams of the sources and for made-up ones.
+// The fusion theorem: axes that stream, and axes that cannot with the reason, for diagrams of the sources and for
+// others.
 
 #include <doctest/doctest.h>
 
@@ -44,7 +45,7 @@ std::string refusal(const Diagram& d, const std::vector<std::string>& grouped, c
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-// Why the axis does not stream, or "".
+// Returns the reason why the axis does not stream, or "".
 std::string why(const Diagram& d, const std::string& axis) {
   const Streamability s = streamability(d, d.axis(axis));
   return s.streamable ? "" : s.why;
@@ -312,8 +313,8 @@ TEST_CASE("a chunk is left out under a mask only where all that the loop does is
   CHECK(masked({"T[q] = sum over x (P)"}, "O, T"));
   CHECK_FALSE(masked({"T[d] = sum over x (V)"}, "O, T"));  // V is not masked
   CHECK_FALSE(masked({"T[q] = max over x (S)"}, "O, T"));  // nor is S
-  CHECK_FALSE(masked({"T[q,x] = map exp (S)"}, "O, T"));   // a chunk that has to be written
-  // Of a row that sees nothing the maximum is 0, and it would stay -infinity.
+  CHECK_FALSE(masked({"T[q,x] = map exp (S)"}, "O, T"));   // a hidden chunk must be written all the same
+  // The maximum of a row that sees nothing is 0; with chunks left out it would stay -infinity.
   CHECK_FALSE(masked({"E[q,x] = map exp (S) mask (q, x)", "T[q] = max over x (E)"}, "O, T"));
   CHECK(masked({"E[q,x] = map exp (S) mask (q, x)", "T[q] = sum over x (E)"}, "O, T"));
   CHECK_FALSE(masked({"R[q,x] = softmax over x (S)", "T[q] = contract over x (R, S)"}, "O, T"));

@@ -1,4 +1,4 @@
-// The two rules on the sources' own numbers.
+// The two rules, checked by the sources' numbers.
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-// Rules of algebra: what moves, what does not, and what the order of products costs.
+// Rules of algebra: operations that may move, those that may not, and the cost of an order of products.
 
 #include <doctest/doctest.h>
 
@@ -82,7 +82,8 @@ TEST_CASE("products are taken in the order that needs the fewest multiply-adds")
   CHECK(long_rows.operations.size() == d.operations.size());
   const Diagram short_rows = reassociated(d, sizes(d, {{"q", 32}, {"d", 64}}));
   CHECK(short_rows.rewritings.empty());
-  CHECK(reassociated(d, sizes(d, {{"q", 64}, {"d", 64}})).rewritings.empty());  // as many: the order written
+  // both orders cost as many, so that the order as written stays
+  CHECK(reassociated(d, sizes(d, {{"q", 64}, {"d", 64}})).rewritings.empty());
 }
 
 TEST_CASE("a chain of four matrices: the textbook's order") {

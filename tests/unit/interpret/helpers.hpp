@@ -1,5 +1,6 @@
 #pragma once
-// These functions are shorthands for tests of the interpreter: loaded(run, "K") is how many values of K it loaded.
+// These functions are shorthands for tests of the interpreter: loaded(run, "K") is the number of values of K that it
+// loaded.
 
 #include <algorithm>
 #include <cmath>
@@ -27,7 +28,7 @@ inline Streamed streamed_as(const Diagram& diagram, const std::vector<std::strin
   return derive(diagram, roles_of(diagram, grouped, stream));
 }
 
-/// Largest difference of two runs' outputs over the largest value, over the outputs of the first.
+/// Returns the largest difference of two runs' outputs over the largest value, over the outputs of the first.
 inline double gap(const Tensors& expected, const Tensors& found) {
   double worst = 0;
   for (const auto& [name, tensor] : expected) {
@@ -54,7 +55,7 @@ struct Attention {
     return true;
   }
 
-  /// O[q,dv] and, per row, the log-sum-exp.
+  /// Computes O[q,dv] and, per row, the log-sum-exp.
   [[nodiscard]] std::vector<double> outputs(const Mask& mask, std::vector<double>* lse = nullptr) const {
     std::vector<double> O(static_cast<std::size_t>(q * dv), 0.0);
     for (std::int64_t i = 0; i < q; ++i) {

@@ -1,5 +1,5 @@
-// Every diagram of the library: it derives, its streamed run computes what the unfused one does, and what moves and
-// what is held equal the two rules' prediction.
+// Every diagram of the library: it derives, its streamed run computes the unfused run's values, and its transfers and
+// memory are those that the two rules predict.
 
 #include <doctest/doctest.h>
 
@@ -16,7 +16,7 @@ using namespace napkin;
 using namespace napkin::internal;
 using namespace napkin::internal::testing;
 
-/// Small sizes that differ from axis to axis; an axis with a default by another axis takes that one's.
+/// Returns small sizes that differ from axis to axis; an axis whose default is another axis takes that one's size.
 Given small_shape(const Diagram& diagram) {
   const std::int64_t sizes[] = {6, 5, 7, 4, 3, 8};
   Given shape;
@@ -36,12 +36,12 @@ Tensors inputs_of(const Diagram& diagram, const Problem& problem, std::uint64_t 
   Tensors inputs = random_inputs(diagram, problem.sizes, seed);
   for (auto& each : inputs) {
     if (diagram.is_table(diagram.array(each.first))) continue;
-    for (double& v : each.second.data) v = 0.75 + 0.5 * v;  // no division by what is nearly 0
+    for (double& v : each.second.data) v = 0.75 + 0.5 * v;  // no divisor is nearly 0
   }
   return inputs;
 }
 
-/// Groups of 2 and chunks of 3, both ragged.
+/// Returns groups of 2 and chunks of 3, both ragged.
 Partition small_partition(const Streamed& streamed, const Problem& problem) {
   Given given;
   for (std::size_t i = 0; i < streamed.roles.size(); ++i) {

@@ -1,5 +1,5 @@
-// Functions of an author's own, scans and a softmax's maximum and sum: in chunks of any length they are what plain
-// loops compute, and what moves and what is held equal the two rules' prediction.
+// Functions that an author defines, scans, and a softmax's maximum and sum: in chunks of any length they equal plain
+// loops' results, and transfers and memory are those that the two rules predict.
 
 #include <doctest/doctest.h>
 
@@ -23,7 +23,7 @@ constexpr std::int64_t rows = 5, columns = 7;
 using Row = std::vector<double>;
 
 /// Runs a diagram of Y from X[q,x] and place[x] unfused and with all groups and chunks; each run must give `expected`
-/// of each row, and move and hold what is predicted.
+/// of each row, and have the predicted transfers and memory.
 void compare(const Diagram& d, const std::function<Row(const Row&)>& expected) {
   const Problem problem = problem_of(d, {{"q", rows}, {"x", columns}});
   Tensors inputs = random_inputs(d, problem.sizes, 5);
@@ -181,7 +181,7 @@ TEST_CASE("a softmax may stay normalised from chunk to chunk, as FlashAttention-
       const Partition partition = make_partition(s, problem.sizes, {{"q", 4}, {"x", chunk}}, "tile");
       RunOptions options;
       options.observed = {"O"};
-      // Behind each chunk O is the attention to the keys so far: its rows are means of those of V.
+      // After each chunk O is the attention to the keys so far: its rows are means of those of V.
       options.observer = [&](const Observation& seen) {
         if (seen.phase == Phase::loop) CHECK(largest(seen.tensor) <= largest(inputs.at("V")) + 1e-12);
       };
@@ -189,7 +189,7 @@ TEST_CASE("a softmax may stay normalised from chunk to chunk, as FlashAttention-
       CHECK(gap(whole.outputs, run.outputs) <= 1e-12);
       CHECK(run.counts.levels.front().peak == memory_live(s, partition).value);
     }
-    // Keys dealt out to groups: parts are combined by their log-sum-exps, as ever.
+    // Keys are divided among groups: parts are combined by their log-sum-exps, as for a softmax.
     const Streamed split = derive(d, roles_of(d, {"q", "x"}, ""));
     const Partition parts = make_partition(split, problem.sizes, {{"q", 4}, {"x", 3}}, "tile");
     CHECK(gap(whole.outputs, run_streamed(split, problem, parts, inputs).outputs) <= 1e-12);

@@ -1,5 +1,5 @@
 // Gradients of every diagram of the library: the interpreter runs the derived diagram, and each of its values equals
-// the central difference of the forward, run by itself; streamed it computes what it does unfused.
+// the central difference of the forward diagram; its streamed run computes the unfused run's values.
 
 #include <doctest/doctest.h>
 
@@ -16,10 +16,10 @@ using namespace napkin;
 using namespace napkin::internal;
 using namespace napkin::internal::testing;
 
-constexpr double step = 1e-5;       // of a central difference
-constexpr double tolerance = 2e-7;  // of it, relative to the largest gradient
+constexpr double step = 1e-5;       // step of a central difference
+constexpr double tolerance = 2e-7;  // tolerance of the central difference, relative to the largest gradient
 
-/// Sizes of 2 to 4 that differ from axis to axis.
+/// Returns sizes of 2 to 4 that differ from axis to axis.
 Given tiny_shape(const Diagram& diagram) {
   const std::int64_t sizes[] = {3, 2, 4};
   Given shape;
@@ -30,7 +30,7 @@ Given tiny_shape(const Diagram& diagram) {
   return shape;
 }
 
-/// The numbers of a diagram's axes by name, as another diagram has them.
+/// Returns a problem of the second diagram with the sizes of the first by the axes' names.
 Problem same_sizes(const Diagram& from, const Problem& problem, const Diagram& to) {
   Problem out = problem;
   out.sizes.clear();
@@ -38,7 +38,7 @@ Problem same_sizes(const Diagram& from, const Problem& problem, const Diagram& t
   return out;
 }
 
-/// Inputs from 0.25 to 1.25: no division by what is nearly 0, no kink of a function within a step.
+/// Makes inputs from 0.25 to 1.25: no divisor is nearly 0, and no function has a kink within a step.
 Tensors gentle_inputs(const Diagram& diagram, const Problem& problem, std::uint64_t seed) {
   Tensors inputs = random_inputs(diagram, problem.sizes, seed);
   for (auto& [name, tensor] : inputs) {
@@ -48,7 +48,7 @@ Tensors gentle_inputs(const Diagram& diagram, const Problem& problem, std::uint6
   return inputs;
 }
 
-/// The sum of all outputs of the question, each value times its weight.
+/// Returns the sum of all outputs, each value times its weight.
 double weighed(const Diagram& forward, const Problem& problem, const Tensors& inputs, const Tensors& weights) {
   const Run run = run_unfused(forward, problem, inputs);
   double sum = 0;
@@ -64,11 +64,11 @@ double weighed(const Diagram& forward, const Problem& problem, const Tensors& in
 struct Question {
   Gradient gradient;
   Problem forward, backward;
-  Tensors inputs, weights;  // of the forward; weights of its outputs
-  Tensors taken;            // inputs of the backward
+  Tensors inputs, weights;  // inputs of the forward diagram, and weights of its outputs
+  Tensors taken;            // inputs of the backward diagram
 };
 
-/// "dX", or "dX_" where the diagram has an array of that name.
+/// Returns "dX", or "dX_" if the diagram has an array of that name.
 std::string gradient_name(const Diagram& diagram, const std::string& array) {
   std::string name = "d" + array;
   while (diagram.find_array(name)) name += "_";
@@ -100,7 +100,7 @@ Question question_of(const Diagram& diagram, const Mask& mask) {
   return q;
 }
 
-/// The largest difference between a gradient and the central difference, over the largest gradient.
+/// Returns the largest difference between a gradient and the central difference, over the largest gradient.
 double error_of(const Question& q, const std::string& input, const Tensor& found) {
   double worst = 0;
   for (std::size_t i = 0; i < found.data.size(); ++i) {
@@ -121,7 +121,7 @@ std::vector<Mask> masks_of(const Diagram& diagram) {
   return {Mask{}, Mask{Mask::Kind::causal, 0, 0}, Mask{Mask::Kind::window, 1, 1}};
 }
 
-/// The built-in diagrams that have a gradient, each as it is written and as the commands take it.
+/// Returns the built-in diagrams that have a gradient, each as it is written and as the commands take it.
 std::vector<Diagram> differentiable() {
   std::vector<Diagram> out;
   for (const std::string& name : builtin_diagrams()) {

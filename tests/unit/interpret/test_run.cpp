@@ -1,4 +1,5 @@
-// What a run takes and gives: whole algorithms against independent formulas, observations, bad input, npy, checks.
+// Inputs and results of a run: whole algorithms compared with independent formulas, observations, bad input, npy files,
+// checks.
 #include <doctest/doctest.h>
 
 #include <cstdlib>
@@ -339,7 +340,8 @@ TEST_CASE("a check keeps the tile, the ragged ends and the mask, and shrinks the
   CHECK(result.partition.group[static_cast<std::size_t>(d.axis("q"))] == Count(128));
   const auto size = [&](const char* name) { return result.problem.sizes[static_cast<std::size_t>(d.axis(name))]; };
   CHECK(size("q") == Count(3 * 128));
-  CHECK(size("x") == Count(3 * 176 + 16384 % 176));  // one more chunk than asked for: not fewer keys than queries
+  // one chunk more than asked for, as there must be as many keys as queries
+  CHECK(size("x") == Count(3 * 176 + 16384 % 176));
   CHECK(size("h") == Count(3));
   CHECK(result.outputs_agree);
   const LevelCounts& low = result.counts.levels[0];

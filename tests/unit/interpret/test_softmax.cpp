@@ -1,4 +1,4 @@
-// Softmax where it is hard: large scores, rows that see nothing, one query, one key.
+// Hard cases of softmax: large scores, rows that see nothing, one query, one key.
 #include <doctest/doctest.h>
 
 #include "tests/unit/interpret/helpers.hpp"
@@ -22,7 +22,7 @@ outputs: [O, L]
 )",
                                          "test");
 
-// O = softmax(S) V with the given scores; also what the unfused run says.
+// Runs O = softmax(S) V with the given scores, streamed, and checks the unfused run too.
 Run run_scores(std::int64_t q, std::int64_t x, const std::vector<double>& scores, const Mask& mask, std::int64_t g,
                std::int64_t s, const std::vector<double>& values) {
   const Problem problem = problem_of(with_state, {{"q", q}, {"x", x}, {"d", 1}}, mask);

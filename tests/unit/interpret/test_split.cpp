@@ -67,7 +67,7 @@ TEST_CASE("two levels: blocks of 8 queries and 6 keys, agents of 4 queries and 3
   const Run run = run_streamed(s, problem, block, inputs, options);
   CHECK(gap(run_unfused(d, problem, inputs).outputs, run.outputs) < 1e-14);
   REQUIRE(run.counts.levels.size() == 2);
-  // At each level what one level of that tile would move: the agents' sizes divide the blocks'.
+  // Each level moves as much as a single level with that tile, since the agents' sizes divide the blocks'.
   for (std::size_t level = 0; level < 2; ++level) {
     const Partition& p = level == 0 ? block : agent;
     CHECK(run.counts.levels[level].groups == group_count(s, problem.sizes, p));

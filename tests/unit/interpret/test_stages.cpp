@@ -20,7 +20,8 @@ std::vector<std::string> rules_of(const std::string& name) {
   return rules;
 }
 
-/// Runs a stage in chunks of 2 of an axis of 5, groups of 1, beside its own diagram unfused.
+/// Returns the largest difference between a stage's run, in chunks of 2 of an axis of 5 and groups of 1, and that of
+/// its unfused diagram.
 double worst_of(const Stage& stage) {
   const Diagram& diagram = stage.streamed.diagram;
   Problem problem;

@@ -1,4 +1,4 @@
-// Storage types: known bit patterns, every pattern there and back, rounding against exhaustive search.
+// Storage types: known bit patterns, every pattern decoded and encoded again, rounding compared with exhaustive search.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ unsigned width(DType type) {
   return static_cast<unsigned>(1 + f.exponent_bits + f.mantissa_bits);
 }
 
-// The finite values of a type, ascending, zero once.
+// Returns the finite values of a type, ascending, zero once.
 std::vector<double> finite_values(DType type) {
   std::vector<double> all;
   for (std::uint32_t pattern = 0; pattern < (1U << width(type)); ++pattern) {

@@ -1,4 +1,4 @@
-// Streamed runs against unfused ones and against formulas written out by hand.
+// Streamed runs compared with unfused ones and with formulas written out by hand.
 #include <doctest/doctest.h>
 
 #include "tests/unit/interpret/helpers.hpp"

@@ -1,4 +1,4 @@
-// What divisions move: the closed forms to the byte, and the same counted on simulated GPUs.
+// Transfers of divisions: the closed forms to the byte, compared with counts on simulated GPUs.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ std::int64_t received(const Division& division, const std::string& array) {
   return -1;
 }
 
-/// The closed forms beside the values that crossed between memories, and the result beside the whole algorithm's.
+/// Compares the closed forms with the values that crossed between memories, and the result with the whole algorithm's.
 void check_run(const Division& division) {
   const Diagram& diagram = division.split.diagram;
   const Tensors inputs = random_inputs(diagram, division.problem.sizes, 7);
@@ -131,7 +131,7 @@ TEST_CASE("zigzag gives every GPU the same causal work in every step, contiguous
       }
       CHECK(pairs_of(zigzag, steps) == seen);
       all += seen;
-      // Every step is two parts by two less a triangle at most, for every GPU.
+      // For every GPU each step but the first has 2 part^2 pairs; the first has `part` more.
       for (std::size_t t = 1; t < steps.size(); ++t) CHECK(pairs_of(zigzag, {steps[t]}) == Count(2 * part * part));
       CHECK(pairs_of(zigzag, {steps[0]}) == Count(part * (2 * part + 1)));
       const Count one = pairs_of(contiguous, steps_of(contiguous, gpu));
@@ -139,7 +139,8 @@ TEST_CASE("zigzag gives every GPU the same causal work in every step, contiguous
       most = std::max(most, one);
     }
     CHECK(all == visible_pairs({Mask::Kind::causal}, 96, 96));
-    CHECK(real(most) / real(least) > 1.9 * static_cast<double>(p) - 1.9);  // the last GPU's against the first one's
+    // most is the last GPU's work, least the first one's
+    CHECK(real(most) / real(least) > 1.9 * static_cast<double>(p) - 1.9);
   }
 }
 

@@ -1,4 +1,4 @@
-// Profiles of islands and files of splits: what they say, and every way they can be wrong.
+// Profiles of islands and files of splits: their values, and every mistake that they can have.
 #include <doctest/doctest.h>
 
 #include <string>

@@ -1,4 +1,4 @@
-// The time of a division: the graph's run beside a recurrence over all GPUs and steps, and what the calls take.
+// The time of a division: the graph's run compared with a recurrence over all GPUs and steps, and the times of calls.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -104,7 +104,7 @@ TEST_CASE("a copy that holds nodes slows the steps beside it: by its share, or b
     CHECK(slowed.work == plain.work);
     CHECK(slowed.hidden);  // nobody waits for the copy itself
     CHECK(slowed.exposed == doctest::Approx(slowed.seconds - slowed.work));
-    // A copy longer than the step: what the step gets done on the other nodes.
+    // A copy longer than the step hides it, as other nodes do its work; the second step follows.
     if (!stays) CHECK(time_of({ring_of(1, 2)}, steps, 0, held).seconds == doctest::Approx(1 + step));
   }
 }

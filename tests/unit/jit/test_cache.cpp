@@ -100,7 +100,7 @@ TEST_CASE("a folder that cannot be written gives a warning and no more") {
   const KernelCache blocked(folder.path / "file" / "cache");
   CHECK(blocked.store(key, kernel_of('x')).find("going on without it") != std::string::npos);
   CHECK_FALSE(blocked.find(key));
-  if (::geteuid() != 0) {  // to root every folder is open
+  if (::geteuid() != 0) {  // root can write to every folder
     REQUIRE(::chmod(folder.path.c_str(), 0500) == 0);
     CHECK(KernelCache(folder.path).store(key, kernel_of('x')).find("going on without it") != std::string::npos);
   }

@@ -63,8 +63,8 @@ class Random {
   std::mt19937_64 engine_{38};
 };
 
-/// Changes the bytes in one of the ways in which files are damaged: bits, bytes, an end, a piece that moves, doubles or
-/// is zero, another entry's piece.
+/// Changes the bytes in one of the ways in which files are damaged: bits, bytes, a missing end, a piece that is moved,
+/// doubled or zero, or another entry's piece.
 std::string damaged(std::string bytes, const std::string& other, Random& random) {
   const std::size_t at = random.below(bytes.size()), size = 1 + random.below(bytes.size() - at);
   switch (random.below(8)) {
@@ -104,7 +104,7 @@ void check_damaged(int files) {
   CHECK(cache.find(key_of('b')) == content_of('y'));
 }
 
-/// Runs good() in a child process, as a user to whom folders can be closed; returns whether it was true.
+/// Runs good() in a child process, as a user other than root, and returns its result.
 template <class Good>
 bool as_a_user(const Good& good) {
   const pid_t child = ::fork();
@@ -204,7 +204,7 @@ TEST_CASE("a full disk gives a warning, and leaves what was there and nothing el
   REQUIRE(cache.store(key_of('a'), content_of('x')).empty());
   const auto full = [&] {
     ::signal(SIGXFSZ, SIG_IGN);
-    const rlimit little{1000, 1000};  // bytes of a file: writing ends as on a full disk
+    const rlimit little{1000, 1000};  // largest file in bytes: writing fails as on a full disk
     if (::setrlimit(RLIMIT_FSIZE, &little) != 0) return false;
     const std::string said = cache.store(key_of('a'), content_of('y')),
                       also = cache.store(key_of('b'), content_of('y'));

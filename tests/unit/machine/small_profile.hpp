@@ -1,5 +1,5 @@
 #pragma once
-// changed() breaks a small profile, which is right in every respect, in one place at a time.
+// changed() returns a small correct profile with a mistake in one place.
 
 #include <doctest/doctest.h>
 
@@ -87,7 +87,7 @@ fitted:
   energy_tensor_16bit: {value: 0.7, unit: pJ/FLOP, source: fitted to the calibration runs}
 )";
 
-/// The profile with the one occurrence of `old` replaced.
+/// Returns the profile with the only occurrence of `old` replaced.
 inline std::string changed(std::string_view old, std::string_view replacement) {
   std::string text(small_profile);
   const auto at = text.find(old);

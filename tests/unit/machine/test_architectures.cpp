@@ -1,4 +1,4 @@
-// Architectures apart from products: what a product says stands over what its architecture says, number by number.
+// Architectures and products: a product's number replaces its architecture's, each by itself.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using namespace napkin::internal;
 
 namespace {
 
-/// A product of sm_90 with what every product has to say, and `more`.
+/// Returns the text of a product of sm_90 with all required fields, and `more`.
 std::string product(const std::string& more, const std::string& pipes = "") {
   return R"(name: mine
 about: a product for the tests
@@ -64,7 +64,7 @@ TEST_CASE("a product inherits what its architecture's node does") {
   CHECK(mine.fitted.size() == h200.fitted.size());
   CHECK(mine.constants.at("tma_box").from.gpu == "h200-sxm");
   CHECK(mine.constants.at("tma_box").from.measured());
-  CHECK_FALSE(mine.constants.contains("clock_beside_tensor"));  // the H200's own
+  CHECK_FALSE(mine.constants.contains("clock_beside_tensor"));  // a number of the H200 itself
 }
 
 TEST_CASE("a product may override any number, of a tensor instruction by name and types") {

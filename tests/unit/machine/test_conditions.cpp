@@ -48,7 +48,7 @@ TEST_CASE("cold caches keep nothing of the call before") {
   conditions.cold = true;
   CHECK(warm.constant_or("l2_working_set", 0) > 0);
   CHECK(under(warm, conditions).constant_or("l2_working_set", 1) == 0);
-  CHECK(text_of(conditions) != text_of(CardConditions{}));  // kept machines and answers are found by it
+  CHECK(text_of(conditions) != text_of(CardConditions{}));  // the text is the key of stored machines and answers
 }
 
 TEST_CASE("a machine whose burst was not measured says so") {

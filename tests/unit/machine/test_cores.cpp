@@ -28,7 +28,7 @@ TEST_CASE("a cube core and two vector cores, each with its memories") {
     CHECK(again.cores.size() == 2);
     CHECK(again.find_pipe("l0c_l2")->engine == "fixpipe");
   }
-  // The ways between cores that the one has and the other has not.
+  // Paths between cores that one of the two chips lacks.
   const Machine a2 = load_machine("ascend-910b2", "--gpu"), a5 = load_machine("ascend-950pr", "--gpu");
   CHECK(a2.pipe_between(a2.level("l0c"), a2.level("ub")) == nullptr);
   CHECK(a5.pipe_between(a5.level("l0c"), a5.level("ub"))->engine == "fixpipe");

@@ -1,4 +1,4 @@
-// Every way a profile can be wrong: where it is wrong, what is wrong, what would be right.
+// Every mistake that a profile can have, with its place, the problem and a correction.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -221,7 +221,7 @@ TEST_CASE("every line matters or may be left out, but nothing aborts") {
     try {
       (void)parse_machine(without, "p.yaml");
     } catch (const Error&) {
-      // refused: as good as accepted here
+      // an Error is as good as an accepted profile here
     }
     at = end;
   }

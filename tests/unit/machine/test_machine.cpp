@@ -140,7 +140,7 @@ TEST_CASE("clocks of an instruction: table, between, outside, and by rate") {
   CHECK(instruction_clocks(matrix, 64, false) == 40);
   CHECK(instruction_clocks(matrix, 36, false) == doctest::Approx(30));
   CHECK(instruction_clocks(matrix, 96, true) == doctest::Approx(48));
-  CHECK(instruction_clocks(matrix, 8, true) == 32);  // below the first n that is measured from registers
+  CHECK(instruction_clocks(matrix, 8, true) == 32);  // n is below the first that was measured with A in registers
   CHECK(instruction_clocks(matrix, 1, false) == 20);
   CHECK(instruction_clocks(matrix, 256, false) == doctest::Approx(160));
   CHECK(instruction_clocks(*machine.tensor_for(DType::bf16, "slow"), 8, true) ==

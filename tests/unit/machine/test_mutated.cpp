@@ -1,5 +1,5 @@
-// Architectures and products with random slips: each is refused by one line that names a file, or read as a machine
-// whose numbers can be reckoned with.
+// Architectures and products with random slips: each is refused by a line that names the file, or read as a machine
+// whose numbers are finite.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -34,7 +34,7 @@ struct Pair {
   std::string architecture, of_architecture, of_product;  ///< its name, and two texts
 };
 
-/// Each architecture with the first product of it.
+/// Returns each architecture with its first product.
 std::vector<Pair> pairs() {
   std::vector<Pair> all;
   for (const std::string& name : builtin_architectures()) {
@@ -54,7 +54,7 @@ class Slips {
 
   std::size_t below(std::size_t count) { return std::uniform_int_distribution<std::size_t>(0, count - 1)(random_); }
 
-  /// Mostly a number in place of another: what is read is worse than what is refused.
+  /// Changes the text, mostly one number into another: a mistake that is read does more harm than one that is refused.
   std::string of(std::string text) {
     const std::size_t kind = below(8);
     if (kind < 5) return number(std::move(text));

@@ -1,4 +1,4 @@
-// The numbers of a machine one by one.
+// The list of a machine's numbers, and a change of each.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -68,7 +68,7 @@ TEST_CASE("names are paths in the profile, each once, with the value as written"
   }
 }
 
-// Twice the bandwidth and half the latency are better, whatever they do to one prediction.
+// Twice the bandwidth and half the latency count as better, even if one prediction gets worse.
 TEST_CASE("what is better follows from the quantity, and no clock passes the highest") {
   for (const std::string& name : builtin_machines()) {
     const Machine machine = load_machine(name, "--gpu");

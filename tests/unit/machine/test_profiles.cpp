@@ -1,4 +1,4 @@
-// The built-in profiles: they load, they are consistent, and they agree with what their makers claim.
+// The built-in profiles: they load, they are consistent, and they agree with their makers' data sheets.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -59,7 +59,7 @@ TEST_CASE("nodes x FLOP a clock x clock is the claimed peak") {
   struct Claim {
     const char* gpu;
     DType type;
-    double teraflops;  // as the datasheet or the identity of its own numbers says
+    double teraflops;  // peak by the datasheet, or by the product of its own numbers
   };
   for (const Claim& claim : std::vector<Claim>{{"v100-sxm2", DType::f16, 125.3},
                                                {"t4", DType::f16, 65.1},

@@ -1,4 +1,4 @@
-// A profile written and read again is the same machine, number by number.
+// A profile that is written and read again has the same numbers.
 #include "model/machine/write.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 #pragma once
-// A Mapped is everything that a placed diagram points at, in one object: for tests.
+// A Mapped owns everything that a placed diagram points at.
 
 #include <string>
 #include <utility>
@@ -36,7 +36,7 @@ struct Mapped {
   Mapped(const Mapped&) = delete;
   Mapped& operator=(const Mapped&) = delete;
 
-  /// The first value of every knob, but those given.
+  /// Returns the tile of every knob's first value, except the given ones.
   [[nodiscard]] Tile tile(const Text& given) const {
     Tile out;
     for (const Knob& knob : mapping.knobs) out.values.push_back(knob.domain[0]);
@@ -49,7 +49,7 @@ struct Mapped {
   [[nodiscard]] PlacedDiagram place(const Text& given) const { return placer.place(tile(given)); }
 };
 
-/// The two-level machine of --memory with the ideal mapping.
+/// The two-level machine of option --memory with the ideal mapping.
 struct Abstract {
   Machine machine;
   Streamed streamed;
@@ -66,7 +66,7 @@ struct Abstract {
   Abstract(const Abstract&) = delete;
   Abstract& operator=(const Abstract&) = delete;
 
-  /// Grouped axes and the stream that are not given have 1.
+  /// Places the diagram; grouped axes and the stream have size 1 if they are not given.
   [[nodiscard]] PlacedDiagram place(const Given& given) const {
     Tile out;
     out.values.assign(mapping.knobs.size(), 1);

@@ -1,4 +1,5 @@
-// What a kernel is asked where it packs heads into queries or pads: by hand, and the mistakes of such a mapping.
+// Problems as a kernel sees them if it packs heads into queries or pads: worked out by hand; and the mistakes of such a
+// mapping.
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,5 @@
-// How many parts a kernel's own rule makes: against the libraries' rules written out, by hand, and in a placed tile.
+// The number of parts by a kernel's own rule: compared with the libraries' rules, worked out by hand, and in a placed
+// tile.
 
 #include <doctest/doctest.h>
 
@@ -17,7 +18,7 @@ namespace {
 using namespace napkin;
 using namespace napkin::internal;
 
-/// The fewest parts of at most `most` whose last wave is filled to 85 % of the best, by trying each.
+/// Returns the fewest parts, at most `most`, whose last wave is filled to 85 % of the best, by trying each.
 std::int64_t by_trying(std::int64_t blocks, std::int64_t slots, std::int64_t chunks, std::int64_t most, bool distinct) {
   const auto smaller = [&](std::int64_t parts) {
     return parts == 1 || (chunks + parts - 1) / parts != (chunks + parts - 2) / (parts - 1);
@@ -57,7 +58,7 @@ TEST_CASE("TensorRT-LLM and FlashInfer cut keys as their host code does") {
             std::min<std::int64_t>(count, std::lround(std::sqrt(8.0 * static_cast<double>(count)))), 1);
         if (blocks * count > 8 * nodes) count = std::max<std::int64_t>(8 * nodes / blocks, 1);
         CHECK(own_parts(trt, rows).get() == count);
-        std::int64_t chunk = 128;  // the plan's search, by trying each
+        std::int64_t chunk = 128;  // chunk that the plan's search finds, by trying each
         while (chunk < keys && blocks * ((keys + chunk - 1) / chunk) > 2 * nodes) ++chunk;
         CHECK(own_parts(infer, rows).get() >= (keys + chunk - 1) / chunk);
         CHECK((blocks * own_parts(infer, rows).get() <= 2 * nodes || own_parts(infer, rows).get() == 1));

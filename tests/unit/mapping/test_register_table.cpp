@@ -1,4 +1,4 @@
-// Tables of registers: what a row says, and that every mistake has a position, the column and what would be right.
+// Tables of registers: the values of rows, and mistakes, each reported with its position, the column and a correction.
 
 #include <doctest/doctest.h>
 
@@ -160,7 +160,8 @@ TEST_CASE("a table of a peer's kernel has axes too, and as many numbers as were 
   CHECK(table.at(1, table.base(Mask::Kind::causal, {64}), off) == 0);
   CHECK(table.at(0, table.base(Mask::Kind::causal, {128}), on) == 200);
   CHECK(table.at(1, table.base(Mask::Kind::none, {128}), off) == 40);
-  CHECK(table.at(1, table.base(Mask::Kind::none, {96}), off) == 40);  // a size that no row knows: the largest
+  // no row has that size, so that the largest number counts
+  CHECK(table.at(1, table.base(Mask::Kind::none, {96}), off) == 40);
   const auto refused = [&](const std::string& from, const std::string& to) -> std::string {
     std::string changed = text;
     changed.replace(changed.find(from), from.size(), to);
@@ -218,7 +219,7 @@ TEST_CASE("a mapping names the table beside it, else a built-in one; nothing but
         std::string::npos);
   CHECK(refused("table: ../m").find("not the name of a table") != std::string::npos);
   CHECK(refused("tables: beside").find("unknown key 'tables'") != std::string::npos);
-  // The built-in one of that name is found from anywhere; it asks for knobs that this mapping does not have.
+  // The built-in one of that name is found from anywhere; it needs knobs that this mapping lacks.
   CHECK(refused("table: attention_sm90.registers").find("kernels/attention/sm90/attention_sm90.registers.csv:8:1") !=
         std::string::npos);
 }

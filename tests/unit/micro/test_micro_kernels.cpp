@@ -1,5 +1,5 @@
-// Every micro-kernel that an experiment would run compiles, spills nothing, and holds what it is to measure: the
-// compiler is a master of leaving out work whose result nobody reads.
+// Every micro-kernel that an experiment would run compiles, spills nothing, and still contains the work that it
+// measures: a compiler removes work whose result is not used.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -44,7 +44,7 @@ const std::map<std::string, LaunchPlan>& plans() {
   return all;
 }
 
-/// The value of `.name = value` in an expression; "" where there is none.
+/// Returns the value of `.name = value` in an expression; "" if there is none.
 std::string field(const std::string& expression, const std::string& name) {
   const auto at = expression.find("." + name + " = ");
   if (at == std::string::npos) return "";
@@ -52,8 +52,8 @@ std::string field(const std::string& expression, const std::string& name) {
   return expression.substr(from, expression.find_first_of(",}", from) - from);
 }
 
-/// The same code with another product in it: most of the compiling. Not with three vector warpgroups, whose threads
-/// have few registers.
+/// Returns true for a variant whose code another one has with a different product: they take most of the compiling.
+/// False with three vector warpgroups, whose threads have few registers.
 bool is_one_more_product(const std::string& expression) {
   const std::string n = field(expression, "n"), work = field(expression, "work");
   if (field(expression, "synchronous") == "true")
@@ -65,7 +65,7 @@ bool is_one_more_product(const std::string& expression) {
 
 struct Compiled {
   CompiledKernel kernel;
-  std::map<std::string, int> opcodes;             ///< by name, modifiers included; empty: no disassembler
+  std::map<std::string, int> opcodes;             ///< counts by name with modifiers; empty without a disassembler
   std::vector<std::map<std::string, int>> loops;  ///< opcodes of each loop's body
 };
 
@@ -85,7 +85,7 @@ bool has_disassembler() {
   return has;
 }
 
-/// Opcodes, of all and of what lies between each branch back and its label.
+/// Counts opcodes, of the whole code and of each loop, from a backward branch's label to the branch.
 void disassemble(Compiled& into, std::size_t number) {
   if (!has_disassembler()) return;
   const auto file = std::filesystem::temp_directory_path() /
@@ -111,7 +111,7 @@ void disassemble(Compiled& into, std::size_t number) {
   }
 }
 
-/// By two threads.
+/// Compiles the plans by two threads.
 std::map<std::string, Compiled> compile_those(const std::vector<const LaunchPlan*>& todo) {
   std::map<std::string, Compiled> out;
   const auto compiler = Compiler::find(toolkit_directories(""));
@@ -166,10 +166,11 @@ int count(const std::map<std::string, int>& opcodes, const std::string& opcode) 
 }
 int count(const Compiled& kernel, const std::string& opcode) { return count(kernel.opcodes, opcode); }
 
-/// Nothing of a chunk may have been taken out of the loop over chunks: each loop that holds some of it holds all.
+/// Checks that the compiler moved nothing of a chunk out of the loop over chunks: each loop with part of a chunk's work
+/// has all of it.
 void check_loops(const Compiled& kernel, const std::vector<std::pair<std::string, int>>& chunk) {
   for (const auto& loop : kernel.loops) {
-    if (count(loop, "STS") > 0) continue;  // of fill_shared(), which makes numbers of its own
+    if (count(loop, "STS") > 0) continue;  // a loop of fill_shared(), which computes its own numbers
     const bool some =
         std::any_of(chunk.begin(), chunk.end(), [&](const auto& opcode) { return count(loop, opcode.first) > 0; });
     for (const auto& opcode : chunk)
@@ -241,7 +242,7 @@ TEST_SUITE("slow") {
 }
 
 TEST_CASE("a kernel holds the instructions that its experiment counts" * doctest::test_suite("compiling")) {
-  // Of one chunk: 8 chains, 16 repeats.
+  // The instructions of one chunk, 8 chains by 16 repeats.
   const std::map<std::string, std::vector<std::pair<std::string, int>>> expected = {
       {"VectorWork::special_register", {{"CS2R", 128}}},
       {"VectorWork::ex2", {{"MUFU.EX2", 128}}},

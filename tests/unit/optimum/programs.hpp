@@ -1,6 +1,6 @@
 #pragma once
-// These programmes are written out by hand from model/README.md, "Worked results (leading order)", for tests that must
-// not depend on any derivation.
+// These functions return programmes written by hand from model/README.md, "Worked results (leading order)", for tests
+// that must not depend on a derivation.
 
 #include <cmath>
 #include <string>
@@ -25,7 +25,7 @@ inline void term(GeometricProgram& p, double coefficient, AxisSet lacks, Product
   p.terms.push_back({static_cast<ArrayId>(p.terms.size()), coefficient, lacks, std::move(named)});
 }
 
-/// (a x b)(b x c): axes 0 = a, 1 = c; b is streamed.
+/// Makes the programme of (a x b)(b x c): axes 0 = a, 1 = c; b is streamed.
 inline GeometricProgram matmul(double a, double b, double c) {
   GeometricProgram p = program({{"a", a}, {"c", c}});
   const Product na = symbol(0, "a"), nb = symbol(1, "b"), nc = symbol(2, "c");
@@ -36,7 +36,7 @@ inline GeometricProgram matmul(double a, double b, double c) {
   return p;
 }
 
-/// Attention of one head: axis 0 = q; x is streamed; y = 2 d (Q and O, erratum P13).
+/// Makes the programme of attention with one head: axis 0 = q; x is streamed; y = 2 d (Q and O, erratum P13).
 inline GeometricProgram attention(double q, double x, double d) {
   GeometricProgram p = program({{"q", q}});
   const Product nq = symbol(0, "q"), nx = symbol(1, "x"), nd = symbol(2, "d");
@@ -47,7 +47,7 @@ inline GeometricProgram attention(double q, double x, double d) {
   return p;
 }
 
-/// g query heads share K and V: axes 0 = g, 1 = q.
+/// Makes the programme of attention in which g query heads share K and V: axes 0 = g, 1 = q.
 inline GeometricProgram grouped_query(double g, double q, double x, double d) {
   GeometricProgram p = program({{"g", g}, {"q", q}});
   const Product ng = symbol(0, "g"), nq = symbol(1, "q"), nx = symbol(2, "x"), nd = symbol(3, "d");
@@ -58,7 +58,7 @@ inline GeometricProgram grouped_query(double g, double q, double x, double d) {
   return p;
 }
 
-/// The integer problem of matmul with memory  g_a g_c + g_a s + s g_c.
+/// Makes the integer problem of matmul with memory  g_a g_c + g_a s + s g_c.
 inline IntegerProblem matmul_integer(Count a, Count b, Count c, Count memory) {
   IntegerProblem p;
   p.axes = {{a}, {c}};

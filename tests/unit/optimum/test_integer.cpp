@@ -88,7 +88,7 @@ TEST_CASE("counts beyond 64 bits are an error or too large, never a wrap") {
   // Every choice overflows: 2^31 * 2^31 values in each operand, read at least twice over.
   IntegerProblem p = matmul_integer(big, big, big, 1 << 20);
   CHECK_THROWS_AS((void)integer_optimum(p), Overflow);
-  // Small groups overflow H and huge ones the memory, those between are fine.
+  // Small groups overflow H and huge ones the memory; sizes in between overflow nothing.
   p = matmul_integer(big, 1, big, 65536);
   const auto best = integer_optimum(p);
   REQUIRE(best);

@@ -13,7 +13,8 @@ using namespace napkin::internal::test;
 
 namespace {
 
-/// Values into N nodes that each make a tile of C, beyond what they hold: every way to cut C into N = rows x columns.
+/// Returns the least values that N nodes, each with a tile of C, get beyond those that they hold, over every cut of C
+/// into N = rows x columns.
 double gathered(double a, double b, double c, int nodes) {
   double least = INFINITY;
   for (int rows = 1; rows <= nodes; ++rows) {
@@ -40,7 +41,7 @@ TEST_CASE("nodes of a small memory save one another H*(M) - H*(N M) = 2abc M^-1/
 
 TEST_CASE("nodes that hold more than their share pass on what a cut of the result into as many tiles gathers") {
   const double n = 1024;
-  for (const int nodes : {4, 16, 64}) {  // squares: the real-valued tile is a whole one
+  for (const int nodes : {4, 16, 64}) {  // square numbers, for which the real-valued tile is a whole one
     const Sharing shared = sharing(matmul(n, n, n), 1e12, nodes);
     CHECK(shared.between() == doctest::Approx(gathered(n, n, n, nodes)).epsilon(1e-6));
     CHECK(groups_at(matmul(n, n, n), shared.memory) == doctest::Approx(nodes).epsilon(1e-6));

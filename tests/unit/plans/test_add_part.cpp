@@ -1,4 +1,4 @@
-// The launches that add the parts of a ring's result: their variants, and what they refuse.
+// The launches that add the parts of a ring's result: their variants, and the calls that they refuse.
 #include <doctest/doctest.h>
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// A form that was made at some lengths makes the plans of others: byte for byte what is planned anew there.
+// A form made at some lengths makes plans for others that equal newly made plans byte for byte.
 #include "kernels/plans/attention_form.hpp"
 
 #include <doctest/doctest.h>
@@ -26,7 +26,7 @@ class Random {
   std::int64_t of(std::initializer_list<std::int64_t> values) {
     return values.begin()[below(static_cast<std::int64_t>(values.size()))];
   }
-  /// 1 to 2^most, each octave as likely.
+  /// Returns a length from 1 to 2^most, each octave equally likely.
   std::int64_t length(int most) { return (std::int64_t{1} << below(most)) + below(std::int64_t{1} << below(most)); }
 
  private:
@@ -77,7 +77,7 @@ std::string said(const Plan& plan) {
   }
 }
 
-/// A tile whose knobs have any values of their domains, for which the kernel has a form.
+/// Returns a tile with random values of the knobs' domains, if the kernel has a form for it.
 std::optional<Tile> tile_from(Random& random, const LaidOut& laid, const AttentionCall& call) {
   for (int tries = 0; tries < 400; ++tries) {
     Tile tile;
@@ -148,7 +148,7 @@ TEST_CASE("a form's plans at other lengths are those made anew, byte for byte") 
 TEST_CASE("a form serves neither another tile, nor other columns, nor other options of a call") {
   const Sizes sizes{2, 4, 1, 256, 512, 128, 128};
   Sizes narrow = sizes;
-  narrow.d = narrow.dv = 120;  // held as 128, and padded
+  narrow.d = narrow.dv = 120;  // the kernel holds 128 columns and pads
   const LaidOut laid("attention_sm90", "h200-sxm", sizes.shape(), DType::bf16);
   const AttentionCall call = call_of(sizes, false, false), packed = call_of(sizes, true, false);
   const test::Knobs knobs{{"q", "128"}, {"x", "128"}, {"warpgroups", "2"}, {"stages", "2"}, {"q_stages", "1"}};

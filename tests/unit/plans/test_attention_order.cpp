@@ -1,4 +1,4 @@
-// In which order blocks take causal tiles: no SM is left alone with a long tile at the end.
+// The order in which blocks take causal tiles leaves no SM alone with a long tile at the end.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -19,7 +19,7 @@ namespace {
 constexpr int sms = 132, rows = 128, keys = 64;
 const LaunchDevice h200{sms, Bytes(62914560)};
 
-/// The launch's arguments for h heads of s causal queries and keys.
+/// Returns the launch's arguments for h heads of s causal queries and keys.
 AttentionShape launched(std::int64_t h, std::int64_t s, std::int64_t d) {
   const LaidOut laid("attention_sm80", "h200-sxm", {{"h", h}, {"q", s}, {"x", s}, {"d", d}}, DType::bf16,
                      {Mask::Kind::causal, 0, 0});
@@ -35,7 +35,8 @@ AttentionShape launched(std::int64_t h, std::int64_t s, std::int64_t d) {
   return out.shape;
 }
 
-/// When the last SM is done, over the mean: each takes the next tile when it is free, a chunk takes one unit of time.
+/// Returns the time at which the last SM ends over the mean: each takes the next tile when it is free, and a chunk
+/// takes one unit of time.
 double unbalanced(const AttentionShape& shape) {
   std::priority_queue<int, std::vector<int>, std::greater<>> free;
   for (int i = 0; i < sms; ++i) free.push(0);

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::uint64_t at_q = 0x10000, at_k = 0x20000, at_v = 0x30000, at_o = 0x40000;
 
-/// [b, rows, heads, columns], dense.
+/// Returns a dense tensor [b, rows, heads, columns].
 TensorView dense(std::uint64_t address, std::int64_t rows, std::int64_t heads, std::int64_t columns) {
   return {address, rows * heads * columns, columns, heads * columns};
 }
@@ -50,7 +50,7 @@ const test::Shape shape{{"b", 4}, {"h", 16}, {"q", 4096}, {"x", 4096}, {"d", 128
 const test::Knobs tile{{"q", "128"},    {"x", "128"},      {"warpgroups", "2"},
                        {"stages", "2"}, {"q_stages", "1"}, {"order", "persistent"}};
 
-int divided(int n, const Divisor& by) {  // as tiles.cuh does
+int divided(int n, const Divisor& by) {  // divides as tiles.cuh does
   if (by.value == 1) return n;
   return static_cast<int>(static_cast<std::uint64_t>(n) * by.multiplier >> 32 >> by.shift);
 }
@@ -119,7 +119,7 @@ TEST_CASE("longest first takes heads whose K and V fit a quarter of the L2, sect
       shape_of(16, 8, 1024, 256);  // 1 MiB a head, 15 of them: 128 = 8 x 15 + 8, and 9 x 13 + 11
   CHECK(uneven.section.value == 13);
   CHECK(uneven.last_section.value == 11);
-  CHECK(shape_of(1, 2, 512, 64).section.value == 2);     // no more than there are
+  CHECK(shape_of(1, 2, 512, 64).section.value == 2);     // a section has no more heads than there are
   CHECK(shape_of(1, 2, 65536, 256).section.value == 1);  // 64 MiB a head
 }
 
@@ -133,7 +133,7 @@ TEST_CASE("the boxes of the copy engine") {
   CHECK(q.address == at_q);
   CHECK(q.sizes == std::vector<std::uint64_t>{128, 1, 4096, 16, 4});
   CHECK(q.strides ==
-        std::vector<std::uint64_t>{16, 4096, 256, 4096 * 4096});  // one head a group: its stride is a stand-in
+        std::vector<std::uint64_t>{16, 4096, 256, 4096 * 4096});  // one head a group: any stride of the group will do
   CHECK(q.box == std::vector<std::uint32_t>{64, 1, 64, 1, 1});
   CHECK(q.swizzle == 128);
   CHECK(k.sizes == std::vector<std::uint64_t>{128, 4096, 16, 4});
@@ -178,7 +178,7 @@ TEST_CASE("packed sequences: one batch of all rows") {
   CHECK(plan.grid == 12);
   const AttentionArguments a = arguments_of(plan);
   CHECK(a.shape.b == 3);
-  CHECK(a.shape.left == 400);  // no further than the rows and columns go
+  CHECK(a.shape.left == 400);  // the window reaches no further than the rows and columns
   CHECK(a.shape.right == 5);
 }
 
@@ -229,7 +229,7 @@ TEST_CASE("the machine's part of a launch comes from its profile") {
   CHECK(device.l2 == Bytes(62914560));
 }
 
-// Slow where nothing is cached: some seconds a variant.
+// Slow without a cache of compiled kernels: some seconds a variant.
 TEST_CASE("variants compile without spills and without serialised instructions" * doctest::test_suite("compiling")) {
   const auto environment = test::compiling_environment();
   if (!environment) return;
@@ -244,14 +244,14 @@ TEST_CASE("variants compile without spills and without serialised instructions" 
       {64, {{"q", "192"}, {"x", "128"}, {"warpgroups", "3"}}, {}},
       {64, {{"q", "128"}, {"x", "112"}, {"warpgroups", "2"}}, {Mask::Kind::window, 100, 0}},
       {64, {{"q", "64"}, {"x", "128"}, {"warpgroups", "1"}, {"pingpong", "off"}}, {}},
-      // The producer has 24 registers, whatever the rings' lengths.
+      // The longest rings of buffers: the producer has 24 registers for any length.
       {64,
        {{"q", "128"}, {"x", "128"}, {"warpgroups", "2"}, {"stages", "1"}, {"order", "longest_first"}},
        {Mask::Kind::causal, 0, 0}},
       {64,
        {{"q", "128"}, {"x", "128"}, {"warpgroups", "2"}, {"stages", "3"}, {"order", "persistent"}},
        {Mask::Kind::causal, 0, 0}},
-      // At the limit, with the most masking.
+      // Registers at the limit, with the mask that needs the most.
       {64, {{"q", "192"}, {"x", "128"}, {"warpgroups", "3"}}, {Mask::Kind::window, 100, 0}},
       {256, {{"q", "128"}, {"x", "80"}, {"warpgroups", "2"}, {"pingpong", "off"}}, {}},
       {96, {{"q", "16"}, {"g", "8"}, {"x", "128"}, {"warpgroups", "2"}, {"overlap", "off"}}, {}},
@@ -293,7 +293,8 @@ TEST_CASE(
   };
   const auto waits = [&](const char* overlap, const char* rescale) { return test::waits_of(image(overlap, rescale)); };
   const PlacedDiagram placed = placed_with("off", "rarely");
-  const auto counted = [&](std::size_t operation, const std::string& name) {  // by the mapping, of one of eight warps
+  // the mapping's count for one of eight warps
+  const auto counted = [&](std::size_t operation, const std::string& name) {
     for (const PlacedWork& work : placed.operations[operation].work) {
       if (work.mapping->name == name) return work.amount / (8 * 32);
     }
@@ -301,7 +302,7 @@ TEST_CASE(
   };
   for (const char* rescale : {"rarely", "always"})
     CHECK(std::abs(waits("off", rescale).until_product - counted(0, "issue")) <= 1);
-  // Of 64 exponentials a thread, all stand between the wait for S and that for P V, or none.
+  // All 64 exponentials of a thread are between the waits for S and for P V, or none.
   CHECK(waits("on", "rarely").exponentials >= 64);
   CHECK(waits("on", "always").exponentials == 0);
 

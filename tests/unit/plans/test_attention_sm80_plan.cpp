@@ -1,5 +1,5 @@
-// Launches of attention_sm80: plans worked out by hand, the tiles that it visits held to the model, its variants
-// compiled.
+// Launches of attention_sm80: plans worked out by hand, the tiles that it visits compared with the model's, its
+// variants compiled.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -47,7 +47,7 @@ AttentionSm80Arguments arguments_of(const LaunchPlan& plan) {
   return out;
 }
 
-/// Chunks visited by all tiles of the launch; each tile must come once.
+/// Counts the chunks visited by all tiles of the launch; each tile must occur once.
 template <MaskKind Kind>
 std::int64_t chunks_visited(const AttentionShape& shape) {
   std::set<std::tuple<int, int, int, int>> seen;
@@ -186,7 +186,7 @@ TEST_CASE("the Ampere structs as the device lays them out") {
   CHECK(offsetof(AttentionSm80Arguments, cycles) == 272);
 }
 
-// Slow where nothing is cached: some seconds a variant.
+// Slow without a cache of compiled kernels: some seconds a variant.
 TEST_CASE("Ampere variants compile without spills" * doctest::test_suite("compiling")) {
   const auto environment = test::compiling_environment();
   if (!environment) return;
@@ -215,7 +215,7 @@ TEST_CASE("Ampere variants compile without spills" * doctest::test_suite("compil
     const Compilation out = compile(launch, *environment, Objections::report);
     CHECK(out.kernel.report.objection() == "");
     CHECK(out.kernel.report.static_shared == Bytes(0));
-    // The blocks that the plan counts on fit.
+    // As many blocks fit an SM as the plan assumes.
     CHECK(occupancy(placed, out.kernel.report.registers, Bytes(launch.shared)).blocks >= plan(placed).blocks_per_sm);
   }
 }

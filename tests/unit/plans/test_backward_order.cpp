@@ -1,5 +1,4 @@
-// In which order blocks of keys take their causal queries in the backward pass: the longest of few heads do not begin
-// last.
+// The order of the backward pass's blocks of keys under a causal mask: with few heads the longest do not begin last.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -25,7 +24,7 @@ struct Given {
   std::int64_t b, h, g, s, d;
 };
 
-/// The launch's shape for causal sequences of s queries and keys.
+/// Returns the launch's shape for causal sequences of s queries and keys.
 AttentionBackwardShape launched(const Given& given) {
   const LaidOut laid("attention_backward_sm90", "h200-sxm",
                      {{"b", given.b}, {"h", given.h}, {"g", given.g}, {"q", given.s}, {"x", given.s}, {"d", given.d}},
@@ -43,8 +42,8 @@ AttentionBackwardShape launched(const Given& given) {
   return out.shape;
 }
 
-/// When the last SM is done, over the mean: each takes the next block when it is free. A block of keys walks the tiles
-/// of queries that see it, of all query heads of its group.
+/// Returns the time at which the last SM ends over the mean: each takes the next block when it is free. A block of keys
+/// walks the tiles of queries that see it, of all query heads of its group.
 double unbalanced(const AttentionBackwardShape& shape) {
   std::priority_queue<int, std::vector<int>, std::greater<>> free;
   for (int i = 0; i < sms; ++i) free.push(0);

@@ -1,4 +1,4 @@
-// The order of blocks that the model predicts with is the one that the kernels compute: their own code, run on the CPU.
+// The model's order of blocks is the one that the kernels' own code computes, run on the CPU.
 #include <doctest/doctest.h>
 
 #include <cstring>

@@ -26,7 +26,7 @@ const test::Knobs tile{{"a", "128"},    {"c", "256"},     {"b", "64"},         {
 
 test::Shape shape_of(std::int64_t a, std::int64_t b, std::int64_t c) { return {{"a", a}, {"b", b}, {"c", c}}; }
 
-/// Rows at multiples of 16 bytes.
+/// Returns a call whose rows begin at multiples of 16 bytes.
 MatmulCall call_of(std::int64_t b, std::int64_t c) {
   const auto pitch = [](std::int64_t n) { return (n + 7) / 8 * 8; };
   return {{at_a, pitch(b)}, {at_b, pitch(c)}, {at_c, pitch(c)}, 0};
@@ -229,7 +229,7 @@ TEST_CASE("the product's structs as the device lays them out") {
   CHECK(offsetof(MatmulArguments, a_scale) == 520);
 }
 
-// Slow where nothing is cached: some seconds a variant.
+// Slow without a cache of compiled kernels: some seconds a variant.
 TEST_CASE("products compile without spills and without serialised instructions" * doctest::test_suite("compiling")) {
   const auto environment = test::compiling_environment();
   if (!environment) return;

@@ -1,4 +1,4 @@
-// Plans as bytes and back, and given other memory: of each bundled kernel.
+// Plans of each bundled kernel are written as bytes, read back, and bound to other memory.
 #include <doctest/doctest.h>
 
 #include "kernels/plans/attention_backward.hpp"
@@ -15,7 +15,7 @@ namespace {
 
 constexpr LaunchDevice h200{132, Bytes(62914560)}, a100{108, Bytes(41943040)};
 
-/// [b, q, h, d] of 512 rows and 4 heads of 64, arrays from `first` on.
+/// Returns a call with arrays [b, q, h, d] of 512 rows and 4 heads of 64, at addresses from `first` on.
 AttentionCall call_at(std::uint64_t first) {
   const auto view = [&](std::uint64_t at) { return TensorView{first + at, 512 * 256, 64, 256}; };
   AttentionCall call;
@@ -59,7 +59,7 @@ AttentionBackwardCall gradients_at(std::uint64_t first) {
   return call;
 }
 
-/// All three as bytes.
+/// Returns all three plans as bytes.
 std::string content_of_backward(const AttentionBackwardPlans& plans) {
   std::string out;
   for (const LaunchPlan* plan : plans.all()) out += content_of(*plan);
@@ -131,7 +131,7 @@ TEST_CASE("a plan comes back from its bytes; other bytes are none") {
   for (std::size_t length = 0; length < content.size(); ++length)
     CHECK_FALSE(read_plan(std::string_view(content).substr(0, length)));
   CHECK_FALSE(read_plan(content + "0:"));
-  for (std::size_t at = 0; at < content.size(); ++at) {  // never out of bounds, whatever the bytes
+  for (std::size_t at = 0; at < content.size(); ++at) {  // no changed byte makes the reader leave the bounds
     std::string other = content;
     other[at] = static_cast<char>(other[at] ^ 0x15);
     static_cast<void>(read_plan(other));

@@ -1,5 +1,5 @@
-// What the attention kernels' debug variants write, without a GPU: warps simulated by the kernels' own arithmetic write
-// the interpreter's values, and what is shown of them is what the interpreter showed.
+// The dumps of the attention kernels' debug variants, without a GPU: simulated warps write the interpreter's values at
+// the places that the kernels' own arithmetic gives, and the files read from the dump equal the interpreter's.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -35,17 +35,17 @@ struct Shown {
   Tensor tensor;
   bool operator==(const Shown&) const = default;
 };
-using Files = std::map<std::string, Shown>;  // by file name
+using Files = std::map<std::string, Shown>;  // values by file name
 
 Observer into(Files& files) {
   return [&files](const Observation& seen) { files[dump_name(seen)] = {seen.first, seen.tensor}; };
 }
 
-/// Every value of a run by name and chunk (-1: the tail), then by place b, h, g, q, and column.
+/// Values of a run by name and chunk (-1: the tail), then by place b, h, g, q, and column.
 using Values = std::map<std::pair<std::string, std::int64_t>, std::unordered_map<std::int64_t, float>>;
 
 std::int64_t number_of(const std::vector<std::int64_t>& place) {
-  std::int64_t out = 1;  // the place's length shows: O[0] is not O
+  std::int64_t out = 1;  // 1, so that places of different lengths differ: O[0] is not O
   for (const std::int64_t each : place) out = out * 1024 + each;
   return out;
 }
@@ -72,7 +72,7 @@ Values values_of(const LaidOut& laid, const Partition& partition, Files& files) 
   return values;
 }
 
-/// What the kernel would write, were its arithmetic the interpreter's.
+/// The warps of a kernel that compute the interpreter's values.
 class Warps {
  public:
   Warps(const DumpLayout& layout, const AttentionDump& at, const Values& values, std::size_t tiles)
@@ -107,7 +107,7 @@ class Warps {
   }
 
  private:
-  /// What lies outside the arrays is what the kernel's padding makes: a number that nobody may see.
+  /// Returns a value of the interpreter, or, outside the arrays, a number that must not reach the output.
   [[nodiscard]] float value(const DeviceTile& tile, int heads, const char* name, std::int64_t chunk, int row,
                             std::int64_t column) const {
     std::vector<std::int64_t> place{tile.batch, tile.head, tile.packed_head + row % heads, tile.q_first + row / heads};
@@ -254,7 +254,7 @@ TEST_CASE("a dump stands alone") {
   }
 }
 
-// Slow where nothing is cached: some seconds a variant.
+// Slow without a cache of compiled kernels: some seconds a variant.
 TEST_CASE("debug variants compile" * doctest::test_suite("compiling")) {
   const auto environment = test::compiling_environment();
   if (!environment) return;

@@ -1,4 +1,4 @@
-// What is written beside an array, and rows that belong to nobody, without a GPU.
+// Writes outside an array, and into rows that belong to no sequence, are found; without a GPU.
 #include <doctest/doctest.h>
 
 #include <vector>

@@ -50,7 +50,7 @@ NapkinArrays of_one_key() {
 
 TEST_CASE("a row of one key is off by the last two roundings at most, whatever its exponential") {
   CHECK(worst_of_one_key(false) == 1.0);
-  CHECK(worst_of_one_key(true) == 2.0);  // of tensor cores that cut: the bound tells them apart
+  CHECK(worst_of_one_key(true) == 2.0);  // with tensor cores that cut bits off: the bound reveals it
 }
 
 TEST_CASE("a row of one key may be a step off, and not two") {

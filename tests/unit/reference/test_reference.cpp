@@ -38,7 +38,7 @@ HostAttention problem(const AttentionSizes& s, const Mask& mask, DType type = DT
   return a;
 }
 
-/// A correct output, rounded to the type.
+/// Computes a correct output, rounded to the type.
 void solve(HostAttention& a) {
   std::size_t at = 0;
   for (std::int64_t b = 0; b < a.sizes.b; ++b) {
@@ -112,7 +112,7 @@ TEST_CASE("a right output passes, each planted fault is found") {
     wrong.log_sum_exp[5] += 0.01f;
     CHECK_FALSE(compare(wrong, 1000, 0).good());
     wrong = a;
-    wrong.o.values.push_back(0);  // written behind the end
+    wrong.o.values.push_back(0);  // a value behind the array's end
     CHECK(compare(wrong, 1000, 0).strayed == 1);
   }
 }

@@ -1,4 +1,4 @@
-// BlockIds against the closed form of a triangle's ids, and against a count one by one under other masks.
+// BlockIds compared with the closed form of a triangle's ids, and with a count one by one under other masks.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -24,9 +24,9 @@ std::int64_t integer_root(std::int64_t value) {
   return root;
 }
 
-/// Column of id b of a triangle with n blocks a side, columns one after the other: the smaller root of x^2 - (2n + 1) x
-/// + 2 b = 0, rounded down. ("Flash attention backward in Triton on Ascend" has the root of x^2 - (2n - 1) x - 2 (n - 1
-/// - b), which is to be rounded up.)
+/// Returns the column of id b of a triangle with n blocks a side, columns one after the other: the smaller root of x^2
+/// - (2n + 1) x + 2 b = 0, rounded down. ("Flash attention backward in Triton on Ascend" has the root of x^2 - (2n - 1)
+/// x - 2 (n - 1 - b), which is to be rounded up.)
 std::int64_t column_of(std::int64_t b, std::int64_t n) {
   const std::int64_t square = (2 * n + 1) * (2 * n + 1) - 8 * b, root = integer_root(square);
   return (2 * n + 1 - (root * root < square ? root + 1 : root)) / 2;

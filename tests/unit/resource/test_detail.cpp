@@ -1,4 +1,4 @@
-// Details that a programmer writes down before the code, against the three descriptions of kernels that state it.
+// The numbers that a programmer needs to write a kernel, compared with three published descriptions of kernels.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -63,7 +63,8 @@ TEST_CASE("rounds of the backward pass: C1, C2 and V1 an iteration ahead, unroll
   CHECK(stage("cube", 1).size() == 3);
   CHECK(stage("vector", 1).size() == 4);
   CHECK(named(detail.offsets, "P_in").bytes == Bytes(16384));
-  CHECK(detail.offsets.size() == 2);                 // P and dS go to the cube's L1; Q and dO come there by themselves
+  // P and dS go from vector cores to the cube's L1; Q and dO are loaded there directly
+  CHECK(detail.offsets.size() == 2);
   CHECK(detail.pieces.size() == 2);                  // they too
   const PieceLayout& p = named(detail.pieces, "P");  // [BLOCK_N / 16, HALF_BLOCK_M / 16, 16, 16]
   CHECK(p.rows == Count(64));

@@ -1,5 +1,5 @@
-// Built-in mappings that extend another one, and those of latent attention and of Turing: what is new stands in its
-// place, bytes by hand.
+// Built-in mappings that extend another one, and those of latent attention and of Turing: new parts are in their
+// places, and bytes agree with counts by hand.
 
 #include <doctest/doctest.h>
 
@@ -103,7 +103,7 @@ TEST_CASE("FlashMLA reads a latent once for 64 heads, as keys and as values") {
 TEST_CASE("gradients of grouped heads: dK and dV of each query head leave, in the sum's type") {
   struct Base {
     const char *mapping, *gpu;
-    std::int64_t bytes;  // of an element that leaves
+    std::int64_t bytes;  // bytes of an element that leaves
   };
   const std::int64_t heads = 8, x = 1024, d = 128;
   for (const Base& base :
@@ -116,7 +116,7 @@ TEST_CASE("gradients of grouped heads: dK and dV of each query head leave, in th
     };
     const LevelTransfer one = placed(base.mapping, heads, 1),
                         grouped = placed(base.mapping + std::string("_grouped"), 2, 4);
-    CHECK(one.load.value == grouped.load.value);  // each query head is a head
+    CHECK(one.load.value == grouped.load.value);  // each query head counts as a head of its own
     CHECK(grouped.store.value - one.store.value == Count(2 * heads * x * d * (base.bytes - 2)));
   }
 }

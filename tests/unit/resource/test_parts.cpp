@@ -1,4 +1,4 @@
-// Where parts of results lie, by hand; and as many bytes as the transfer rule says that they are.
+// The sizes of parts of results, compared with counts by hand and with the bytes of the transfer rule.
 
 #include "model/resource/parts.hpp"
 
@@ -15,7 +15,7 @@ using namespace napkin;
 using namespace napkin::internal;
 using napkin::internal::testing::Mapped;
 
-/// Bytes of all parts in f32.
+/// Returns the bytes of all parts in f32.
 Bytes kept(const PartsMemory& memory) {
   Bytes out;
   for (const OutputParts& one : memory.outputs) out += Bytes(one.whole * 4);

@@ -1,4 +1,5 @@
-// A diagram laid on a machine: extents, groups, variables, crossings, operations, by hand for small cases.
+// The placed diagram: extents, groups, variables, crossings and operations, compared with small cases worked out by
+// hand.
 
 #include <doctest/doctest.h>
 

@@ -58,7 +58,7 @@ Bytes offset_of(const PlacedDiagram& placed, const Plan& p, const std::string& v
   return Bytes(-1);
 }
 
-/// A mapping text of the Ampere blog's base kernel: 64 x 64, four warps, O with or without storage of its own.
+/// Makes a mapping of the Ampere blog's base kernel: 64 x 64, four warps, O with or without storage of its own.
 Mapping blog_kernel(bool aliased) {
   std::string text = R"(mapping: blog
 algorithm: attention
@@ -154,7 +154,7 @@ TEST_CASE("FlashAttention-3: setmaxnreg shares, launch registers 168 and 128") {
   const Plan three = plan(question.place({{"warpgroups", "3"}, {"q", "192"}, {"x", "128"}, {"overlap", "off"}}));
   CHECK(three.threads == Count(512));
   CHECK(three.registers_launch == Count(128));
-  CHECK(three.registers_per_thread == Count(64 + 64 + 32));  // P in S's place
+  CHECK(three.registers_per_thread == Count(64 + 64 + 32));  // P lies in S's place
   CHECK(three.registers_limit == Count(160));
 }
 
@@ -191,7 +191,7 @@ TEST_CASE("a mapping's own barriers count: attention_sm90 keeps a mailbox of thr
 
 namespace {
 
-/// But for the slots.
+/// Checks that two plans agree in everything except their slots.
 void check_equal(const Plan& one, const Plan& other) {
   CHECK(one.shared_total == other.shared_total);
   CHECK(one.shared_limit == other.shared_limit);

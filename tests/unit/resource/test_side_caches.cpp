@@ -1,4 +1,5 @@
-// Caches side by side: what blocks share crosses into each cache that has some of them, against a walk of the blocks.
+// Several caches above the blocks: shared data move into each cache with blocks that need them, compared with a walk
+// over the blocks.
 
 #include <doctest/doctest.h>
 
@@ -26,7 +27,8 @@ LevelTransfer into_l2(const PlacedDiagram& placed) {
   return {};
 }
 
-/// Deals the blocks out one by one and counts pairs of a piece and a cache that reads it, over pieces.
+/// Assigns the blocks one by one, and returns the pairs of a piece and a cache that reads it, over the number of
+/// pieces.
 double by_walking(const PlacedDiagram& placed, const Crossing& crossing, std::int64_t caches) {
   const BlockSequence blocks(placed);
   const std::vector<AxisId>& axes = placed.axes_of(crossing);

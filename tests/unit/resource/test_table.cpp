@@ -65,7 +65,7 @@ TEST_CASE("Flash Attention from Scratch: 404 registers of fragments, 48 KiB with
     CHECK(table.totals[1].agent_bytes == Bytes(404 * 32 * 4));
     CHECK(table.totals[0].block_bytes == Bytes((std::string(o_in) == "apart" ? 64 : 48) * 1024));
   }
-  // As it is compiled: 180 of fragments and 24 beside them, where the compiler says 202; two blocks an SM.
+  // The kernel as compiled: 180 registers of fragments and 24 others, where the compiler reports 202; two blocks an SM.
   const PlacedDiagram compiled = question.place({});
   CHECK(configuration_table(compiled).totals[1].agent_bytes == Bytes(180 * 32 * 4));
   const Plan fits = plan(compiled);

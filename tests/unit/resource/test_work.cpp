@@ -1,4 +1,4 @@
-// Operations, exponentials and conversions, by hand.
+// Operations, exponentials and conversions, compared with counts by hand.
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-// Kernels that came with the package are found by what they are made from, where no compiler is too.
+// Kernels of the package are found by the hash of their sources, also without a compiler.
 #include <doctest/doctest.h>
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
 #pragma once
-// recorded("triton_attention_sm90") is the one kernel of a recorded disassembly (script/peers/record_sass.py).
+// recorded("triton_attention_sm90") is the only kernel of a recorded disassembly (script/peers/record_sass.py).
 
 #include <fstream>
 #include <sstream>

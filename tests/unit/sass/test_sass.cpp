@@ -78,7 +78,7 @@ TEST_CASE(
   CHECK(loops[0].head == 1);
   CHECK(loops[0].body == std::vector<int>{1, 2, 3, 4, 5, 6, 8, 9, 10});
   CHECK(loops[1].body == std::vector<int>{8, 9});
-  // Round the wait that is over, and past what is not always done.
+  // The iteration leaves out the loop of a wait that is over, and instructions that a branch skips.
   CHECK(iteration_of(code, loops, loops[0]) == std::vector<int>{1, 2, 3, 4, 6});
 }
 

@@ -1,4 +1,4 @@
-// Constraints by name, with what they need and what there is.
+// Constraints by name, with the amounts that are needed and available.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -148,7 +148,7 @@ TEST_CASE("a space leaves out what only wastes") {
   const Case small = attention({{"b", 1}, {"h", 1}, {"g", 3}, {"q", 1}, {"x", 100}, {"d", 128}});
   CHECK(domain(small, "g") == std::vector<std::int64_t>{1, 2});
   const std::vector<std::int64_t> x = domain(small, "x");
-  CHECK(*std::max_element(x.begin(), x.end()) == 112);  // the least that covers 100
+  CHECK(*std::max_element(x.begin(), x.end()) == 112);  // 112 is the smallest that covers 100
   CHECK(domain(small, "q").size() ==
         small.mapping.knobs[static_cast<std::size_t>(*small.mapping.find_knob("q"))].domain.size());
   const Case one = attention();
@@ -175,7 +175,8 @@ TEST_CASE("attention_sm80: tiles that spill are rejected") {
   rejected(64, {{"q", 16}, {"x", 256}, {"warps", 1}, {"stages", 1}}, "copies of V");
   rejected(96, {{"q", 256}, {"x", 96}, {"warps", 8}, {"stages", 2}}, "registers");
   rejected(128, {{"q", 128}, {"x", 208}, {"warps", 8}, {"stages", 1}, {"q_in", 1}}, "registers");
-  rejected(32, {{"q", 256}, {"x", 160}, {"warps", 8}, {"stages", 1}}, "rows of a warp");  // no spill: S in local memory
+  // the compiler keeps S in local memory, which it does not report as a spill
+  rejected(32, {{"q", 256}, {"x", 160}, {"warps", 8}, {"stages", 1}}, "rows of a warp");
 }
 
 TEST_CASE("attention_sm80: a launch leaves the registers that a tile needs") {

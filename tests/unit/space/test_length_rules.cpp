@@ -1,4 +1,4 @@
-// Rules that read lengths, made anew from those of another question of the kind, are those of a question by itself.
+// Rules of lengths that are derived from another question of the kind equal those made for the question alone.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Rules that read lengths say of a tile at other lengths what all rules say.
+// At other lengths the rules of lengths alone accept a tile exactly if all rules do.
 #include "solver/space/length_rules.hpp"
 
 #include <doctest/doctest.h>
@@ -29,9 +29,9 @@ TEST_CASE("where a tile is legal at some lengths, the rules that read lengths de
       if (product) return {{"a", 64 * length(7)}, {"b", 64 * length(7)}, {"c", 64 * length(7)}};
       return {{"b", length(4)}, {"h", 4}, {"g", 4}, {"q", length(13)}, {"x", length(15)}, {"d", 128}};
     };
-    const test::Shape even =
-        product ? test::Shape{{"a", 4096}, {"b", 4096}, {"c", 4096}}
-                : test::Shape{{"b", 2}, {"h", 4}, {"g", 4}, {"q", 4096}, {"x", 4096}, {"d", 128}};  // of whole clusters
+    // sizes that fill whole clusters
+    const test::Shape even = product ? test::Shape{{"a", 4096}, {"b", 4096}, {"c", 4096}}
+                                     : test::Shape{{"b", 2}, {"h", 4}, {"g", 4}, {"q", 4096}, {"x", 4096}, {"d", 128}};
     const LaidOut laid(kernel, "h200-sxm", even, DType::bf16);
     const LengthRules rules(laid.streamed, laid.mapping, laid.machine, laid.problem);
     for (int i = 0; i < test::rounds(3000); ++i) {

@@ -1,4 +1,5 @@
-// A chunk that a relation fixes stays, however few keys there are; other chunks above the keys only waste.
+// A chunk that a relation fixes stays in the space even with few keys; other chunks longer than the keys are left out
+// as wasteful.
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,5 @@
-// GeForce Blackwell: boxes of the copy engine before mma.sync, by one mapping file and the architecture's constants.
+// GeForce Blackwell: copy-engine boxes feed mma.sync, described by a mapping file and the architecture's constants
+// alone.
 #include <doctest/doctest.h>
 
 #include "model/clock/graph/event_graph.hpp"

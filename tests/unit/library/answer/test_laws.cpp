@@ -1,5 +1,5 @@
-// The laws beside forms worked out here: attention and a product have one axis, or two, whose groups a block's memory
-// bounds.
+// The laws compared with formulas derived here: a block's memory bounds the groups of one axis in attention, of two in
+// a product.
 
 #include <doctest/doctest.h>
 
@@ -18,7 +18,7 @@ using namespace napkin::internal;
 namespace {
 
 constexpr double value = 2;            // bytes of bf16
-constexpr double laws_clock = 1.83e9;  // of the profile, behind the tensor peak
+constexpr double laws_clock = 1.83e9;  // clock to which the profile's tensor peak refers
 
 Ask asked(const char* algorithm, const char* gpu, NamedSizes shape) {
   Ask ask;
@@ -28,13 +28,15 @@ Ask asked(const char* algorithm, const char* gpu, NamedSizes shape) {
   return ask;
 }
 
-/// Values that 16 heads of 8192 queries and keys of 128 move at least: groups of as many queries as M = 2 g d holds.
+/// Returns the least values that 16 heads of 8192 queries and keys of 128 move: in groups of as many queries as M = 2 g
+/// d holds.
 double attention_with(double memory) {
   const double h = 16, q = 8192, x = 8192, d = 128, group = std::min(q, memory / (2 * d));
   return 2 * h * q * d + 2 * h * x * d * q / group;
 }
 
-/// Of C = A B, a x b times b x c: every whole number of rows, and as many columns as M holds beside them.
+/// Returns the least values for C = A B, a x b times b x c: over every number of rows, with as many columns as M holds
+/// beside them.
 double product_with(double memory) {
   const double a = 4096, b = 2048, c = 8192;
   double least = std::numeric_limits<double>::infinity();
@@ -71,7 +73,7 @@ void check_laws(const Laws& laws, const Pipes& pipes, const Transfer& transfer, 
   CHECK(laws.weighted == doctest::Approx(w_l2 * of_l2 + w_node * of_node + w_registers * of_registers).epsilon(1e-4));
   const TensorInstruction* instruction = pipes.machine.tensor_for(DType::bf16);
   const double peak_a_clock = instruction->flop_per_clock * pipes.nodes;
-  // Bytes a second that bring H* while the peak computes: their ratio is that of bytes and operations.
+  // The rate that moves H* while the units compute at peak: both rates have the ratio of bytes to operations.
   const double clock = flops / laws.computing / peak_a_clock;
   CHECK(clock == doctest::Approx(laws_clock).epsilon(1e-9));
   for (const LevelLaw& level : laws.levels)

@@ -1,5 +1,5 @@
-// A Session answers a repeated question with the object that it has, notices a changed file, answers eight threads as
-// it answers one, and raises every mistake of a question before anything is computed.
+// A Session answers a repeated question with the object that it has, notices a changed file, gives eight threads the
+// answers that one gets, and reports every mistake in a question before it computes anything.
 #include <doctest/doctest.h>
 
 #include <unistd.h>
@@ -53,7 +53,7 @@ std::string embedded(const std::string& path) {
   return {};
 }
 
-/// A folder that is gone when the test is.
+/// A folder that is removed at the end of the test.
 struct Folder {
   std::filesystem::path path;
   Folder() : path(std::filesystem::temp_directory_path() / ("napkin_session_" + std::to_string(::getpid()))) {
@@ -71,7 +71,7 @@ struct Folder {
   }
 };
 
-/// What two answers must agree in.
+/// Checks the fields in which two answers must agree.
 void check_equal(const SelectAnswer& a, const SelectAnswer& b) {
   CHECK(a.head.kernel == b.head.kernel);
   CHECK(a.head.tile == b.head.tile);
@@ -100,7 +100,7 @@ TEST_CASE("a repeated question is the cached object; every field of a question c
   others[4].tile = {{"stages", "3"}};
   others[5].gpu = "h100-sxm";
   std::swap(others[6].shape[0], others[6].shape[1]);
-  others[7].dtype = "bf16";  // the default, spelled out: another question with an equal answer
+  others[7].dtype = "bf16";  // the default, given explicitly: another question with an equal answer
   std::vector<std::shared_ptr<const QueryAnswer>> answers{queried};
   for (const Ask& ask : others) {
     answers.push_back(session.query(ask));
@@ -113,7 +113,7 @@ TEST_CASE("a repeated question is the cached object; every field of a question c
 
   Ask counted = matmul(64);
   counted.check = true;
-  CHECK(session.query(counted) != session.query(counted));  // run each time: its progress is watched
+  CHECK(session.query(counted) != session.query(counted));  // a question with a progress callback is computed each time
 }
 
 TEST_CASE("no more than 256 answers are kept, the latest ones") {
@@ -176,7 +176,7 @@ TEST_CASE("a changed file is noticed: profile, mapping, algorithm") {
   CHECK(renewed.setups.front().workspace != old.setups.front().workspace);
   CHECK(old.machine->name == "h200-sxm");
 
-  // Of the same size, renamed into place: a file of another identity.
+  // A file of the same size is renamed into place, and has another identity.
   (void)folder.write("other.yaml", profile);
   std::filesystem::rename(folder.path / "other.yaml", folder.path / "mine.yaml");
   CHECK(session.query(ask)->head.gpu == "h200-sxm");
@@ -209,7 +209,7 @@ TEST_CASE("eight threads, equal and different questions: the answers of one thre
   constexpr int threads = 8, kinds = 6;
   const auto question = [](int kind) {
     Ask ask = kind < 3 ? matmul(1024 + 512 * kind) : attention(1024 * (kind - 2), kind == 5);
-    ask.gpu = "a100-sxm-80";  // whose tables are made the soonest
+    ask.gpu = "a100-sxm-80";  // the GPU whose tables take the least time
     return ask;
   };
   const Session alone;
@@ -242,7 +242,7 @@ TEST_CASE("eight threads, equal and different questions: the answers of one thre
       check_equal(*answers[static_cast<std::size_t>(t)][static_cast<std::size_t>(i)],
                   *expected[static_cast<std::size_t>(kind)]);
       CHECK(answers[static_cast<std::size_t>(t)][static_cast<std::size_t>(i)] ==
-            shared.select(question(kind)));  // whoever was first: one object for all
+            shared.select(question(kind)));  // all threads get the object of the first one
     }
   }
 }
@@ -305,7 +305,7 @@ TEST_CASE("ranges, comparisons and emitted code by a session are those of the pl
   Ask ask = matmul(1);
   const FamilyAnswer answer = session.select_family(ask, family);
   CHECK(answer.points == 3);
-  ask.bundled = true;  // as a family asks, where a bundled kernel has the fastest instruction
+  ask.bundled = true;  // as a family's question does if a bundled kernel has the fastest instruction
   for (const FamilyPick& pick : answer.picks) {
     ask.shape = family.at(pick.from);
     CHECK(session.select(ask)->head.tile == pick.tile);
@@ -389,7 +389,7 @@ TEST_CASE("session: a part of an answer is there if it was asked for, and answer
   CHECK_FALSE(formulas->predicted->standing.has_value());
 }
 
-/// The question with every knob of a tile given.
+/// Returns the question with every knob of the tile given.
 Ask with_tile(Ask ask, const Head& head) {
   ask.kernel = *head.kernel;
   for (const KnobValue& knob : head.tile)

@@ -1,4 +1,4 @@
-// Bands of predictions: their ends, which rows they are made of, and when they are wide.
+// Bands of predictions: their ends, the rows that they are made from, and the cases in which they are wide.
 
 #include <doctest/doctest.h>
 
@@ -37,7 +37,7 @@ TEST_CASE("a likely time is no lower than what no mapping goes below, and a boun
   CHECK(likely(0.5).high == doctest::Approx(1.6));
 }
 
-/// The kinds that are known, each once.
+/// Returns the known kinds, each once.
 std::vector<PredictionKind> known_kinds() {
   std::vector<PredictionKind> out;
   for (const KnownErrors& known : known_errors()) {

@@ -1,4 +1,4 @@
-// A step against the questions that it is made of.
+// A step compared with the answers to its single questions.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -28,7 +28,7 @@ const StepEntryAnswer& entry(const StepAnswer& answer, const std::string& name) 
   return answer.entries.front();
 }
 
-/// Sums that hold of every step.
+/// Checks the sums that hold for every step.
 void check_sums(const StepAnswer& answer) {
   double time = 0, share = 0, flops = 0, energy = 0;
   std::int64_t bytes = 0, launches = 0;
@@ -91,10 +91,11 @@ TEST_CASE("a decode step: device memory's bytes bound it, and a graph is no slow
   check_sums(graph);
   CHECK(graph.time < stream.time);
   CHECK(graph.launches == stream.launches);
-  // No launch of a stream begins sooner behind another than launch_overhead; weights and cache come once.
+  // In a stream launches begin at least launch_overhead apart; weights and cache are read once.
   CHECK(entry(stream, "layer.norm_ffn").time == doctest::Approx(3.2e-6));
   CHECK(entry(stream, "layer.norm_ffn").bound == "launch");
-  const double least = static_cast<double>(*stream.memory) - 2.0 * 128256 * 4096;  // but for the embedding
+  // bytes without those of the embedding
+  const double least = static_cast<double>(*stream.memory) - 2.0 * 128256 * 4096;
   CHECK(static_cast<double>(stream.bytes) > least);
   CHECK(stream.time > least / 3.2e12);
   CHECK(stream.time < 1.5 * least / 3.2e12);

@@ -59,7 +59,7 @@ TEST_CASE("windows") {
   CHECK(parse_window("-1,-1") == Mask{});
   CHECK(parse_window("-1,0") == Mask{Mask::Kind::causal, 0, 0});
   const Mask right = parse_window("-1,5"), left = parse_window("7,-1");
-  for (const std::int64_t x : {1, 7, 65}) {  // no limit: as far as any array goes
+  for (const std::int64_t x : {1, 7, 65}) {  // without a limit the number may be as large as any array's size
     for (const std::int64_t q : {1, 7, 65}) {
       CHECK(visible_pairs(right, q, x) == visible_pairs({Mask::Kind::window, q + x, 5}, q, x));
       CHECK(visible_pairs(left, q, x) == visible_pairs({Mask::Kind::window, 7, q + x}, q, x));

@@ -11,8 +11,8 @@
 
 namespace napkin::internal::test {
 
-/// The driver in this process, and a cache of its own. Loaded before anyone asks for a driver, it is the one that is
-/// found.
+/// The driver in this process, with its own cache. It is loaded before a driver is looked for, so that the search finds
+/// it.
 class FakeDriver {
  public:
   FakeDriver() {
@@ -37,7 +37,7 @@ class FakeDriver {
 
   [[nodiscard]] std::filesystem::path cache() const { return folder_ / "cache" / "napkin"; }
   [[nodiscard]] long launches() const { return reinterpret_cast<long (*)()>(::dlsym(handle_, "fakeLaunches"))(); }
-  /// By its expression; `back`: so many launches before it.
+  /// Returns the expression of the last launch, or of the one `back` launches before it.
   [[nodiscard]] std::string last(int back = 0) const {
     return reinterpret_cast<const char* (*)(int)>(::dlsym(handle_, "fakeLaunched"))(back);
   }

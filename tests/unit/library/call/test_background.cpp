@@ -1,5 +1,5 @@
-// Work in the background: in its order, with what it gives, until it is stopped; and calls of new lengths, which do not
-// wait for their own tile.
+// Work in the background runs in order, gives its results, and stops when asked; calls of new lengths do not wait for
+// their own tile.
 #include "apps/library/call/background.hpp"
 
 #include <doctest/doctest.h>
@@ -40,7 +40,7 @@ AttentionArgs args_of(std::int64_t queries, std::int64_t keys) {
   args.k = rows(0x20000, 8);
   args.v = rows(0x30000, 8);
   args.o = rows(0x40000, 32);
-  args.device = 1;  // which no call was made for before
+  args.device = 1;  // a device for which no call was made before
   return args;
 }
 
@@ -55,7 +55,7 @@ std::string said_by_a_program() {
   const AttentionArgs first = args_of(512, 1920), next = args_of(512, 2048);
   const std::string known = launched(first);
   AttentionArgs own = next;
-  own.sizes.b = 2;  // another call, whose kind is the same: selected for itself in the end
+  own.sizes.b = 2;  // another call of the same kind, for which a tile is selected in the end
   std::string now = launched(next);
   if (now != known) return "a new length waited for its own tile";
   for (int i = 0; i < 200000 && now == known; ++i) {
@@ -111,7 +111,7 @@ TEST_CASE("work in the background is done in its order, and a failure is no sele
 }
 
 TEST_CASE("where told so, a call of new lengths launches a known tile, and its own once that is selected") {
-  if (test::rounds(100) < 20) return;  // a sanitizer's run: two selections, a minute of it
+  if (test::rounds(100) < 20) return;  // two selections take a minute in a sanitizer's run
   static_cast<void>(fake_driver());
   const std::string said = test::said_in_a_process([] {  // the switch is read once
     ::setenv("NAPKIN_BACKGROUND", "1", 1);               // NOLINT(concurrency-mt-unsafe)

@@ -1,5 +1,5 @@
-// napkin::attention and napkin::matmul around a driver that computes nothing (tests/golden/fake_cuda): what they
-// select, what they launch, what they refuse.
+// napkin::attention and napkin::matmul with a driver that computes nothing (tests/golden/fake_cuda): the tiles that
+// they select, their launches, and the calls that they refuse.
 #include "napkin/call.hpp"
 
 #include <doctest/doctest.h>
@@ -22,7 +22,7 @@ using test::fake_driver;
 
 namespace {
 
-/// Memory that nothing touches.
+/// Returns an address that nothing accesses.
 void* address(std::uintptr_t value) { return reinterpret_cast<void*>(value); }
 
 AttentionArgs attention_args() {
@@ -39,7 +39,8 @@ AttentionArgs attention_args() {
   return args;
 }
 
-/// Of heads of d, behind attention_args(); its workspace is none that anybody asked for.
+/// Returns the backward call that belongs to attention_args() with heads of d; its workspace has no size that a plan
+/// asked for.
 AttentionBackwardArgs backward_args(std::int64_t d) {
   AttentionBackwardArgs args;
   args.forward = attention_args();
@@ -65,7 +66,7 @@ MatmulArgs matmul_args() {
   return args;
 }
 
-/// "q = 128" among the fields of the kernel's struct.
+/// Returns true if the kernel's struct has the field with that value, as "q = 128".
 bool has(const std::string& expression, const std::string& field, const std::string& value) {
   return expression.find("." + field + " = " + value + ",") != std::string::npos;
 }
@@ -111,19 +112,19 @@ TEST_CASE("calls that come again, with other memory, on other streams") {
   CHECK(has(causal, "mask", "napkin::MaskKind::causal"));
   masked.log_sum_exp = static_cast<float*>(address(0x70000));
   attention(masked);
-  CHECK(fake_driver().last() == causal);  // the same kernel writes it where its pointer says so
+  CHECK(fake_driver().last() == causal);  // the same kernel writes it if its pointer is set
 }
 
 namespace {
 
-/// Processor time of this thread alone.
+/// Returns the processor time of this thread alone.
 double thread_seconds() {
   timespec now{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-/// The processor time of the middle one of the steps in which a call's keys grow by one, from `first` on.
+/// Returns the median processor time of steps in which a call's keys grow by one, from `first` on.
 double step_seconds(AttentionArgs args, std::int64_t first, int steps, std::set<std::string>& tiles) {
   std::vector<double> took;
   for (int i = 0; i < steps; ++i) {
@@ -151,12 +152,12 @@ TEST_CASE("keys that grow by one: one ranking serves an eighth of an octave, and
     args.k.row = args.v.row = 128;
     const long before = fake_driver().launches();
     std::set<std::string> tiles;
-    const double each = step_seconds(args, 1921, steps, tiles);  // to 2048, of one ranking
+    const double each = step_seconds(args, 1921, steps, tiles);  // lengths to 2048, which share a ranking
     CHECK(fake_driver().launches() >= before + steps);
     CHECK(tiles.size() == 1);
     MESSAGE((each * 1e6) << " us of the host's processor a step");
 #ifdef NDEBUG
-    CHECK(each < 60e-6);  // on a machine that does other work beside
+    CHECK(each < 60e-6);  // seconds; the machine may have other work
 #endif
   }
 }
@@ -271,7 +272,7 @@ TEST_CASE("the backward pass: three launches of the tile that select selects, in
       if (knob.word.empty())
         CHECK_MESSAGE(has(fake_driver().last(1), knob.name, std::to_string(knob.number)), knob.name);
     }
-    args.workspace.data = address(0x200000);  // other memory, no other plan
+    args.workspace.data = address(0x200000);  // other memory needs no other plan
     attention_backward(args, address(0x999));
     CHECK(fake_driver().launches() == before + 6);
     args.deterministic = true;
@@ -285,7 +286,7 @@ TEST_CASE("the backward pass refuses before anything is launched, and says why")
   const AttentionBackwardArgs good = backward_args(128);
   attention_backward(good);
   const long before = fake_driver().launches();
-  for (int again = 0; again < 2; ++again) {  // what was refused is not kept as prepared
+  for (int again = 0; again < 2; ++again) {  // a refused call is not stored as prepared
     AttentionBackwardArgs bad = good;
     bad.workspace.bytes = attention_backward_workspace(good) - 1;
     CHECK_THROWS_WITH_AS(attention_backward(bad), doctest::Contains("workspace: has "), Error);

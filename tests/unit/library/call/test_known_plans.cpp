@@ -1,5 +1,5 @@
-// What one process selected, the next one launches without selecting: entries on disk, around a driver that computes
-// nothing.
+// A process launches tiles that an earlier one selected, from entries on disk and without a selection; the driver
+// computes nothing.
 #include "apps/library/call/known_plans.hpp"
 
 #include <doctest/doctest.h>
@@ -38,7 +38,7 @@ class Folder {
 
 const std::string key(64, 'a');
 
-/// Two launches.
+/// Makes two launches whose expressions and arguments are made of `mark`.
 Launches plan_of(char mark) {
   LaunchPlan plan;
   plan.expression = std::string(5000, mark);
@@ -49,7 +49,7 @@ Launches plan_of(char mark) {
   return {plan, second};
 }
 
-/// Of both, one behind the other.
+/// Returns the bytes of both launches, one after the other.
 std::string content_of(const Launches& launches) {
   std::string out;
   for (const LaunchPlan& plan : launches) out += napkin::internal::content_of(plan);
@@ -75,7 +75,7 @@ double processor_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-/// What a process of its own found: its first call's processor time, all but the driver's, and what was launched.
+/// The results of a child process: the processor time of its first call without the driver's, and its launches.
 struct Child {
   double seconds = 0;
   std::string launched;

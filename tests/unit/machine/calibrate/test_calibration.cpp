@@ -1,4 +1,4 @@
-// Readings whose answer is known, into a profile.
+// Calibration from readings whose right numbers are known.
 #include "model/machine/calibrate/calibration.hpp"
 
 #include <doctest/doctest.h>
@@ -62,7 +62,7 @@ TEST_CASE("what mma.sync leaves of its scheduler, by one warp and by several; cp
   const auto chunk = [](const char* kib, const char* busy, double clocks) {
     return Reading{"async_copies", {{"kib", kib}, {"busy", busy}}, "chunk", "clk", {clocks}};
   };
-  // Two instructions a product and a quarter of an ldmatrix; what has no mix or no ldmatrix says nothing.
+  // Two instructions a product and a quarter of an ldmatrix; readings without a mix or without ldmatrix add nothing.
   const Calibration found =
       calibrate(h200(),
                 {product("1", "1", "1", 10.25), product("1", "1", "2", 8.25), product("2", "2", "4", 10.5),
@@ -102,12 +102,12 @@ TEST_CASE("a card's factor: power beyond idle over what the product's energies s
   CHECK(find(found, "constants.energy_of_card")->runs == 2);
   CHECK(find(found, "power.idle")->number.value == 125);
   CHECK(find(found, "clocks.maximum")->number.value == 1.98e9);
-  // SMs count 1.6 and 1.7 of NVML's 1.8, of 1.98 at most.
+  // SMs ran at 1.6 and 1.7 GHz where NVML reported 1.8; the highest clock is 1.98 GHz.
   CHECK(find(found, "constants.clock_beside_tensor")->number.value == doctest::Approx(1.98e9 * 1.65 / 1.8));
   CHECK(found.findings.size() == 4);
   const Machine written = parse_machine(profile_text(found.machine), "c.yaml");
   CHECK(written.constant("energy_of_card") == doctest::Approx(0.97));
-  // The factor is of the product's energies: a card that has one already is not judged by it.
+  // The factor refers to the product's energies: a factor that the machine has already does not change it.
   CHECK(find(calibrate(found.machine, readings, stamp), "constants.energy_of_card")->number.value ==
         doctest::Approx(0.97));
 }

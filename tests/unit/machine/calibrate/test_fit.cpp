@@ -1,4 +1,4 @@
-// Fits on points whose answer is known.
+// Fits to points whose right answer is known.
 #include "model/machine/calibrate/fit.hpp"
 
 #include <doctest/doctest.h>
@@ -45,7 +45,7 @@ TEST_CASE("a line is found again, with what it leaves") {
 
 TEST_CASE("the knee of a bandwidth against the working set") {
   CHECK(knee({8, 16, 32, 48, 64}, {36, 35, 35, 33, 20}, 0.9) == 48);
-  CHECK(knee({8, 16, 32}, {36, 20, 36}, 0.9) == 8);  // what comes after a fall is not held
+  CHECK(knee({8, 16, 32}, {36, 20, 36}, 0.9) == 8);  // a rate that is reached again after a fall does not count
   CHECK(knee({8, 16, 32}, {36, 36, 36}, 0.9) == 32);
   CHECK_THROWS_AS((void)knee({}, {}, 0.9), Error);
 }

@@ -1,4 +1,4 @@
-// The section `combine` of a mapping: what it may say, and where it fits.
+// The section `combine` of a mapping: its values, and the mappings that may have it.
 
 #include <doctest/doctest.h>
 

@@ -22,7 +22,7 @@ std::string forward() {
   return {};
 }
 
-/// What is said of the mapping with that text in place of the other, on that machine; empty: nothing.
+/// Returns the error of the mapping with `to` in place of `from` on that machine; empty if there is none.
 std::string refusal(const std::string& from, const std::string& to, const std::string& gpu = "ascend-910b2") {
   const std::string text = test::replaced(forward(), from, to);
   try {

@@ -47,7 +47,8 @@ TEST_CASE("every embedded mapping is found by its own name and fits its algorith
     for (const std::string& gpu : builtin_machines()) {
       const Machine machine = load_machine(gpu, "--gpu");
       if (!runs_on(m, machine)) continue;
-      if (m.combine && !m.combine->at.empty() && !machine.find_level(m.combine->at)) continue;  // a profile without
+      // the profile lacks that level
+      if (m.combine && !m.combine->at.empty() && !machine.find_level(m.combine->at)) continue;
       somewhere = true;
       Problem problem;
       problem.sizes.assign(s.diagram.axes.size(), 128);
@@ -84,7 +85,7 @@ TEST_CASE("of a knob whose every value has its own alternative, another value is
           if (all->empty() || !std::all_of(all->begin(), all->end(), asks)) continue;
           CAPTURE(name);
           CAPTURE(knob.name);
-          CHECK_THROWS_AS(check_described(mapping, id, 977, "test"), Error);  // in no alternative
+          CHECK_THROWS_AS(check_described(mapping, id, 977, "test"), Error);  // no alternative has that value
         }
       }
     }

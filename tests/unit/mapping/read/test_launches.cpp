@@ -1,5 +1,5 @@
-// What the main launch of several computes, and products that warps divide otherwise than the block: FlashAttention's
-// backward passes.
+// The arrays that the main one of several launches computes, and products that warps divide in another way than the
+// block: FlashAttention's backward passes.
 
 #include <doctest/doctest.h>
 
@@ -63,7 +63,7 @@ TEST_CASE("what another launch computes is no operation of the main one, and its
   CHECK(main.is_input(main.array("Delta")));
   CHECK_FALSE(main.is_input(main.array("O")));
   CHECK(main.operations.size() + 1 == whole.operations.size());
-  // A mapping of one launch has the diagram as it is.
+  // A mapping with one launch has the whole diagram.
   const Diagram product = load_diagram("matmul");
   const Mapping one = load_mapping("matmul_sm90", "test");
   CHECK(main_launch(one, product).operations.size() == product.operations.size());
@@ -81,7 +81,7 @@ TEST_CASE("swap_ab: the product is made transposed, so rows, columns and operand
   CHECK(dv.m == 128);
   CHECK(dv.n == 128);
   CHECK(dv.a_from_registers);
-  CHECK(dq.m == 128);  // of d: transposed at 80 queries
+  CHECK(dq.m == 128);  // 128 rows of d, since the product is transposed at 80 queries
   CHECK(dq.n == 80);
   const PlacedDiagram other = m.place({{"q", "64"}});
   CHECK(made(other, "dQ").m == 64);
@@ -108,7 +108,7 @@ TEST_CASE("attention_backward_sm90: a warpgroup makes its share of dQ, of 64 row
     CHECK(made(placed, "dQ").row_parts == rows);
     CHECK(made(placed, "dQ").column_parts == 2 / rows);
     CHECK(made(placed, "dQ").repeats == 1);
-    CHECK(first_operand(placed, made(placed, "S")) == "K");  // made transposed
+    CHECK(first_operand(placed, made(placed, "S")) == "K");  // S is computed transposed
     CHECK(made(placed, "S").n == (rows == 1 ? 64 : 128));
   }
 }

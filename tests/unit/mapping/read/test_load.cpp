@@ -1,4 +1,4 @@
-// The strict reader of mappings: every mistake has a position, the field and what would be right.
+// The strict reader of mappings: every mistake is reported with its position, the field and a correction.
 
 #include <doctest/doctest.h>
 
@@ -66,7 +66,7 @@ std::string refusal(const std::string& text) {
 struct Mistake {
   const char* from;
   const char* to;
-  const char* where;  // line and what
+  const char* where;  // line and field
   const char* what;
 };
 
@@ -283,7 +283,7 @@ operations:
   const auto narrow = asked(64, Mask::Kind::causal), wide = asked(128, Mask::Kind::none);
   CHECK(counts(narrow->place({})) == std::vector<double>{3, 5});
   CHECK(counts(wide->place({})) == std::vector<double>{1});
-  // The same placer, asked for another head.
+  // The same placer, for a problem with another head size.
   const auto other = asked(64, Mask::Kind::none);
   wide->placer.rebind(other->problem);
   CHECK(counts(wide->place({})) == std::vector<double>{3});
@@ -328,7 +328,7 @@ TEST_CASE("tiles as text") {
   CHECK(describe(m, tile)[0].second == "64");
   CHECK_THROWS_AS((void)value_of(m, tile, "q"), Error);
   CHECK(parse_knob(m.knobs[4], "direct", "--tile") == 1);
-  CHECK(parse_knob(m.knobs[0], "96", "--tile") == 96);  // off the domain: placed, not legal
+  CHECK(parse_knob(m.knobs[0], "96", "--tile") == 96);  // a value outside the domain can be placed, but is not legal
   for (const char* text : {"", "0", "-1", "x", "1.5", "99999999999999999999", "64 "}) {
     CHECK_THROWS_AS((void)parse_knob(m.knobs[0], text, "--tile"), Error);
   }
@@ -361,7 +361,7 @@ TEST_CASE("the ideal mapping of many large sizes takes coarser steps, and keeps 
       for (const std::int64_t size : {1, 8, 16, 32, 30000})
         CHECK(std::count(knob.domain.begin(), knob.domain.end(), size) == 1);
     }
-    CHECK(tiles < 1 << 19);  // with what pads axes to instructions
+    CHECK(tiles < 1 << 19);  // limit for tiles, the values that pad axes to instructions included
     CHECK(tiles > 1 << 12);
   }
 }
@@ -412,7 +412,7 @@ TEST_CASE("a mapping that extends another one says what differs") {
   check(own, load_diagram("matmul"));
   CHECK(own.name == "own");
   CHECK(own.runs_on == base.runs_on);
-  REQUIRE(own.knobs.size() == base.knobs.size() + 1);  // in their place, new ones last
+  REQUIRE(own.knobs.size() == base.knobs.size() + 1);  // replaced knobs keep their places, new ones come last
   CHECK(own.knobs[3].domain == std::vector<std::int64_t>{3});
   CHECK(own.knobs[5].name == "depth");
   REQUIRE(own.relations.size() == 2);

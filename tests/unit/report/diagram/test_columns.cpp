@@ -1,4 +1,5 @@
-// The placed diagram: its numbers are query's, its labels stand free of each other, both ways of writing it agree.
+// The picture of a placed diagram: its numbers are those of query, its labels do not overlap, and its two formats
+// agree.
 
 #include <doctest/doctest.h>
 
@@ -38,7 +39,7 @@ std::string text_of(const Label& label) {
   return out;
 }
 
-/// Labels printed over one another, as sentences.
+/// Returns the labels printed over one another, as sentences.
 std::vector<std::string> collisions(const Drawing& drawing) {
   std::vector<std::string> out;
   for (std::size_t i = 0; i < drawing.labels.size(); ++i) {
@@ -53,7 +54,7 @@ std::vector<std::string> collisions(const Drawing& drawing) {
   return out;
 }
 
-/// A label and a box that is not its own.
+/// Returns the labels that overlap a box other than their own, as sentences.
 std::vector<std::string> covered(const Drawing& drawing) {
   std::vector<std::string> out;
   for (const Path& path : drawing.paths) {
@@ -115,7 +116,8 @@ ColumnDiagram diagram_of(const Ask& ask) {
   return columns_of(placer.place(selected.tile), {});
 }
 
-/// Bytes of the picture's changes of colour, by the lower level of their pipe, and what its notes say beside.
+/// Returns the bytes of the picture's changes of colour by the lower level of their pipe, and the bytes that its notes
+/// state.
 std::map<std::string, std::pair<std::int64_t, std::int64_t>> moved(const ColumnDiagram& diagram) {
   std::map<std::string, std::pair<std::int64_t, std::int64_t>> out;
   for (const DiagramColumn& column : diagram.columns) {
@@ -165,7 +167,7 @@ TEST_CASE("arrays that are joined end in a box over their axis; slices say from 
   std::multiset<std::string> said;
   for (const Label& label : drawing.labels) said.insert(text_of(label));
   for (const char* label : {"a: y", "n: y-5", "x: i+3"}) CHECK(said.count(label) == 1);
-  // A difference, and a sum with what is not cut, join nothing.
+  // A difference, and a sum with an array that is not cut, join nothing.
   for (const char* other : {"subtract (A, B)", "multiply (A, B)"}) {
     const Drawing plain =
         drawing_of(drawn("operations: [\"J[y,d] = " + std::string(other) + "\", \"S[i,d] = copy (X)\"]"));
@@ -211,7 +213,7 @@ TEST_CASE("a placed diagram: query's numbers, and labels that one can read") {
 TEST_CASE("a part that is made apart from its sum goes to it: P V from L0C over the L2 to the running O in UB") {
   const ColumnDiagram diagram = diagram_of(ask_of(
       {"attention", "ascend-910b2", "ascend_forward", "bf16", {{"q", 128}, {"x", 512}, {"d", 128}}, {{"x", "128"}}}));
-  std::map<std::string, std::string> level;  // of each variable
+  std::map<std::string, std::string> level;  // level by variable
   std::vector<std::string> ways;             // of pv
   int sum = -1, part = -1;
   for (const DiagramColumn& column : diagram.columns) {

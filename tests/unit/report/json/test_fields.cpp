@@ -1,4 +1,4 @@
-// The fields of an answer's parts are those of the schema, and a part is written and shown by them alone.
+// The fields of an answer's parts are those of the schema, and JSON and Python get no others.
 
 #include "apps/report/json/fields.hpp"
 
