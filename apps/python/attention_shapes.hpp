@@ -47,7 +47,8 @@ class AttentionShapes {
     args_.x_rows = packed_rows.second;
   }
 
-  /// Launches at addresses: q, k, v and the output; log-sum-exp and the first rows of packed sequences, or 0.
+  /// Launches with the addresses of q, k, v and the output, and of the log-sum-exp and of packed sequences' first rows
+  /// (0 if there are none).
   void launch(const std::array<std::int64_t, 4>& tensors, std::int64_t log_sum_exp, std::int64_t q_starts,
               std::int64_t x_starts, int device, std::int64_t stream) const {
     AttentionArgs args = at(tensors, log_sum_exp, device);
@@ -57,8 +58,8 @@ class AttentionShapes {
     attention(args, address(stream));
   }
 
-  /// Launches with keys that are counted at an address; `pages`: the table's address or 0, its row, keys of a page, and
-  /// pages.
+  /// Launches with the number of keys in GPU memory at `key_counts`. `pages`: the table's address or 0, its row length,
+  /// keys of a page, and number of pages.
   void launch_cached(const std::array<std::int64_t, 4>& tensors, std::int64_t log_sum_exp, std::int64_t key_counts,
                      const std::array<std::int64_t, 4>& pages, int device, std::int64_t stream) const {
     AttentionArgs args = at(tensors, log_sum_exp, device);

@@ -49,8 +49,8 @@ __device__ __forceinline__ void barrier_wait(u32 barrier, u32 parity) {
       : "memory");
 }
 
-/// Named barriers and who meets at each. A kind has one barrier for every consumer warpgroup w; barrier 0 is
-/// __syncthreads'.
+/// Named barriers and the threads that meet at each. A kind has one barrier for every consumer warpgroup w; barrier 0
+/// is __syncthreads'.
 enum class NamedBarrier : u32 {
   turn = 1,       // turn of warpgroup w on the tensor cores: w waits, the one before it arrives (ping-pong)
   all = 1,        // barrier of all threads of a block whose warpgroups take no turns

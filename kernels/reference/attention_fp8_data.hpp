@@ -29,7 +29,7 @@ class Fp8Arrays {
 
   /// Returns the call with strides and counts; all addresses are 0.
   [[nodiscard]] const AttentionCall& call() const { return call_; }
-  /// Returns inputs and outputs as float64 reads them.
+  /// Returns inputs and outputs for the reference in float64.
   [[nodiscard]] HostAttention host() const;
   /// Compares up to that many rows; if there are few, one more rounding of P is allowed.
   [[nodiscard]] Comparison compare_all(std::int64_t rows) const;

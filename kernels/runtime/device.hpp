@@ -1,6 +1,6 @@
 #pragma once
-// A Device is one GPU: memory, modules, launches, events. It wraps the driver API, which is opened at run time.
-// Everything here throws CudaFailure with the call and the driver's words; nothing else of CUDA shows.
+// A Device is one GPU: memory, modules, launches, events. It wraps the driver API, which is opened at run time. All
+// functions throw CudaFailure with the call and the driver's message; callers need no other part of CUDA.
 
 #include <cstddef>
 #include <cstdint>

@@ -22,10 +22,10 @@ class GlobalMemory final : public Memory<T> {
   [[nodiscard]] const Block<T>& output(ArrayId array) const { return results_[index(array)].parts[0]; }
 
  private:
-  /// An output, once for every group of the split axes that it is a partial result of.
+  /// An output: a partial result for each group of the axes that are split.
   struct Result {
     std::vector<AxisId> axes;     ///< split axes
-    std::vector<Block<T>> parts;  ///< row-major over their groups; one part where there is none
+    std::vector<Block<T>> parts;  ///< partial results, row-major over the axes' groups; a single one without split axes
   };
   using Coordinates = std::vector<std::int64_t>;  ///< number of the group, by AxisId
 

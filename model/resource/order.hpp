@@ -10,12 +10,13 @@
 namespace napkin::internal {
 
 enum class BlockOrder {
-  grid,           ///< row after row, plane after plane; the next block goes to the first free node
-  persistent,     ///< row after row, plane after plane; node i has blocks i, i + nodes, ...
-  longest_first,  ///< planes by sections, in each the last row of all planes first; to the first free node
-  grouped,        ///< groups of rows, in each the columns one after the other; node i has blocks i, i + nodes, ...
-  hilbert,        ///< Hilbert curve over rows and columns; node i has blocks i, i + nodes, ...
-  even            ///< row after row; every node has equally many iterations, and may share a tile with its neighbours
+  grid,        ///< row after row, plane after plane; the next block goes to the first free node
+  persistent,  ///< row after row, plane after plane; node i has blocks i, i + nodes, ...
+  /// Sections of planes; in a section the last row of every plane, then the row before it; to the first free node.
+  longest_first,
+  grouped,  ///< groups of rows, in each the columns one after the other; node i has blocks i, i + nodes, ...
+  hilbert,  ///< Hilbert curve over rows and columns; node i has blocks i, i + nodes, ...
+  even      ///< row after row; every node has equally many iterations, and may share a tile with its neighbours
 };
 
 /// Returns true if, without a mask, every word of the order knob means the rows of a plane, then the next plane.
@@ -28,8 +29,8 @@ enum class BlockOrder {
 /// them. Axes of one group have no order.
 [[nodiscard]] bool permutes_axes(const PlacedDiagram& placed);
 
-/// Returns the number of node shares that end within a tile, under order `even`; else 0. That many parts of results are
-/// stored where nodes meet, beside one for each result; the node with the tile's end adds them.
+/// Returns the number of node shares that end within a tile, under order `even`; else 0. So many more parts of results
+/// are stored than there are results; the node with a tile's end adds the tile's parts.
 [[nodiscard]] Count cut_tiles(const PlacedDiagram& placed);
 
 /// Returns true if a node's tiles belong to one launched block.
@@ -67,7 +68,7 @@ class BlockSequence {
   [[nodiscard]] std::int64_t section() const { return section_; }
   /// Returns the grouped axes as listed; the last is the row.
   [[nodiscard]] const std::vector<AxisId>& axes() const { return axes_; }
-  /// Returns the block that is launched or dealt out as number `index` < size().
+  /// Returns the place of block number `index` < size() in the order.
   [[nodiscard]] BlockPlace at(std::int64_t index) const;
   /// Computes the block's number along each axis, by AxisId; 0 along axes that are not grouped.
   void coordinates(const BlockPlace& place, std::vector<std::int64_t>& into) const;

@@ -58,9 +58,9 @@ struct Occupancy {
 /// Returns the bytes of shared memory that a block may have; the largest number if nothing limits it.
 [[nodiscard]] Bytes shared_limit(const PlacedDiagram& placed);
 
-/// The bytes of a placement with sizes left open: storages, alignments and owners, found once for a search. Made from a
-/// placement, it serves all of the same alternatives (PlacedDiagram::variant) whose iterations overlap if its own do:
-/// their variables differ only in elements and copies.
+/// The storages, alignments and owners of a placement's variables, found once for a search. They are valid for every
+/// placement of the same alternatives (PlacedDiagram::variant) whose iterations overlap in the same way, since only
+/// elements and copies of variables differ between them.
 class Footprint {
  public:
   explicit Footprint(const PlacedDiagram& placed);

@@ -28,8 +28,7 @@ bool goes_by_rows(BlockOrder order) { return order == BlockOrder::grid || order 
 }  // namespace
 
 Count caches_that_read(const PlacedDiagram& placed, const PlacedLevel& level, const Crossing& crossing) {
-  // Blocks are dealt to the caches one after the other. Blocks that read the same piece differ in the axes that it
-  // lacks.
+  // Blocks go to the caches in turn. Blocks that read the same piece differ in the axes that it lacks.
   const Machine& machine = *placed.machine;
   const Level& cache = machine.levels[at(level.level)];
   const std::int64_t caches = machine.nodes(level.level).get();

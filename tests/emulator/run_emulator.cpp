@@ -3,7 +3,7 @@
 //   run_emulator [--kernel NAME]... [--most 3000000] [--seeds 1000] [--first 0] [--processes 1] [--limit SECONDS]
 //                [--planted NAME] [--summary FILE]
 //
-// The seeds of each kernel, --seeds from --first on, are dealt out to its questions of at most --most multiply-adds,
+// The seeds of each kernel, --seeds from --first on, are divided among its questions of at most --most multiply-adds,
 // four running seeds each; the kernels take turns, so that a run that is cut has about as many seeds of each. Every
 // answer is held to float64, and those of one question to each other where no seed may change a bit. --summary: one
 // line a kernel, written again every few seconds. Exit 1 where something is wrong, 3 where time ended first.

@@ -19,7 +19,7 @@
 #include "napkin/napkin.hpp"
 #include "tests/golden/schema.hpp"
 
-/// Of the sanitizer, where there is one.
+/// The sanitizer's check for leaks, if the program has one.
 extern "C" __attribute__((weak)) int __lsan_do_recoverable_leak_check();
 
 namespace cli {
@@ -33,7 +33,7 @@ Json parse(const std::string& text) { return Json::parse(text); }
 
 namespace {
 
-/// What the child leaves behind that was started with those files as its output.
+/// Waits for a child that writes to those files, and returns its output and exit code.
 Run result_of(pid_t child, const std::string& out, const std::string& err, int seconds) {
   Run run;
   int status = 0;
@@ -87,7 +87,7 @@ Run napkin_forked(const std::string& line) {
     const int code = ready ? napkin::internal::cli::program(words_of(line)) : 127;
     std::fflush(nullptr);
     const bool leaks = __lsan_do_recoverable_leak_check != nullptr && __lsan_do_recoverable_leak_check() != 0;
-    _exit(leaks ? 126 : code);  // not exit(): what this process has made is not the child's to take away
+    _exit(leaks ? 126 : code);  // not exit(), since the child must not destroy what this process has made
   }
   return result_of(child, out, err, 60);
 }

@@ -1,6 +1,6 @@
 #pragma once
-// run_program runs the program as a user would and keeps what it leaves behind. The file cli.cpp holds what takes long
-// to compile.
+// run_program runs the program as a user would, and returns its exit code and output. cli.cpp has the functions that
+// take long to compile.
 
 #include <cstdlib>
 #include <filesystem>
@@ -17,7 +17,7 @@ namespace cli {
 
 using Json = nlohmann::ordered_json;
 
-/// A folder that goes away with its object.
+/// A folder that is removed with its object.
 class Folder {
  public:
   Folder() {
@@ -41,18 +41,18 @@ class Folder {
 };
 
 [[nodiscard]] std::string contents(const std::string& path);
-/// Throws where the text is no JSON.
+/// Parses JSON. Throws if the text is none.
 [[nodiscard]] Json parse(const std::string& text);
 
 struct Run {
   int code = -1;  ///< the exit code; 128 + the signal that ended it; -1: it did not end in time
   std::string out, err;
 
-  /// An answer is one that docs/schema describes.
+  /// Returns the output as JSON; checks that an answer agrees with docs/schema.
   [[nodiscard]] Json json() const;
 };
 
-/// Any program; `environment` as NAME=VALUE, nothing else is passed on.
+/// Runs any program; `environment` as NAME=VALUE, without any other variable.
 Run run_program(std::vector<std::string> words, std::vector<std::string> environment = {}, int seconds = 60);
 
 Run napkin(std::vector<std::string> words, std::vector<std::string> environment = {});
@@ -62,20 +62,21 @@ Run napkin(const std::string& line);
 /// share; with the `parts` that take longer.
 Json asked(const std::vector<std::string>& words, ::napkin::AnswerParts parts = {});
 Json asked(const std::string& line);
-/// What the line answers with --json. Requires an exit of at most `most`: 1 where nothing may fit.
+/// Returns the answer to the line with --json. Requires an exit code of at most `most`: 1 if an answer without a legal
+/// tile is allowed.
 Json answer(const std::string& line, int most = 0);
-/// The program's own function in a copy of this process: for many short questions, of each of which starting a
-/// sanitized program would take most of the time.
+/// Runs the program's main function in a copy of this process: for many short questions, since the start of a sanitized
+/// program takes most of the time.
 Run napkin_forked(const std::string& line);
 
-/// "query attention --gpu x" in words: no quoting.
+/// Splits "query attention --gpu x" into words, without quoting.
 [[nodiscard]] std::vector<std::string> words_of(const std::string& line);
 
-/// Exit 2, one line on stderr that contains `text`, nothing on stdout.
+/// Checks for exit code 2, one line on stderr that contains `text`, and nothing on stdout.
 void check_refused(const Run& run, const std::string& text = "");
 
 [[nodiscard]] std::vector<std::string> keys_of(const Json& object);
-/// The command line's "k=v,..." of a shape or tile.
+/// Returns a shape or tile as the command line's "k=v,...".
 [[nodiscard]] std::string pairs(const Json& of);
 
 }  // namespace cli

@@ -1,5 +1,5 @@
 #pragma once
-// A FakeCuda runs the program beside a driver and a compiler that compute nothing (fake_cuda/fake_cuda.cpp).
+// A FakeCuda runs the program with a driver and a compiler that compute nothing (fake_cuda/fake_cuda.cpp).
 
 #include <filesystem>
 #include <string>

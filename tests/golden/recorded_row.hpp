@@ -1,5 +1,6 @@
 #pragma once
-// recorded_row() is a recorded row to change: tile and prediction are the program's own, the measurement is made up.
+// recorded_row() makes a recorded row for tests to change: tile and prediction are the program's, the measurement is
+// made up.
 
 #include "tests/golden/cli.hpp"
 

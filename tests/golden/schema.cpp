@@ -88,8 +88,8 @@ std::string error_of(const Json& value, const Json& schema, const std::string& p
   return value.is_object() ? error_in_object(value, schema, path) : "";
 }
 
-/// The definition of an answer: by its command; select over a range is "family", of several GPUs "island", query of
-/// several memories "levels of memory".
+/// Returns the name of an answer's definition, by its command; select over a range is "family", of several GPUs
+/// "island", query of several memories "levels of memory".
 std::string definition_of(const Json& answer) {
   if (answer.contains("ways")) return "island";
   if (answer.contains("memories")) return "levels of memory";
@@ -102,7 +102,8 @@ std::string definition_of(const Json& answer) {
 std::string schema_error(const Json& answer) {
   if (!answer.is_object() || !answer.contains("command")) return "";  // an emitted tile, a summary
   const std::string name = definition_of(answer);
-  if (name == "validate" || name == "calibrate") return "";  // rows: held by the reader of rows; findings of a run
+  // rows are checked by their reader, and findings have no definition
+  if (name == "validate" || name == "calibrate") return "";
   if (!whole_schema()["$defs"].contains(name)) return "command: '" + name + "' has no schema";
   return error_of(answer, whole_schema()["$defs"][name], "");
 }

@@ -7,7 +7,7 @@
 
 namespace cli {
 
-/// What breaks the schema, "machines[0].predicted: has no 'time'"; "" where nothing does.
+/// Returns the first violation of the schema, "machines[0].predicted: has no 'time'"; "" if there is none.
 [[nodiscard]] std::string schema_error(const nlohmann::ordered_json& answer);
 
 }  // namespace cli

@@ -1,4 +1,5 @@
-// napkin calibrate as a user calls it: what it refuses, what it does without a GPU, and the fit of recorded readings.
+// napkin calibrate from the command line: refused options, its behaviour without a GPU, and the fit of recorded
+// readings.
 
 #include <algorithm>
 #include <set>
@@ -155,7 +156,7 @@ TEST_CASE("an architecture that somebody wrote is not written over") {
   CHECK(cli::contents(mine) == "mine\n");
 }
 
-/// Readings of a card whose products take 5 % more than the H200's energies say.
+/// Returns the readings of a card whose products take 5 % more energy than the H200 profile has.
 std::string readings_of_card() {
   const double clock = 1.5e9, flops = 8e14, idle = 120, watts = 1.05 * (8.284 + 0.5736e-12 * flops);
   std::string out;

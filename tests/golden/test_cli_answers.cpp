@@ -1,4 +1,4 @@
-// Answers that are known beforehand, asked as a user asks them.
+// Questions with known answers, asked from the command line.
 
 #include <fmt/format.h>
 
@@ -43,7 +43,7 @@ TEST_CASE("the headline number: attention's load into shared memory") {
   CHECK(level(json, "shared")["groups"] == 2 * 16 * 64);
 }
 
-/// Worked cases of the paper: sizes, tile, and what they move and hold.
+/// Worked cases of the paper: sizes, tile, transfers and memory.
 struct Vector {
   const char* name;
   const char* line;
@@ -79,7 +79,7 @@ TEST_CASE("matmul's exact optimum") {
     const Json json = cli::answer("query matmul --memory " + std::to_string(memory) + " --shape a=480,b=480,c=480");
     CHECK(json["optimum"]["integer"]["transfer"] == transfer);
     CHECK(json["optimum"]["integer"]["group"] == Json({{"a", a}, {"c", c}}));
-    CHECK(json["tile"] == Json({{"a", a}, {"b", 1}, {"c", c}}));  // no --tile: that optimum
+    CHECK(json["tile"] == Json({{"a", a}, {"b", 1}, {"c", c}}));  // without --tile the answer has the optimum's tile
     CHECK(level(json, "low")["transfer"] == transfer);
     CHECK(json["optimum"]["transfer"].get<double>() <= static_cast<double>(transfer));
   }
@@ -141,10 +141,10 @@ TEST_CASE("select says which tile and why") {
        {"attention on h200-sxm", "attention_sm90", "q=", "x=", "limited by the tensor cores", "TFLOP/s"}) {
     CHECK_MESSAGE(run.out.find(part) != std::string::npos, part);
   }
-  CHECK(run.out.find('\033') == std::string::npos);  // no terminal, no colours
+  CHECK(run.out.find('\033') == std::string::npos);  // no colours, as the output is no terminal
 }
 
-/// The labels of an answer's entries, in their order; the first line has none.
+/// Returns the labels of an answer's entries in order; the first line has none.
 std::vector<std::string> labels_of(const std::string& text) {
   std::vector<std::string> labels;
   std::istringstream lines(text);
@@ -155,7 +155,7 @@ std::vector<std::string> labels_of(const std::string& text) {
   return labels;
 }
 
-/// An entry with its lines joined.
+/// Returns an entry with its lines joined.
 std::string entry_of(const std::string& text, const std::string& label) {
   const std::size_t from = text.find("\n" + label + " ");
   if (from == std::string::npos) return "";

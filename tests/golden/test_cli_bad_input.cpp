@@ -15,7 +15,7 @@ using cli::Folder;
 using cli::napkin;
 using cli::napkin_forked;
 
-/// A command line and what its message must say.
+/// A command line and the text that its message must contain.
 struct Bad {
   const char* line;
   const char* says;
@@ -187,7 +187,7 @@ TEST_CASE("the abstract machine") {
   check_refused(napkin("query matmul --memory 512 --shape a=3,b=3,c=3 --window 1,1"), "no operation with a mask");
 }
 
-/// Texts that are no diagram, no profile and no mapping.
+/// Returns texts that are no diagram, no profile and no mapping.
 std::vector<std::pair<std::string, std::string>> broken_texts() {
   std::string deep, binary;
   for (int i = 0; i < 20000; ++i) deep += "[";

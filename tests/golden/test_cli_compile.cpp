@@ -1,4 +1,4 @@
-// napkin query --compile: what the compiler says beside the plan. And --gpu here.
+// napkin query --compile: the compiler's report compared with the plan. Also --gpu here.
 
 #include <cstdio>
 

@@ -1,4 +1,4 @@
-// Shells complete what the help says; and the schema of answers refuses what is none.
+// Shells complete the words of the help; the schema of answers rejects JSON that is no answer.
 
 #include <algorithm>
 #include <regex>
@@ -15,7 +15,7 @@ using cli::Folder;
 using cli::Json;
 using cli::napkin;
 
-/// What bash offers for the last of these words.
+/// Returns bash's completions of the last of these words.
 std::vector<std::string> offered(const std::string& script, const std::vector<std::string>& words) {
   std::string program = "source '" + script + "'; COMP_WORDS=(";
   for (const std::string& word : words) program += "'" + word + "' ";
@@ -101,7 +101,7 @@ TEST_CASE("exit codes: 0 done, 1 the answer is no, 2 bad input") {
     CHECK(napkin(command + fits).code == 0);
     CHECK(napkin(command + " --shape q=512").code == 2);
     CHECK(napkin(command + " --shape q=512,x=64,d=64 --dtype nothing").code == 2);
-    // What no device memory holds fits nowhere.
+    // Arrays larger than any device memory fit no GPU.
     CHECK(napkin(command + " --shape h=4,q=512,x=4000000000,d=64").code == 1);
   }
 }

@@ -15,7 +15,8 @@ struct Sequence {
   long q = 1, x = 1;
 };
 
-/// Pairs that a mask shows, one by one: row i of q sees the columns from i + x - q - left to i + x - q + right.
+/// Counts the pairs that a mask shows, one by one: row i of q sees the columns from i + x - q - left to i + x - q +
+/// right.
 long pairs_of(const std::vector<Sequence>& sequences, long left, long right) {
   long pairs = 0;
   for (const auto& [q, x] : sequences) {

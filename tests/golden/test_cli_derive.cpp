@@ -1,4 +1,4 @@
-// What `derive` shows beside the algorithm: sub-loops, colours, and rows that are chosen.
+// The output of `derive` besides the algorithm: sub-loops, colours, and rows chosen by tables.
 
 #include <doctest/doctest.h>
 
@@ -45,7 +45,7 @@ TEST_CASE("derive: what a kernel holds in part is a sub-loop") {
       "--tile x=64,u_x=32,d_block=32 --show pseudocode");
   check_has(text, "    for each u_x=32 of s_x:\n");
   check_has(text, "for each d_block=32 of dv:\n");
-  // One loop of softmax, rescaling and product: each part has a factor of its own.
+  // Softmax, rescaling and product share one loop, since each part has its own factor.
   CHECK(text.find("for each u_x=32") == text.rfind("for each u_x=32"));
   CHECK(text.find("for each u_x=32") < text.find("O *= delta"));
   CHECK(text.find("O *= delta") < text.find("for each d_block=32"));

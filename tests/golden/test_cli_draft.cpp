@@ -1,5 +1,5 @@
-// napkin draft-mapping, as a user asks it: from a recorded disassembly the mapping that comes out is read again, and
-// answers a question, before anything in it is changed.
+// napkin draft-mapping from the command line: the mapping that it makes from a recorded disassembly can be read and
+// answers a question, without any change.
 #include <regex>
 #include <string>
 
@@ -18,7 +18,7 @@ std::string recorded(const std::string& name) {
 
 struct Drafted {
   const char *recording, *algorithm, *gpu, *shape, *dtype;
-  const char* tile;  ///< what the draft says of itself
+  const char* tile;  ///< tile that the draft states
 };
 
 int count(const std::string& text, const std::string& what) {

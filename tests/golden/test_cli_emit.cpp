@@ -1,4 +1,4 @@
-// Emitted texts are read by what they are for: a JSON parser, a C++ compiler, Python.
+// Emitted texts are read by a JSON parser, a C++ compiler and Python.
 
 #include "tests/golden/cli.hpp"
 

@@ -1,4 +1,4 @@
-// napkin select along a range of sizes: the pieces, beside selecting at every size by itself.
+// napkin select along a range of sizes: its pieces compared with a selection at every size.
 
 #include <algorithm>
 #include <map>
@@ -57,7 +57,7 @@ TEST_CASE("each piece's tile is within 1 % of the best at each of its sizes, and
     CHECK(piece["loss"].get<double>() == doctest::Approx(loss).epsilon(1e-9));
   }
   CHECK(at == grid.size());
-  // One tile for all of it, and how few suffice for more.
+  // A single tile for the whole range, and the few tiles that lose less.
   const Json& whole = family["default"];
   REQUIRE(whole.is_object());
   double worst = 0, mean = 0;

@@ -1,5 +1,5 @@
-// Gradients, functions of one's own and roles from the command line: a derived diagram goes wherever a written one
-// does.
+// Gradients, user-defined functions and roles from the command line: every command takes a derived diagram like a
+// written one.
 
 #include <doctest/doctest.h>
 

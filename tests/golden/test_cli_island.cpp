@@ -155,7 +155,7 @@ TEST_CASE("the calls of NCCL in order") {
   CHECK(ring.out.find("ncclSend(K[t == 0 ? 0 : 2 - t % 2], 8388608, ncclBfloat16, (rank + 1) % 8") !=
         std::string::npos);
   CHECK(ring.out.find("ncclRecv(V[2 - (t + 1) % 2], 8388608, ncclBfloat16, (rank + 7) % 8") != std::string::npos);
-  CHECK(ring.out.find("x=4096 d=128") != std::string::npos);  // half a block's keys
+  CHECK(ring.out.find("x=4096 d=128") != std::string::npos);  // a launch has half of a block's keys
   const std::string product = "select matmul --gpu hgx-h100-8 --shape a=4096,b=8192,c=2048 --emit nccl --split ";
   CHECK(cli::napkin(product + "tensor_parallel_reduce_scatter")
             .out.find("ncclReduceScatter(C, C_part, 1048576, ncclBfloat16, ncclSum") != std::string::npos);

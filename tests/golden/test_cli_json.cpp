@@ -37,7 +37,7 @@ Keys operator+(Keys a, const Keys& b) {
   return a;
 }
 
-/// One line, one object, exit 0.
+/// Returns the answer to a line, which must be one object on one line, with exit code 0.
 Json answer(const std::string& line) {
   const auto run = napkin(line);
   CAPTURE(line);
@@ -48,9 +48,9 @@ Json answer(const std::string& line) {
   return run.json();  // a parser of JSON refuses NaN and Infinity
 }
 
-/// `flops`: of the question, where it is known.
+/// Checks a prediction; `flops` are the question's, if known.
 void check_prediction(const Json& json, const Json& flops = nullptr) {
-  Keys known = predicted;  // and of a runner-up nothing more
+  Keys known = predicted;  // a runner-up has no other keys
   for (const char* key : {"at_least", "likely", "standing"}) {
     if (json.contains(key)) known.emplace_back(key);
   }
@@ -58,7 +58,7 @@ void check_prediction(const Json& json, const Json& flops = nullptr) {
   const auto number = [&](const char* key) { return json[key].get<double>(); };
   CHECK(number("clock") > 1e8);
   CHECK(number("cycles") > 0);
-  CHECK(number("time") >= number("cycles") / number("clock"));  // and what begins and ends a launch
+  CHECK(number("time") >= number("cycles") / number("clock"));  // time also has the launch's begin and end
   if (!flops.is_null())
     CHECK(number("tflops") * 1e12 * number("time") == doctest::Approx(flops.get<double>()).epsilon(1e-9));
   CHECK_FALSE(json["pipes"].empty());
@@ -72,7 +72,7 @@ void check_prediction(const Json& json, const Json& flops = nullptr) {
   if (json["pipes"].contains(bound)) CHECK(json["pipes"][bound] == busiest);
 }
 
-/// `fits`: the tile is legal.
+/// Checks the levels; `fits`: true for a legal tile.
 void check_levels(const Json& levels, bool fits = true) {
   REQUIRE(levels.is_array());
   REQUIRE_FALSE(levels.empty());
@@ -150,7 +150,7 @@ TEST_CASE("masks") {
   CHECK(answer("query attention --gpu h200-sxm --window 1023,0 --json" + shape)["mask"] ==
         Json({{"window", {1023, 0}}}));
   CHECK(answer("query attention --gpu h200-sxm --window 9223372036854775807,9223372036854775807 --json" +
-               shape)["mask"]["window"][1] == 2 * 8192);  // cut to the array
+               shape)["mask"]["window"][1] == 2 * 8192);  // the window is cut to the array
 }
 
 TEST_CASE("a violated constraint is data, and the answer is still given") {
@@ -236,7 +236,7 @@ TEST_CASE("select") {
 TEST_CASE("query answers about the tile that select selects") {
   const Json selected = answer("select attention --gpu h200-sxm --json" + shape);
   Json queried = answer("query attention --gpu h200-sxm --json" + shape);
-  CHECK(queried["levels"][0].erase("hit_rate") == 1);  // query's alone
+  CHECK(queried["levels"][0].erase("hit_rate") == 1);  // a key of query's answers alone
   CHECK(queried["levels"][0].erase("hit_rate_apart") == 1);
   CHECK(queried["tile"] == selected["tile"]);
   CHECK(queried["predicted"] == selected["predicted"]);

@@ -1,4 +1,4 @@
-// Answers that look right and are not: each case is one that misled a user.
+// Answers that looked right and were not: each case misled a user.
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +18,7 @@ using cli::napkin;
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-// Where nothing may fit.
+// Returns the answer to a line for which no tile may fit.
 Json answer(const std::string& line) { return cli::answer(line, 1); }
 
 }  // namespace
@@ -101,10 +101,10 @@ TEST_CASE("select without --kernel knows the kernels that run there, a split of 
     if (!kernel["predicted"].is_null()) times[kernel["kernel"]] = kernel["predicted"]["time"];
   }
   REQUIRE(times.contains("flash_decoding"));
-  CHECK_FALSE(times.contains("split_keys_cluster"));  // proposed: nobody has built it
+  CHECK_FALSE(times.contains("split_keys_cluster"));  // a kernel that is only proposed
   CHECK(times["flash_decoding"] * 2 < times["attention_sm90"]);
   CHECK(times["attention_decode_sm90"] < times["flash_decoding"]);
-  // Nobody's kernel of an A100 that splits keys is bundled: the answer says who is faster there.
+  // No bundled kernel splits keys on an A100: the answer names a faster kernel of another library.
   const std::string ampere = "select attention --gpu a100-sxm-80 --shape h=16,q=1,x=8192,d=128";
   CHECK(has(napkin(ampere).out, "flash_decoding, not bundled"));
   const std::string text = napkin(ampere + " --bundled").out;
@@ -180,7 +180,7 @@ TEST_CASE("a knob that no search turns is named where it alone would make a tile
   const std::string question =
       "select attention --gpu h200-sxm --bundled --dtype e4m3 --json --shape h=16,q=4096,x=4096,d=";
   const auto because = [](const cli::Run& run) { return run.json()["because"].get<std::string>(); };
-  const auto wide = napkin(question + "256");  // a running sum of e4m3 loses V's mean: only who asks for it gets it
+  const auto wide = napkin(question + "256");  // a running sum in e4m3 loses V's mean, so that it must be asked for
   CHECK(wide.code == 1);
   CHECK(has(because(wide), "accumulate=running fits and is the user's to ask for (where O is summed"));
   CHECK(has(because(wide), "lose a quarter of V's mean"));
@@ -230,7 +230,7 @@ TEST_CASE("nothing fits one launch: the algorithm is cut, and its launches' tran
       CHECK(json["levels"][l]["load"] == load);
       CHECK(json["levels"][l]["store"] == store);
     }
-    // What one launch leaves for another is stored and loaded; the last result is the algorithm's.
+    // Results that one launch leaves for another are stored and loaded; the last result is the algorithm's.
     std::set<std::string> made;
     for (const Json& launch : json["launches"]) {
       for (const Json& name : launch["outputs"]) made.insert(name.get<std::string>());
@@ -317,7 +317,7 @@ TEST_CASE("the rows of a border count in the formulas, which say so, and not in 
   const Json json = answer(line);
   const Json& low = json["levels"][0];
   CHECK(json["optimum"]["integer"]["transfer"] == low["load"].get<int>() + low["store"].get<int>());
-  CHECK(json["optimum"]["integer"]["transfer"] == 40 * 6 + 5 * 6 * 6 + 17 * 6);  // X, W and Y once
+  CHECK(json["optimum"]["integer"]["transfer"] == 40 * 6 + 5 * 6 * 6 + 17 * 6);  // bytes of X, W and Y, each once
   CHECK(has(napkin(line).out, "with the rows of the border"));
 }
 

@@ -1,5 +1,5 @@
-// napkin need against its twin: a profile of one's own in which the number is what was said to be needed reaches the
-// target, and one with a hundredth less does not.
+// napkin need compared with changed profiles: one with the needed number reaches the target, and one with a hundredth
+// less does not.
 #include <algorithm>
 #include <cstddef>
 #include <regex>
@@ -24,7 +24,7 @@ const Json& row_of(const Json& json, const std::string& name) {
   return json;
 }
 
-/// Time of the fastest tile of that kernel, on an H200 in whose profile the pattern's number is another.
+/// Returns the time of the kernel's fastest tile on an H200 in whose profile the number at the pattern is replaced.
 double time_with(const std::string& question, const std::string& kernel, const std::string& pattern,
                  const std::string& value) {
   const Folder folder;

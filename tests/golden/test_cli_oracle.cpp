@@ -1,4 +1,4 @@
-// The oracle as a user meets it: query --check, derive --dump, deps; the ways in which blocks share a result.
+// The interpreter from the command line: query --check, derive --dump, deps; the ways in which blocks share a result.
 
 #include <cmath>
 #include <cstring>
@@ -110,7 +110,7 @@ struct Npy {
   std::vector<double> data;
 };
 
-/// A reader of its own: numpy.lib.format, version 1.0, '<f8', C order.
+/// Reads numpy's format, version 1.0, '<f8', C order, independently of the program.
 Npy npy(const std::string& path) {
   const std::string bytes = contents(path);
   CAPTURE(path);

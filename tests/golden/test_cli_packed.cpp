@@ -1,4 +1,4 @@
-// --lengths: the same answers as the batches and sequences that it stands for, records and replay, refusals.
+// --lengths: answers equal those for batches and single sequences; records and replay; refusals.
 
 #include <string>
 #include <vector>
@@ -54,7 +54,7 @@ TEST_CASE("the head has lengths only where they were asked for") {
   CHECK(packed["shape"]["x"] == 4096);
   CHECK(packed["optimum"].is_null());
   CHECK_FALSE(query(",q=512,x=512" + tile).contains("lengths"));
-  // A size that is said twice with one value is no mistake.
+  // A size that is given twice with the same value is no mistake.
   CHECK(query(",b=3,q=512,x=4096 --lengths 512,1x4096,0" + tile)["predicted"] == packed["predicted"]);
 }
 
@@ -205,7 +205,7 @@ TEST_CASE("a recorded row's lengths: two batches are two questions; a malformed 
     row["lengths"] = bad;
     check_refused(napkin({"validate", "--replay", folder.file("bad.jsonl", cli::lines_of({row}))}), "bad.jsonl:1");
   }
-  row["lengths"] = {{2048, 2048}, {1, 512}, {4, 4}};  // the shape says two
+  row["lengths"] = {{2048, 2048}, {1, 512}, {4, 4}};  // three lengths, where the shape has b = 2
   check_refused(napkin({"validate", "--replay", folder.file("bad.jsonl", cli::lines_of({row}))}), "b=2");
 }
 

@@ -1,5 +1,5 @@
-// A prefix mask as a user meets it: --prefix N of query and select, against two calls of other masks and the
-// interpreter.
+// A prefix mask from the command line: --prefix N of query and select, compared with two calls of other masks and with
+// the interpreter.
 
 #include "tests/golden/cli.hpp"
 

@@ -1,4 +1,4 @@
-// What a long command says on a terminal, and that it leaves nothing there.
+// The progress of a long command on a terminal, which it erases at the end.
 
 #include <doctest/doctest.h>
 #include <poll.h>
@@ -18,7 +18,7 @@ namespace {
 
 using namespace napkin::internal::cli;
 
-/// Standard error as a terminal, as long as it lives.
+/// Makes standard error a terminal while the object lives.
 class Terminal {
  public:
   Terminal() : before_(dup(STDERR_FILENO)) {
@@ -31,7 +31,7 @@ class Terminal {
   }
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
-  /// What was written, up to these last characters: a terminal passes it on piece by piece.
+  /// Returns the text written up to these last characters, which a terminal passes on piece by piece.
   [[nodiscard]] std::string text_until(const std::string& last) const {
     std::string out;
     pollfd waiting{ours_, POLLIN, 0};

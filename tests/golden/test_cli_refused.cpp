@@ -1,4 +1,4 @@
-// Bad input gets one error that blames the right thing, and what a help or an error offers works.
+// Bad input gets one error that names the real mistake, and every example of a help or an error works.
 
 #include <regex>
 
@@ -86,7 +86,7 @@ TEST_CASE("-1 is a window's end without limit, as in flash_attn") {
   };
   CHECK(apart("--window -1,0") == apart("--causal"));
   CHECK(apart("--window -1,-1") == apart(""));
-  CHECK(apart("--window -1,5") == apart("--window 1640,5"));  // to the end of the array
+  CHECK(apart("--window -1,5") == apart("--window 1640,5"));  // -1 reaches to the end of the array
   CHECK(apart("--window 9,-1") == apart("--window 9,1640"));
 }
 
@@ -115,7 +115,7 @@ TEST_CASE("each example in a help works") {
   const std::size_t at = help.find("  napkin ");
   REQUIRE(at != std::string::npos);
   CHECK(napkin(help.substr(at + 9, help.find('\n', at) - at - 9)).code == 0);
-  // What stands behind "such as" in an option's words.
+  // The examples after "such as" in options' descriptions.
   const std::string query = std::regex_replace(napkin("query --help").out, std::regex("\n +"), " ");
   const std::regex example("--(tile|shape) k=v,\\.\\.\\. [^-]*?such as ([a-z_.]+=[a-z0-9]+(?:,[a-z_.]+=[a-z0-9]+)*)");
   int examples = 0;

@@ -1,5 +1,5 @@
-// napkin report, as a user asks for it: the page says what the other commands say; its data agrees with theirs; and
-// every mistake is one message. What a parser and a browser make of the page: tests/build/check_report.py.
+// napkin report from the command line: the page and its data agree with the other commands, and every mistake gives one
+// message. tests/build/check_report.py checks the page with a parser and a browser.
 
 #include <algorithm>
 #include <cmath>
@@ -57,7 +57,7 @@ TEST_CASE("the page says what query and select say, and stands alone") {
   for (const char* part :
        {"answer", "sure", "measured", "diagram", "levels", "roofline", "landscape", "sensitivity", "glossary"})
     CHECK_MESSAGE(has(made.page, std::string("<section id=\"") + part + "\""), part);
-  // Show, then tell: the timeline stands beside the answer, the diagram comes next.
+  // Pictures come first: the timeline beside the answer, then the diagram.
   CHECK(made.page.find("<div id=\"timeline\">") < made.page.find("<section id=\"diagram\""));
   CHECK(made.page.find("<section id=\"diagram\"") < made.page.find("<section id=\"sure\""));
   CHECK(has(made.page, "L2 \u2192 shared"));
@@ -77,7 +77,7 @@ TEST_CASE("a route is as busy in the table of bytes as among the pipes, and a cl
   REQUIRE(row != std::string::npos);
   CHECK(pipe != std::string::npos);
   CHECK(has(made.page.substr(row, made.page.find("</tr>", row) - row), "</span>" + std::string(busy) + "</td>"));
-  const std::string effect = "<th scope=\"col\">over</th><th scope=\"col\">busy</th>";  // in sight on a phone
+  const std::string effect = "<th scope=\"col\">over</th><th scope=\"col\">busy</th>";  // visible on a phone
   CHECK(has(made.page, effect));
   CHECK(made.page.find("<p>Doubts:</p>") == made.page.rfind("<p>Doubts:</p>"));
   CHECK(!has(made.page, "<th scope=\"row\">L2 \u2192 cluster</th>"));
@@ -132,7 +132,7 @@ TEST_CASE("a page of what multiplies no matrices has no roofline, and ends") {
 }
 
 TEST_CASE("a page of a launch that lacks an array of the algorithm draws what it has") {
-  const Folder folder;  // O, which another launch reads
+  const Folder folder;  // an output that another launch reads
   for (const std::string& kernel :
        {std::string("attention_backward_sm90"), std::string("flash_attention_3_backward")}) {
     CAPTURE(kernel);
@@ -163,7 +163,7 @@ TEST_CASE("the landscape's best is the selected tile, and its cells are what sel
       if (cell["chosen"] == true) ++chosen;
     }
     CHECK(chosen == 1);
-    CHECK(least == doctest::Approx(best).epsilon(2e-3));  // query adds what device memory sends again
+    CHECK(least == doctest::Approx(best).epsilon(2e-3));  // query adds the bytes that device memory sends again
   }
   const Json& map = json["landscapes"][0];
   const auto fixed = [&](std::size_t row, std::size_t column) {

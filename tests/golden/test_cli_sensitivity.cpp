@@ -1,5 +1,5 @@
-// napkin sensitivity, as a user asks it. Twins: a profile of one's own in which the number is changed by hand, and
-// what must hold of any clock (time scales with the units that it is told in).
+// napkin sensitivity from the command line, compared with profiles in which the number is changed by hand, and checked
+// by a law (time scales with the units of all numbers).
 #include <cmath>
 #include <regex>
 
@@ -18,7 +18,7 @@ const std::string tile =
     " --kernel attention_sm90 --tile warpgroups=2,g=1,q=128,x=128,p_in=registers,overlap=on,stages=2,q_stages=2,"
     "pingpong=on,cluster=1,order=persistent,rescale=rarely";
 
-/// By name; 0 where the number has no effect.
+/// Returns the elasticity of a number by name; 0 if it has no effect.
 double elasticity(const Json& json, const std::string& name) {
   for (const Json& row : json["sensitivities"]) {
     if (row["name"] == name) return row["elasticity"];

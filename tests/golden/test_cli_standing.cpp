@@ -1,5 +1,5 @@
-// How sure an answer is, as a user reads it: which clock, on what numbers, how far off such predictions were; a bound
-// is called one.
+// The statement of an answer's certainty: the clock, the numbers that it rests on, and the errors of similar
+// predictions; a bound is called a bound.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ bool lists(const Json& names, const std::string& name) {
   return std::find(names.begin(), names.end(), Json(name)) != names.end();
 }
 
-/// A copy of the built-in profile without its line that begins with that text.
+/// Writes a copy of the built-in profile without its line that begins with that text.
 std::string without(const cli::Folder& folder, const std::string& line) {
   const std::string source = std::string(NAPKIN_SOURCE_DIR) + "/hardware_profiles/";
   std::string text = cli::contents(source + "architectures/sm_90.yaml");

@@ -1,4 +1,4 @@
-// napkin step from the command line: its own file, JSON that the schema describes, exit codes, and bad input.
+// napkin step from the command line: a step's file, JSON that the schema describes, exit codes, and bad input.
 #include <string>
 
 #include "tests/golden/cli.hpp"
@@ -45,7 +45,7 @@ TEST_CASE("a step of one's own: counts, JSON, and what `query` says of its quest
   const Json one = cli::answer("query matmul --gpu h100-sxm --shape a=4096,b=4096,c=4096");
   CHECK(product["tile"] == one["tile"]);
   CHECK(product["alone"] == one["predicted"]["time"]);
-  // Among passes that wait for memory the products hold a higher clock.
+  // Beside passes that wait for memory the products run at a higher clock.
   CHECK(json["predicted"]["clock"].get<double>() > one["predicted"]["clock"].get<double>());
   CHECK(product["time"].get<double>() < product["alone"].get<double>());
   const Json burst = cli::answer("step " + file + " --gpu h100-sxm --shape t=4096 --load burst");

@@ -30,7 +30,7 @@ struct Row {
   std::int64_t heads, d;
   Text tile;
   std::int64_t delivered, clipped;  // bytes
-  const char* delivered_text;       // as printed, GB
+  const char* delivered_text;       // GB as printed
   const char* clipped_text;
 };
 

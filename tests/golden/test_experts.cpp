@@ -1,6 +1,6 @@
 // The experts' tiles (forward attention and matrix product) are legal under the mapping of the kernel that ships them:
 // rows, shared memory, registers, threads. One of FlashAttention-3's FP8 tiles needs 4 registers more than the rule
-// allows; it ships all the same, and is marked. Then a table of where select ranks each among the legal tiles of that
+// allows; it ships all the same, and is marked. The test also prints each tile's rank among the legal tiles of that
 // mapping.
 
 #include <doctest/doctest.h>
@@ -32,7 +32,7 @@ struct Expert {
   std::int64_t d = 128, dv = 128;
   test::Knobs knobs;
   std::string source;
-  std::int64_t registers_over = 0;  ///< more than the rule allows, shipped all the same
+  std::int64_t registers_over = 0;  ///< registers beyond the rule's limit of a tile that is shipped all the same
 };
 
 test::Knobs hopper(int warpgroups, int x, const char* p_in) {
@@ -125,7 +125,7 @@ std::vector<Expert> product_rows() {
           {"thunderkittens_gemm", "h100-sxm", DType::bf16, 0, 0, kittens, "ThunderKittens, 4 stages"}};
 }
 
-/// The knobs of a tile that the mapping leaves open: "q=128 x=176 stages=2".
+/// Returns the knobs of a tile that the mapping leaves open: "q=128 x=176 stages=2".
 std::string sizes_of(const Mapping& mapping, const Tile& tile) {
   std::string out;
   for (std::size_t k = 0; k < mapping.knobs.size(); ++k) {
@@ -173,7 +173,7 @@ void check_row(const Expert& e, const test::Shape& shape) {
                    << predicted.tflops << " TFLOP/s, " << predicted.bound);
 }
 
-/// The mask that a row is meant for. Local attention: each row sees itself and 1024 keys before it.
+/// Returns the mask that a row is meant for. Local attention: each row sees itself and 1024 keys before it.
 Mask mask_of(const Expert& e) {
   if (e.source.find("causal") != std::string::npos) return {Mask::Kind::causal, 0, 0};
   if (e.source.find("local") != std::string::npos) return {Mask::Kind::window, 1024, 0};

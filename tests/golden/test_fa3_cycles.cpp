@@ -21,8 +21,8 @@ struct Recorded {
   std::int64_t d;
   bool causal;
   Knobs tile;
-  double cycles;          // active, mean over the SMs (ncu, one launch, b = 2, s = 8192, h d = 2048)
-  double tensor_percent;  // of active cycles
+  double cycles;          // active cycles, mean over the SMs (ncu, one launch, b = 2, s = 8192, h d = 2048)
+  double tensor_percent;  // percent of active cycles
 };
 
 const std::vector<Recorded>& recorded() {

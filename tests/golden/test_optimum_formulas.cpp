@@ -88,7 +88,7 @@ TEST_CASE("built-in diagrams: their closed forms, in axis names and as numbers")
     CHECK(r.formula.memory == g.memory_rule);
     CHECK(r.exact);
     CHECK(r.ratio >= 1);
-    // The names say the same as the numbers.
+    // The formula in names has the same value as the numbers.
     const double memory = static_cast<double>(g.memory);
     for (const PowerTerm& t : r.terms) {
       if (!t.symbol || t.beta == 0) continue;

@@ -1,6 +1,6 @@
-// Figures 34 to 37 of "FlashAttention on a Napkin" and what the paper concludes from them, as runs of the event graph:
-// the paper's machine, the mappings' edges. Where the paper rounds or errs, the right value stands with the printed one
-// beside it.
+// Figures 34 to 37 of "FlashAttention on a Napkin" and the paper's conclusions from them, as runs of the event graph:
+// the paper's machine, the mappings' edges. If the paper rounds or errs, the test has the right value and a note of the
+// printed one.
 
 #include <doctest/doctest.h>
 
@@ -20,7 +20,7 @@ using namespace napkin::internal;
 namespace {
 
 constexpr double two_thirds = 2.0 / 3;  // the paper's hypothesis for the softmax, printed 66 %
-constexpr double exact = 1e-5;          // of a budget and of a share
+constexpr double exact = 1e-5;          // tolerance of a budget and of a share
 
 /// One schedule at d = 128 on the paper's machine.
 struct Schedule {
@@ -33,7 +33,7 @@ struct Schedule {
   PlacedDiagram placed;
   EventGraph graph;
 
-  /// Clocks a thread of an iteration with so much overhead of the softmax: the paper's unit, of 128 threads a
+  /// Returns the clocks a thread of an iteration with that overhead of the softmax: the paper's unit, of 128 threads a
   /// warpgroup.
   [[nodiscard]] double iteration(double overhead = 0) const {
     return period(with_overhead(graph, "P", overhead)).clocks / 128;
@@ -94,7 +94,8 @@ TEST_CASE(
 TEST_CASE("section 6.3: a softmax 66 % longer explains 75 % of FP16's peak and 60 % of FP8's") {
   CHECK(within(DType::f16).utilisation(two_thirds) == doctest::Approx(0.75));    // 740 of 989 TFLOP/s: 4/3 as long
   CHECK(between(DType::e4m3).utilisation(two_thirds) == doctest::Approx(0.60));  // 1.2 of 1.98 PFLOP/s: 5/3 as long
-  CHECK(between(DType::f16).utilisation(two_thirds) == doctest::Approx(1));      // what it says of the others
+  // the paper's statement about the other schedules
+  CHECK(between(DType::f16).utilisation(two_thirds) == doctest::Approx(1));
   CHECK(within(DType::e4m3).utilisation(two_thirds) == doctest::Approx(6.0 / 13));
 }
 
@@ -126,7 +127,7 @@ TEST_CASE(
   CHECK(three.utilisation() == doctest::Approx(1));
   const double softmax = overhead_budget(three.graph, "P");
   CHECK(softmax == doctest::Approx(18 / (3 * 4.0625) - 1).epsilon(exact));  // erratum P7: printed 50 %
-  // Both at once, as drawn.
+  // Both overlaps at once, as the paper draws them.
   const EventGraph slower = with_overhead(three.graph, "P", softmax - exact);
   CHECK(overhead_budget(slower, "O") >= 1);
   CHECK(period(with_overhead(slower, "O", 1)).clocks == doctest::Approx(18 * 128));
@@ -136,7 +137,7 @@ TEST_CASE("an overhead of none changes nothing, an unknown operation is refused"
   const Schedule three = napkin_fp8("3");
   CHECK(operations_with_overhead(three.graph) == std::vector<std::string>{"P", "O"});
   CHECK(period(with_overhead(three.graph, "P", 0)).clocks == period(three.graph).clocks);
-  CHECK_THROWS_AS((void)with_overhead(three.graph, "S", 0.5), Error);  // tensor work alone
+  CHECK_THROWS_AS((void)with_overhead(three.graph, "S", 0.5), Error);  // S has tensor work alone
   CHECK_THROWS_AS((void)with_overhead(three.graph, "P", -0.5), Error);
 }
 

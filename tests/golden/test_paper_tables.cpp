@@ -1,5 +1,5 @@
 // Tables 1, 2 and 3 of "FlashAttention on a Napkin" from the mapping file and the profile of the paper's H100, cell by
-// cell. Where the paper's own cell is wrong the corrected one stands, with the erratum and the printed value beside it.
+// cell. If the paper's cell is wrong, the test has the corrected one, with the erratum and the printed value in a note.
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
-// Tiles that experts ship beside the model's pick, for GPUs that nobody here has: FlashAttention-2's 128 x 64 with 4
-// warps on an A100 at d = 128 takes 2 % longer than the pick, 128 x 96. A shipped tile is tuned on the card, so it is
-// hardly slower than the best there; the model has to see that.
+// Tiles that experts ship compared with the model's choice, for GPUs that were not measured here: FlashAttention-2's
+// 128 x 64 with 4 warps on an A100 at d = 128 takes 2 % longer than the pick, 128 x 96. A shipped tile is tuned on the
+// card, so it is hardly slower than the best there; the model has to see that.
 #include <string>
 #include <vector>
 
@@ -19,7 +19,7 @@ struct Shipped {
   int d;
   bool causal;
   const char* tile;
-  double most = 1.05;  ///< of its predicted time over the pick's
+  double most = 1.05;  ///< largest ratio of its predicted time to the choice's
 };
 
 std::string question(const Shipped& one) {
@@ -36,7 +36,7 @@ void check(const std::vector<Shipped>& tiles) {
     CAPTURE(one.tile);
     CHECK(own["legal"].get<bool>());
     CHECK(own["predicted"]["time"].get<double>() <= one.most * pick["predicted"]["time"].get<double>());
-    // Sixteen keys an iteration behind one buffer: nobody ships that.
+    // No library ships a tile of sixteen keys an iteration with one buffer.
     CHECK(pick["tile"]["x"].get<int>() >= 32);
   }
 }

@@ -1,5 +1,5 @@
-// Numbers that users of other programs reported in public, asked as they would ask (docs/lab/public_questions.md has
-// all 24 cases and which of them are wrong). Nothing was fitted to them.
+// Numbers that users of other programs published, compared with answers to their questions
+// (docs/lab/public_questions.md has all 24 cases and which of them are wrong). Nothing was fitted to them.
 #include <cmath>
 #include <string>
 #include <vector>

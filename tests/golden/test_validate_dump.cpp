@@ -1,5 +1,5 @@
 // napkin validate --dump: the files of a kernel's debug variant have the names and shapes of derive --dump's. The GPU
-// is tests/golden/fake_cuda, which computes nothing: the numbers are tests/kernel's business.
+// is tests/golden/fake_cuda, which computes nothing: tests/kernel checks the numbers.
 
 #include <filesystem>
 #include <set>
@@ -16,7 +16,7 @@ using cli::fake;
 using cli::Folder;
 using cli::words_of;
 
-/// Names of files, each with its shape.
+/// Returns the names of files, each with its shape.
 std::set<std::string> files_in(const std::string& folder, const std::string& type) {
   std::set<std::string> out;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
@@ -61,7 +61,7 @@ TEST_CASE("derive --dump walks as the kernel does: the last chunk's running sum 
     const std::string bytes = cli::contents(to + "/delta.g0_0_0_0." + when + ".npy");
     return bytes.substr(bytes.size() - 64 * sizeof(double));
   };
-  const std::string nothing(64 * sizeof(double), '\0');  // what stood before the first chunk counts for nothing
+  const std::string nothing(64 * sizeof(double), '\0');  // values from before the first chunk are not compared
   CHECK(delta("attention_sm90", "i1") == nothing);
   CHECK(delta("attention_sm90", "i0") != nothing);
   CHECK(delta("triton", "i0") == nothing);

@@ -1,4 +1,4 @@
-// napkin validate of an island around GPUs that compute nothing: which calls it makes, what arrives, what it says.
+// napkin validate of an island with GPUs that compute nothing: its calls, the bytes that arrive, and its row.
 
 #include "tests/golden/cli.hpp"
 #include "tests/golden/fake_cuda.hpp"
@@ -12,7 +12,7 @@ using cli::Json;
 
 const std::vector<std::string> two = {"FAKE_GPUS=2"}, four = {"FAKE_GPUS=4"};
 
-/// Checks the row of a question whose inputs are all zero, so that every output element written or not is right.
+/// Checks the row of a question whose inputs are all zero, so that every output element is right, written or not.
 void check_row(const std::string& line, const std::vector<std::string>& gpus) {
   CAPTURE(line);
   const auto run = fake().napkin("validate " + line + " --gpu hgx-h200-8 --rows 8 --settle 0 --pace 0.01 --json", gpus);

@@ -1,4 +1,4 @@
-// napkin validate --replay: recorded rows predicted anew, and files that are none.
+// napkin validate --replay: recorded rows get new predictions, and other files are refused.
 
 #include "tests/golden/recorded_row.hpp"
 
@@ -15,7 +15,7 @@ using cli::napkin;
 using cli::recorded_row;
 using Keys = std::vector<std::string>;
 
-/// Today's predicted time of the row's tile.
+/// Returns today's predicted time of the row's tile.
 double predicted(const Json& row) { return row["predicted"]["time"]; }
 
 Json replayed(const std::vector<std::string>& files) {
@@ -27,7 +27,7 @@ Json replayed(const std::vector<std::string>& files) {
   return run.json();
 }
 
-/// Four tiles of one sweep, predicted anew in an order that the made-up measurements contradict.
+/// Returns four tiles of one sweep, whose made-up measurements contradict the order of the predictions.
 std::vector<Json> sweep() {
   std::vector<Json> rows;
   for (const std::int64_t x : {64, 128, 176, 16}) rows.push_back(recorded_row(x, 1));
@@ -55,7 +55,7 @@ TEST_CASE("errors are those of today's predictions, whatever was recorded") {
   CHECK(keys_of(split["time_error"]) == Keys{"mean", "median", "worst"});
   CHECK(split["time_error"]["mean"].get<double>() == doctest::Approx(0.25));
   CHECK(split["cycles_error"]["worst"].get<double>() == doctest::Approx(0.1));
-  // Cycles over time, both ways, not NVML's reading: 0.9 / 1.25.
+  // Both clocks are cycles over time, not NVML's reading: 0.9 / 1.25.
   CHECK(split["clock_error"]["worst"].get<double>() == doctest::Approx(0.28).epsilon(1e-3));
   CHECK(split["power_error"]["worst"].is_null());
   CHECK(split["spearman"].is_null());
@@ -106,7 +106,7 @@ TEST_CASE("a row is predicted under the conditions that it was recorded under") 
 
 TEST_CASE("a sweep: rank correlation and regret by hand") {
   std::vector<Json> rows = sweep();
-  // By prediction; measured: the best predicted takes 1.3, the worst predicted 1.
+  // Sorted by prediction; the tile predicted best takes 1.3 as measured, the one predicted worst takes 1.
   std::sort(rows.begin(), rows.end(), [](const Json& a, const Json& b) { return predicted(a) < predicted(b); });
   REQUIRE(predicted(rows[0]) < predicted(rows[1]));
   REQUIRE(predicted(rows[1]) < predicted(rows[2]));

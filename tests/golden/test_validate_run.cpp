@@ -1,5 +1,5 @@
-// napkin validate around a GPU: what it writes, in which order, what it skips, what it says when there is none. The GPU
-// is tests/golden/fake_cuda.
+// napkin validate with a GPU, which is tests/golden/fake_cuda: the rows that it writes and their order, the rows that
+// it skips, and its message without a GPU.
 
 #include <cmath>
 #include <map>
@@ -57,7 +57,7 @@ TEST_CASE("--compile: into the cache, without a GPU") {
     return;
   }
   REQUIRE_MESSAGE(run.code == 0, run.err);
-  CHECK(run.out.starts_with("2 variants compiled, 0 refused"));  // the plain one and the one that counts its cycles
+  CHECK(run.out.starts_with("2 variants compiled, 0 refused"));  // the plain variant and the one that counts its cycles
   const auto entries = std::filesystem::directory_iterator(folder / "napkin");
   CHECK(std::distance(begin(entries), end(entries)) == 2);
 }
@@ -150,16 +150,16 @@ TEST_CASE("--resume skips what is there; a line cut short goes") {
   const std::string whole = cli::contents(out);
   REQUIRE(fake().napkin(line + " --resume").code == 0);
   CHECK(cli::contents(out) == whole);
-  // As after a crash in the middle of the second row.
+  // The file as after a crash in the middle of the second row.
   const std::string first = whole.substr(0, whole.find('\n') + 1);
   static_cast<void>(folder.file("rows.jsonl", first + whole.substr(first.size(), 100)));
   REQUIRE(fake().napkin(line + " --resume").code == 0);
   CHECK(cli::contents(out).starts_with(first));
   CHECK(times_of_tiles(rows_in(out)).size() == 2);
   CHECK(rows_in(out).size() == 2);
-  REQUIRE(fake().napkin(line).code == 0);  // without it: measured again, appended
+  REQUIRE(fake().napkin(line).code == 0);  // without the option rows are measured again and appended
   CHECK(rows_in(out).size() == 4);
-  // A recording without predictions is none to go on with: its summary is of predictions made before the run.
+  // A recording without predictions cannot be continued, since a summary compares predictions made before the run.
   Json bare = cli::parse(first);
   bare.erase("predicted");
   static_cast<void>(folder.file("rows.jsonl", bare.dump() + "\n"));
@@ -190,8 +190,8 @@ TEST_CASE("a sweep: one id with its seed, each tile once, the pick and those nea
   CHECK(id.ends_with(" seed=5"));
   for (const Json& row : rows) CHECK(row["sweep"] == id);
   const auto times = times_of_tiles(rows);
-  CHECK(times.size() >= 10);  // the pick, 6 near it, 3 others; experts beside
-  // The last row is the pick's second.
+  CHECK(times.size() >= 10);  // the selected tile, 6 near it, 3 others, and experts' tiles
+  // The last row is the second one of the selected tile.
   CHECK(rows.back()["selected"] == true);
   CHECK(times.at(rows.back()["shape"].dump() + rows.back()["tile"].dump()) == 2);
   double best = 1;
@@ -209,7 +209,7 @@ TEST_CASE("a sweep: one id with its seed, each tile once, the pick and those nea
   const auto others = rows_in(second);
   REQUIRE(others.size() == rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) CHECK(rows[i]["tile"] == others[i]["tile"]);
-  // And what was recorded can be replayed.
+  // The recording can be replayed.
   const auto replayed = cli::napkin({"validate", "--json", "--replay", out});
   REQUIRE_MESSAGE(replayed.code == 0, replayed.err);
   CHECK(replayed.json()["kernels"]["attention_sm90"]["held-out"]["rows"] == times.size());

@@ -1,4 +1,5 @@
-// What recorded rows say of the model, by hand: errors, rank correlation, regret, what supersedes what.
+// The summary of recorded rows, compared with numbers worked out by hand: errors, rank correlation, regret, and newer
+// rows that replace older ones.
 
 #include <doctest/doctest.h>
 
@@ -11,7 +12,8 @@ using namespace napkin::internal;
 
 namespace {
 
-/// A row of attention, s = 2048 unless said, told apart by x alone; measured and predicted in microseconds.
+/// Returns a row of attention, by default of s = 2048; rows differ in x alone. Measured and predicted times in
+/// microseconds.
 ValidationRow row_of(std::int64_t x, double measured, double predicted, const char* sweep = "sweep",
                      std::int64_t s = 2048) {
   ValidationRow row;
@@ -73,7 +75,7 @@ TEST_CASE("the split is fixed beforehand") {
 }
 
 TEST_CASE("errors cover the rows within 1.5x of the best, Spearman all") {
-  // Errors 10 %, 20 %, 50 %; the last is 2x the best and counts for the ranks alone.
+  // Errors 10 %, 20 %, 50 %; the last takes twice the best time and counts for the ranks alone.
   const std::vector<ValidationRow> rows{row_of(64, 100, 110), row_of(80, 125, 100), row_of(96, 150, 75),
                                         row_of(112, 200, 600)};
   const SplitSummary split = only_split(summarise(scored(rows)));
@@ -179,7 +181,7 @@ TEST_CASE("a newer row of the same key supersedes an older one, wherever it stan
     CHECK(split.rows == 1);
     CHECK(split.time->worst == doctest::Approx(0.25));
   }
-  // Of the same second: the later in the file, which is how a sweep's last pass supersedes its first.
+  // Of rows of the same second the later one in the file counts, so that a sweep's last pass replaces its first.
   ValidationRow again = row_of(64, 400, 200);
   CHECK(only_split(summarise(scored({old, again}))).time->worst == doctest::Approx(0.5));
   // Another tile, mask, type, kernel or GPU is another key.

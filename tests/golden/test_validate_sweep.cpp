@@ -1,4 +1,4 @@
-// Which tiles a sweep takes: pure, the same for the same seed.
+// The tiles of a sweep, which are the same for the same seed.
 
 #include <doctest/doctest.h>
 
@@ -55,7 +55,7 @@ TEST_CASE("the pick first, each tile once, as many as asked for") {
   CHECK(count(tiles, TileRole::random) == 15);
   CHECK(count(tiles, TileRole::expert) >= 1);
 
-  // Those near the best are within 1.5x, and not all of one prediction.
+  // Tiles near the best are within 1.5x, and their predictions differ.
   std::set<double> times;
   for (const SweepTile& tile : tiles) {
     const double time = predict_tile(*m, tile.tile, Rereads::none).predicted.time;
@@ -102,7 +102,7 @@ TEST_CASE("experts' tiles are legal and theirs") {
       return value_of(mapping, t.tile, "warpgroups") == warpgroups && value_of(mapping, t.tile, "x") == x;
     });
   };
-  // FlashAttention-3's 192x192 at d = 64 is none of them: here it spills with a kept maximum.
+  // FlashAttention-3's 192x192 at d = 64 is not among them: here it spills if the maximum is kept.
   for (const auto& [d, causal, warpgroups, x] :
        {std::tuple{64, true, 3, 128}, {128, false, 2, 176}, {128, true, 2, 128}, {256, false, 2, 80}}) {
     const auto m = question(d, 2048, causal);

@@ -1,5 +1,5 @@
-// Diagrams of published architectures, each one YAML that says what it tells: it derives, and what `query --check`
-// counts and computes is what it predicts, on the abstract machine and on a GPU.
+// Diagrams of published architectures, each a single YAML file: each derives, and the interpreter's counts and values
+// (`query --check`) are the predicted ones, on the abstract machine and on a GPU.
 
 #include <doctest/doctest.h>
 
@@ -19,7 +19,7 @@ namespace {
 using namespace napkin;
 using namespace napkin::internal;
 
-// Of those whose sizes hang together: pages and experts are few, windows narrow.
+// Returns the size of an axis whose size depends on others: few pages and experts, narrow windows.
 std::int64_t size_of(const std::string& axis) {
   if (axis == "w") return 12;
   if (axis == "d" || axis == "k" || axis == "c" || axis == "z") return 24;
@@ -123,7 +123,7 @@ TEST_CASE("architectures: what the new ones tell") {
   // A token that two experts want is read twice: e r of them, whatever t is.
   const auto experts = ask("mixture_of_experts", {{"t", 64}, {"r", 16}, {"k", 64}, {"h", 128}});
   CHECK(bytes(*experts) == 8 * (4 * 16 + 2 * (16 * 64 + 2 * 64 * 128 + 16 * 64)));
-  // Work of a sliding window is that of w keys a query.
+  // The work of a sliding window is w keys for each query.
   CHECK(ask("sliding_window", {{"q", 256}, {"w", 32}, {"d", 64}})->work.flops == 2 * 2 * 256 * 32 * 64);
 }
 

@@ -1,5 +1,5 @@
-// No bound lies above what a legal tile reaches, and formulas are what the table says: random questions of every
-// algorithm, on the abstract machine and on GPUs.
+// Every legal tile moves at least as much as the bound, and formulas have the values of the tables: random questions of
+// every algorithm, on the abstract machine and on GPUs.
 
 #include <doctest/doctest.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ using namespace napkin::internal::test;
 
 namespace {
 
-/// The value of a printed sum of products: "2 g_q d + 2 (i - 2) d / (g_g g_q)".
+/// Computes the value of a printed sum of products: "2 g_q d + 2 (i - 2) d / (g_g g_q)".
 class Formula {
  public:
   Formula(const std::string& text, const QueryAnswer& answer) : text_(text), answer_(answer) {}
@@ -110,15 +110,15 @@ struct Asked {
   int all = 0, legal = 0;
 };
 
-/// Whether chunks or groups of an axis read some rows more than once: what is least among whole groups is then of
-/// chunks of 1, and of all groups the same rows.
+/// Returns true if chunks or groups of an axis read some rows more than once. The bound then is of chunks of 1, and
+/// counts each row once.
 bool reads_rows_twice(const Ask& ask) {
   const Diagram diagram = load_diagram(ask.algorithm);
   return std::any_of(diagram.arrays.begin(), diagram.arrays.end(),
                      [](const Array& array) { return is_shifted(array); });
 }
 
-/// A question of the abstract machine with a tile of its own, as the numbers will.
+/// Returns a random question of the abstract machine with a random tile.
 Ask abstract_question(std::mt19937_64& random) {
   const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
   Ask ask;
@@ -143,7 +143,7 @@ void check_abstract(const Session& session, Ask ask, std::mt19937_64& random, As
   try {
     best = session.query(ask, {.formulas = true});
   } catch (const Error&) {
-    return;  // sizes that do not go together
+    return;  // these sizes exclude each other
   }
   ++asked.all;
   std::vector<std::shared_ptr<const QueryAnswer>> answers = {best};
@@ -176,7 +176,7 @@ void check_abstract(const Session& session, Ask ask, std::mt19937_64& random, As
         CHECK(optimum.transfer <= static_cast<double>(integer->transfer) * 1.000001);
     }
   }
-  if (best->optimum && best->optimum->integer)  // what is filled in is the best
+  if (best->optimum && best->optimum->integer)  // the tile that select fills in is the best
     CHECK(best->levels.front().transfer == best->optimum->integer->transfer);
 }
 

@@ -1,4 +1,4 @@
-// A cold L2 makes no call faster, and calls slower whose arrays would have stayed there.
+// A cold L2 makes no call faster, and makes those slower whose arrays would have remained in it.
 
 #include <doctest/doctest.h>
 

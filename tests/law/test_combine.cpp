@@ -1,5 +1,5 @@
-// Results in parts: the launch that combines them computes what the whole would have been; the ways in which blocks
-// exchange parts move what their authors would count, by the same rule; what they wait for.
+// Results in parts: the launch that combines them computes the whole result; the ways in which blocks exchange parts
+// move the bytes that a hand count gives; the time that they wait.
 
 #include <doctest/doctest.h>
 
@@ -25,7 +25,7 @@ using i64 = std::int64_t;
 
 i64 up(i64 a, i64 b) { return (a + b - 1) / b; }
 
-/// A tensor's range along one of its axes.
+/// Returns a tensor's range along one of its axes.
 Tensor slice(const Tensor& from, std::size_t axis, i64 first, i64 last) {
   Tensor out{from.shape, {}};
   out.shape[axis] = last - first;
@@ -38,7 +38,7 @@ Tensor slice(const Tensor& from, std::size_t axis, i64 first, i64 last) {
   return out;
 }
 
-/// What each of the parts of `axis` yields, as inputs of the combine: computed unfused, part by part.
+/// Returns the results of the parts of `axis` as inputs of the combine, computed unfused, part by part.
 Tensors parts_of(const Streamed& s, const Problem& problem, const Tensors& inputs, AxisId axis, i64 part) {
   const i64 size = problem.sizes[static_cast<std::size_t>(axis)].get();
   Tensors parts;
@@ -117,8 +117,8 @@ struct Question {
   i64 rows, chunk, part;  // tile
   [[nodiscard]] i64 parts() const { return up(x, part); }
   [[nodiscard]] i64 all_rows() const { return h * g * q; }
-  /// Bytes that all blocks read of Q, K and V in 16 bits: Q once a part, K and V once for each block of queries of each
-  /// head.
+  /// Returns the bytes that all blocks read of Q, K and V in 16 bits: Q once a part, K and V once for each block of
+  /// queries of each head.
   [[nodiscard]] i64 inputs() const { return 2 * (all_rows() * d * parts() + h * x * (d + dv) * g * up(q, rows)); }
 };
 
@@ -162,7 +162,7 @@ TEST_CASE("ordered atomics: m, l and O are read and written again for every bloc
     const i64 state = 4 * k.all_rows() * (k.dv + 2) * k.parts();  // (m, l, O) per block of keys
     CHECK(p.at("shared").load.value == k.inputs() + state);
     CHECK(p.at("shared").store.value == state);
-    CHECK(p.at("l2").store.value == 4 * k.all_rows() * k.dv);  // above the L2 there is one O
+    CHECK(p.at("l2").store.value == 4 * k.all_rows() * k.dv);  // device memory has a single O
     CHECK(p.at("l2").load.value == 2 * (k.all_rows() * k.d + k.h * k.x * (k.d + k.dv)));
     CHECK(p.moved().stored.value == state);
     CHECK(p.moved().loaded.value == state);
@@ -224,13 +224,13 @@ TEST_CASE("flash-decoding: parts and log-sum-exps to device memory, read once by
     CHECK(p.at("shared").load.value == k.inputs());
     const CombineMoved moved = p.moved();
     CHECK(moved.stored.value == parts);
-    const i64 launched = k.parts() > 1 ? 1 : 0;  // one part is the result
+    const i64 launched = k.parts() > 1 ? 1 : 0;  // a single part is the result itself
     CHECK(moved.loaded.value == launched * parts);
     CHECK(moved.whole.value == launched * (2 * k.all_rows() * k.dv + 4 * k.all_rows()));
     // The interpreter's combine, in values: all parts are fp32.
     Partition partition =
         make_partition(p.mapped.streamed, p.mapped.problem.sizes, {{"q", k.rows}, {"x", k.part}}, "tile");
-    if (round % 5 != 0 || launched == 0) continue;  // a run is slow
+    if (round % 5 != 0 || launched == 0) continue;  // only every fifth, as runs are slow
     partition.chunk = k.chunk;
     const Tensors inputs = random_inputs(p.mapped.streamed.diagram, p.mapped.problem.sizes, 1);
     Problem problem = p.mapped.problem;

@@ -1,5 +1,5 @@
-// Mappings of Triton's kernels against what its compiler made of every tile (kernels/*/mappings/*.compiled.csv): what
-// is legal is what was compiled and fits, and shared memory, products and conversions are those of the machine code.
+// Mappings of Triton's kernels compared with the compiled code of every tile (kernels/*/mappings/*.compiled.csv): legal
+// tiles are those that compiled and fit, and shared memory, products and conversions are those of the machine code.
 
 #include <doctest/doctest.h>
 
@@ -79,8 +79,8 @@ bool is_tcgen05(const Row& row) { return row.contains("p_words"); }
 
 bool is_old(const Row& row) { return row.contains("release") && row.at("release") == "v3.0"; }
 
-/// The name by which the mapping refuses a tile that it does not describe: where P takes another way, or the compiler
-/// stops. Empty: it claims to say what the tile does.
+/// Returns the name of the rule by which the mapping rejects a tile that it does not describe: where P takes another
+/// path, or the compiler fails. Empty if the mapping describes the tile.
 std::string refused_as(const Peer& peer, const Row& row) {
   if (row.at(row.contains("q") ? "q" : "a") != "64") return "";
   const bool of_warps = std::string(peer.mapping) == "triton_sm80" || std::string(peer.mapping) == "triton_sm120";
@@ -88,7 +88,7 @@ std::string refused_as(const Peer& peer, const Row& row) {
   return is_old(row) && row.at("warps") == "8" ? "64 rows with 8 warps" : "";
 }
 
-/// The question that a row is of: sizes that every tile divides.
+/// Returns the question of a row, with sizes that every tile divides.
 std::unique_ptr<Mapped> asked(const Peer& peer, const Row& row) {
   if (std::string(peer.algorithm) == "matmul")
     return std::make_unique<Mapped>(peer.algorithm, peer.mapping, peer.gpu,
@@ -106,8 +106,8 @@ bool reads_shared(const PlacedDiagram& placed) {
                      [](const PlacedOperation& op) { return op.tensor && op.instruction->asynchronous; });
 }
 
-/// Instructions of a warp, or of a warpgroup, for all products of an iteration. On Hopper the compiler makes scores
-/// that both warpgroups need in two halves of columns.
+/// Returns the instructions of a warp, or of a warpgroup, for all products of an iteration. On Hopper the compiler
+/// makes scores that both warpgroups need in two halves of columns.
 double products(const PlacedDiagram& placed) {
   double sum = 0;
   for (const PlacedOperation& op : placed.operations) {
@@ -164,7 +164,7 @@ TEST_CASE("every tile: registers, shared memory and products are the compiler's,
 
 namespace {
 
-/// Registers that the arrays of a tile take, a thread.
+/// Returns the registers of a thread that a tile's arrays take.
 std::int64_t arrays_of(const PlacedDiagram& placed) {
   PlacedDiagram plain = placed;
   plain.agents[0].compiled = false;

@@ -1,5 +1,6 @@
 // Times are continuous: a percent more or less of any number of a machine or count of a mapping changes no time by more
-// than a few percent, over all machines and all mappings. Only what fits is whole: capacities stand apart.
+// than a few percent, over all machines and all mappings. Capacities are left out, since the number of blocks that fit
+// is whole.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -24,9 +25,10 @@ using test::LaidOut;
 namespace {
 
 constexpr double step = 0.01;
-constexpr double most_elasticity = 5;  // where agents' first-come-first-served order turns over, 4.2 was met
+constexpr double most_elasticity = 5;  // 4.2 occurs where the first-come-first-served order of agents changes
 
-/// How many blocks are resident, and what the L2 keeps, follows from capacities: a byte less may be a block less.
+/// Returns true for a capacity, on which resident blocks and the L2's contents depend: a byte less may mean a block
+/// less.
 bool is_capacity(const MachineNumber& number) { return number.unit.ends_with("B"); }
 
 struct Tried {
@@ -44,7 +46,7 @@ struct Tried {
   }
 };
 
-/// A legal tile of a question of that kernel; nothing where none was drawn.
+/// Returns a question of that kernel with a legal tile; nothing if none was drawn.
 std::optional<Tried> draw(std::mt19937_64& random, const std::string& gpu, const std::string& kernel) {
   const Mapping& mapping = test::built_in_mapping(kernel);
   const auto of = [&](const auto& values) { return values[random() % values.size()]; };
@@ -67,7 +69,7 @@ std::optional<Tried> draw(std::mt19937_64& random, const std::string& gpu, const
   return std::nullopt;
 }
 
-/// How many numbers were changed.
+/// Checks a question under every change. Returns how many numbers were changed.
 int check(const Tried& tried) {
   const Machine& machine = test::built_in_machine(tried.gpu);
   const Mapping& mapping = test::built_in_mapping(tried.kernel);
@@ -99,14 +101,15 @@ int check(const Tried& tried) {
   return changed;
 }
 
-/// Whether the mapping runs on the machine and finds its levels there: not all of one architecture have a cluster.
+/// Returns true if the mapping runs on the machine and finds its levels there: some GPUs of an architecture lack
+/// clusters.
 bool has_levels(const Mapping& mapping, const Machine& machine) {
   return runs_on(mapping, machine) &&
          std::all_of(mapping.levels.begin(), mapping.levels.end(),
                      [&](const LevelMapping& level) { return machine.find_level(level.level).has_value(); });
 }
 
-/// One in so many pairs of a machine and a mapping that runs on it.
+/// Checks one in so many pairs of a machine and a mapping that runs on it.
 void check_pairs(std::size_t one_in) {
   std::mt19937_64 random(38);
   std::size_t pair = 0;

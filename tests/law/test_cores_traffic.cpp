@@ -1,5 +1,5 @@
-// What crosses into and out of each memory of a cube core and its vector cores, counted block by block and chunk by
-// chunk, is what the transfer rule says, buffers in the L2 both ways among it.
+// Transfers into and out of each memory of a cube core and its vector cores, counted block by block and chunk by chunk,
+// equal the transfer rule's, including buffers in the L2 in both directions.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ struct Case {
   bool causal;
 };
 
-/// Forward: who passes what, read off the kernel's own description, with sixteen-bit inputs.
+/// Counts the forward pass's transfers by the kernel's published description, with sixteen-bit inputs.
 std::map<std::string, Moved> counted(const Case& c) {
   std::map<std::string, Moved> out;
   for (std::int64_t head = 0; head < c.h; ++head) {
@@ -53,7 +53,7 @@ std::map<std::string, Moved> counted(const Case& c) {
   return out;
 }
 
-/// What the transfer rule says of each memory but the L2 is what was counted.
+/// Checks the transfer rule against the counts for each memory except the L2.
 void check_transfers(const PlacedDiagram& placed, const std::map<std::string, Moved>& expected) {
   for (const LevelTransfer& t : transfers(placed)) {
     const std::string& name = placed.machine->levels[static_cast<std::size_t>(t.level)].name;
@@ -111,9 +111,9 @@ TEST_CASE(
 
 namespace {
 
-/// Backward, sixteen-bit inputs: blocks of `outer` rows of one side walk chunks of `inner` of the other.
-/// `queries_outside`: S1 outer. `kept`: results of the outer side stay in L0C until the block ends; else every block of
-/// scores' are added.
+/// Counts the backward pass's transfers with sixteen-bit inputs: blocks of `outer` rows of one side walk chunks of
+/// `inner` of the other. `queries_outside`: S1 outer. `kept`: results of the outer side stay in L0C until the block
+/// ends; else every block of scores' are added.
 std::map<std::string, Moved> counted_backward(const Case& c, bool queries_outside, bool kept) {
   std::map<std::string, Moved> out;
   const std::int64_t outer = queries_outside ? c.q : c.x, inner = queries_outside ? c.x : c.q;

@@ -1,5 +1,5 @@
-// The analyses of loop nests against slow twins: random small nests run, every access is recorded, and what the trace
-// shows must be what the analysis says, exactly.
+// The analyses of loop nests against slow twins: random small nests run, every access is recorded, and the analysis
+// must agree with the trace exactly.
 
 #include <doctest/doctest.h>
 
@@ -32,8 +32,8 @@ using Random = std::mt19937;
 
 std::size_t below(Random& random, std::size_t n) { return static_cast<std::size_t>(random() % n); }
 
-// A valid nest of up to three loops and four statements over two small arrays and a temporary; or nothing, where the
-// choices break a rule of nests.
+// Returns a valid nest of up to three loops and four statements over two small arrays and a temporary; or nothing,
+// where the choices break a rule of nests.
 std::optional<Nest> random_nest(Random& random) {
   Nest nest;
   nest.name = "random";
@@ -139,7 +139,7 @@ std::map<Key, Bounds> analysed(const Nest& nest) {
   return all;
 }
 
-// Whether the order keeps every two accesses that depend on each other in their order.
+// Returns true if every two accesses that depend on each other stay in their order.
 bool keeps_all(const Nest& nest, const std::vector<LoopId>& order) {
   std::map<std::pair<StatementId, std::vector<std::int64_t>>, std::size_t> place;
   std::size_t clock = 0;
@@ -222,8 +222,8 @@ TEST_CASE("steps that claim to preserve the outputs do") {
   CHECK(hoisted > test::rounds(20));
 }
 
-// Values that one reference fetches when the cache keeps, of this reference, what the iteration of the outer loops
-// before touched.
+// Returns the values that a reference fetches if the cache keeps those that it touched in the previous iteration of the
+// outer loops.
 std::int64_t fetched(const Nest& nest, const Statement& s, const Reference& r, const std::vector<LoopId>& order,
                      std::size_t cached) {
   std::vector<std::int64_t> at;

@@ -32,7 +32,7 @@ struct Counted {
   i64 chunks = 0, indices = 0, longest = 0, pairs = 0;
 };
 
-// Which chunks of the streamed axis hold a visible pair, group by group of the other axis, pair by pair.
+// Counts the chunks of the streamed axis with a visible pair, for each group of the other axis, pair by pair.
 Counted count(const Mask& mask, i64 rows, i64 columns, i64 group, i64 stream_group, i64 chunk, bool streamed_rows) {
   Counted total;
   const i64 outer = streamed_rows ? columns : rows, inner = streamed_rows ? rows : columns;

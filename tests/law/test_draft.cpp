@@ -1,5 +1,5 @@
-// Counts of kernels/sass against who counted before: script/peers/sass.py (the tables of Triton's mappings), and the
-// mappings of the bundled kernels where they have counts from the disassembly.
+// Counts of kernels/sass compared with earlier ones: those of script/peers/sass.py (the tables of Triton's mappings),
+// and the bundled kernels' mappings that have counts from the disassembly.
 
 #include <doctest/doctest.h>
 
@@ -23,7 +23,7 @@ namespace {
 
 using Row = std::map<std::string, int>;
 
-/// The row of a tile, "64,64,4,3,64,none" in front; what is no number is left out.
+/// Returns the row of a tile, which begins with "64,64,4,3,64,none"; entries that are no numbers are left out.
 Row row_of(const std::string& file, const std::string& tile) {
   std::ifstream lines(NAPKIN_SOURCE_DIR "/kernels/" + file);
   std::vector<std::string> heading;
@@ -58,7 +58,7 @@ struct Peer {
   int operations;
 };
 
-/// What a piece of the mapping makes for each thread of one agent in an iteration, summed over pieces of that unit.
+/// Returns the mapping's results on that unit for each thread of an agent in an iteration, summed over its operations.
 double results(const PlacedDiagram& placed, const std::string& unit) {
   double sum = 0;
   for (const PlacedOperation& op : placed.operations) {
@@ -120,7 +120,7 @@ TEST_CASE("the bundled kernels: what their mappings count is in the machine code
     CHECK(products == doctest::Approx(issued));
     CHECK(results(placed, "special") == doctest::Approx(counted(census, "special")));
     CHECK(results(placed, "conversion") == doctest::Approx(2 * counted(census, "conversion")));
-    // Scales and sums, and what a row has once.
+    // The code also has scales, sums, and work once a row.
     CHECK(counted(census, "fp32") >= results(placed, "fp32"));
     CHECK(counted(census, "fp32") <= results(placed, "fp32") * 1.06);
   };

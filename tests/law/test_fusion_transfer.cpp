@@ -36,7 +36,7 @@ bool sees(const Mask& mask, i64 row, i64 column, i64 rows, i64 columns) {
   return true;
 }
 
-// Counts what the program of every group moves.
+// Counts the transfers of every group's program.
 class Counter {
  public:
   Counter(const Streamed& s, const Problem& p, const Partition& t) : s_(s), p_(p), t_(t) {}
@@ -102,7 +102,8 @@ class Counter {
   i64 load_ = 0, store_ = 0;
 };
 
-// The largest sum of arrays that a later statement of head, loop, loop, tail still touches, plus all auxiliaries.
+// Returns the largest sum of arrays that a later statement of head, loop, loop, tail still touches, plus all
+// auxiliaries.
 Values unrolled_peak(const Streamed& s, const Partition& partition) {
   std::vector<Statement> program = s.head;
   for (const auto* part : {&s.loop, &s.loop, &s.tail}) program.insert(program.end(), part->begin(), part->end());
@@ -179,7 +180,7 @@ void for_many_cases(const std::function<void(const Case&)>& check) {
     try {
       s = derive(d, roles);
     } catch (const Error&) {
-      return;  // these roles are refused
+      return;  // derive() refuses these roles
     }
     for (int i = 0; i < 6; ++i) {
       Sizes sizes;
@@ -233,7 +234,7 @@ TEST_CASE("attention and its backward over 1, 7, 65, every mask, both streamed s
   const Diagram forward = load_diagram("attention"), backward = load_diagram("attention_backward");
   const std::vector<Streamed> programs = {derive(forward),
                                           derive(forward, roles_of(forward, {"q", "x"}, "")),  // flash-decode
-                                          derive(forward, roles_of(forward, {}, "q")),         // a streamed output
+                                          derive(forward, roles_of(forward, {}, "q")),         // q streams: O does too
                                           derive(backward),
                                           derive(backward, roles_of(backward, {"x"}, "q")),
                                           derive(backward, roles_of(backward, {"q"}, "x")),

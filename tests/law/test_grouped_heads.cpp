@@ -1,5 +1,5 @@
-// Query heads that share a key head: a kernel that packs a group into the rows of a tile answers as for that many
-// queries of one head, and no forward kernel that runs somewhere lacks a tile for them.
+// Query heads that share a key head: a kernel that packs a group into the rows of a tile has the answer for that many
+// queries of one head, and every forward kernel has a tile for them on the GPUs that it runs on.
 
 #include <doctest/doctest.h>
 
@@ -39,7 +39,7 @@ std::vector<std::string> forward_kernels() {
   return all;
 }
 
-/// A GPU of each architecture that the kernel runs on.
+/// Returns a GPU of each architecture that the kernel runs on.
 std::vector<std::string> gpus_of(const Mapping& mapping) {
   std::vector<std::string> out, known;
   for (const std::string& gpu : builtin_machines()) {

@@ -1,5 +1,5 @@
-// What mappings count of a warp's turn of its loop is what the compiler made of the kernel: compiled here, read from
-// the machine code, without a GPU and without a disassembler.
+// The instructions of a warp's iteration in mappings equal those of the compiled kernel, counted in its machine code,
+// without a GPU and without a disassembler.
 
 #include <doctest/doctest.h>
 
@@ -42,7 +42,7 @@ Variant fp8(std::int64_t d, const char* x, const char* pingpong, const char* ord
            {"accumulate", wide ? "running" : "chunk"}}};
 }
 
-/// Warp instructions of one warp of an agent in one iteration, by the unit they take; "all": with its products.
+/// Returns the instructions of a warp of an agent in an iteration, by unit; "all" includes its products.
 test::Amounts mapped(const PlacedDiagram& placed, const std::string& agent) {
   test::Amounts out;
   const auto is = [&](int index) {
@@ -73,7 +73,7 @@ test::Amounts mapped(const PlacedDiagram& placed, const std::string& agent) {
   return out;
 }
 
-/// A variant placed, and its machine code.
+/// A placed variant, and its machine code.
 struct Made {
   test::LaidOut laid;
   PlacedDiagram placed;
@@ -131,7 +131,7 @@ TEST_CASE("attention_fp8_sm90: so is the producer's, of a warp that asks for cop
     const test::Amounts wanted = mapped(made.placed, "producer"),
                         asking = test::issued_beside(made.code, "LDSM", "QGMMA");
     for (SassInstruction& one : made.code) {
-      if (one.opcode == "UTMALDG") one.opcode = "other";  // the way past it is then the shorter one
+      if (one.opcode == "UTMALDG") one.opcode = "other";  // so that the path without it is the shorter one
     }
     const test::Amounts turning = test::issued_beside(made.code, "LDSM", "QGMMA");
     const double mean = (of(asking, "all") + 3 * of(turning, "all")) / 4;
@@ -143,8 +143,8 @@ TEST_CASE("attention_fp8_sm90: so is the producer's, of a warp that asks for cop
   }
 }
 
-// What each mapping leaves out of its consumers' turn; docs/lab/fp8.md has the table. Control code that hides behind
-// products is not counted in products, nor all of it in the backward pass.
+// Instructions of a consumer's iteration that each mapping leaves out; docs/lab/fp8.md has the table. Control code that
+// hides behind products is not counted in products, nor all of it in the backward pass.
 TEST_CASE("the other kernels of Hopper: of a consumer's turn their mappings count so much" *
           doctest::test_suite("compiling")) {
   const auto environment = test::compiling_environment();

@@ -1,5 +1,5 @@
 // The oracle can fail: copies of the two rules with one fault each, and streamed programs with an accumulator that is
-// not one, are all found out by what the interpreter counts and computes.
+// not one, are all found out by the interpreter's counts and values.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -242,14 +242,14 @@ const std::vector<Counted>& counted_cases() {
   return all;
 }
 
-// Attention as derived, to be spoilt.
+// Attention as derived, into which a fault is put.
 struct Spoilt {
   Diagram d = load_diagram("attention");
   Streamed s = derive(d);
   Problem problem{resolve_sizes(d, {{"q", 6}, {"x", 9}, {"d", 4}}, "shape"), {}, DType::value};
   Partition p = make_partition(s, problem.sizes, {{"q", 3}, {"x", 2}}, "tile");
 
-  // Largest difference from the unfused outputs.
+  // Returns the largest difference from the unfused outputs.
   [[nodiscard]] double error() const {
     Tensors inputs = random_inputs(d, problem.sizes, 5);
     for (double& v : inputs.at("Q").data) v *= 4;  // so that the running maximum matters

@@ -1,5 +1,5 @@
-// The oracle against the model: for random diagrams, roles, shapes, masks and tiles, what the interpreter counts while
-// it runs is what the two rules predict, and the streamed program computes what the diagram says.
+// The oracle against the model: for random diagrams, roles, shapes, masks and tiles, the interpreter's counts equal the
+// two rules' predictions, and the streamed program computes the diagram's values.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -29,14 +29,14 @@ std::string differing(const std::string& what, Count counted, Count predicted) {
   return what + ": counted " + std::to_string(counted.get()) + ", predicted " + std::to_string(predicted.get()) + "\n";
 }
 
-// Every result of the diagram, intermediate ones too, computed unfused.
+// Computes every result of the diagram unfused, intermediate ones too.
 Tensors all_results(Diagram d, const Problem& problem, const Tensors& inputs) {
   d.outputs.clear();
   for (const Operation& op : d.operations) d.outputs.insert(d.outputs.end(), op.outputs.begin(), op.outputs.end());
   return run_unfused(d, problem, inputs).outputs;
 }
 
-// Where the counts of one level do not agree with the two rules for its tile.
+// Returns the counts of a level that differ from the two rules for its tile.
 std::string differing_counts(const InterpretCase& c, const Partition& p, const LevelCounts& level) {
   std::string found;
   for (const TransferTerm& term : transfer_terms(c.streamed)) {
@@ -58,7 +58,7 @@ std::string differing_counts(const InterpretCase& c, const Partition& p, const L
   return found;
 }
 
-// The launch that combines partial results, array by array.
+// Returns the differences of the launch that combines partial results, array by array.
 std::string differing_combine(const InterpretCase& c, const LevelCounts& counted) {
   const auto launch = combine_launch(c.streamed);
   const Problem problem = launch ? combine_problem(*launch, c.problem, c.partition.group) : Problem{};
@@ -89,14 +89,14 @@ std::string differing_outputs(const Tensors& all, const Tensors& streamed) {
     top = std::max(top, largest(all.at(name)));
     apart = std::max(apart, difference(all.at(name), tensor));
   }
-  // Where the diagram subtracts a thing from itself, what is left is the rounding of the operands.
+  // If the diagram subtracts a value from itself, only the rounding of the operands remains.
   if (apart <= 1e-12 * top || apart <= 4 * std::numeric_limits<double>::epsilon() * top_of_all) return "";
   std::ostringstream text;
   text << "outputs: " << apart << " apart, the largest being " << top << "\n";
   return text.str();
 }
 
-// Statements in parts of any axis, as the seed will.
+// Returns random parts of any axis for statements.
 PartsOf random_parts(const InterpretCase& c, std::uint64_t seed) {
   return [&c, random = std::mt19937_64(seed)](const Statement&) mutable {
     std::vector<Part> parts;
@@ -109,7 +109,7 @@ PartsOf random_parts(const InterpretCase& c, std::uint64_t seed) {
   };
 }
 
-// The program with smaller loops: what it computes, and that it moves what it moves without them.
+// Returns the differences of the program with smaller loops, whose values and transfers must be those without them.
 std::string differing_in_parts(const InterpretCase& c, std::uint64_t seed, const Tensors& inputs, const Tensors& all,
                                RunOptions options, const Counts& counts) {
   options.program = program_of(c.streamed, random_parts(c, seed));
@@ -121,7 +121,7 @@ std::string differing_in_parts(const InterpretCase& c, std::uint64_t seed, const
   return found.empty() ? found : found + print_pseudocode(c.streamed, *options.program);
 }
 
-// What does not agree; "" where all does.
+// Returns the differences; "" if there are none.
 std::string disagreement(const InterpretCase& c, std::uint64_t seed) {
   const Tensors inputs = random_inputs(c.streamed.diagram, c.problem.sizes, seed);
   RunOptions options;
@@ -130,7 +130,7 @@ std::string disagreement(const InterpretCase& c, std::uint64_t seed) {
   const Tensors all = all_results(c.streamed.diagram, c.problem, inputs);
   const std::string wrong = differing_outputs(all, run.outputs) + differing_combine(c, run.counts.combine) +
                             differing_in_parts(c, seed, inputs, all, options, run.counts);
-  if (c.nested) {  // the first level only stages: its transfers are as ever, its memory is not that of one level alone
+  if (c.nested) {  // the first level only stages: its transfers are those of a single level, its memory is not
     LevelCounts outer = run.counts.levels[0];
     outer.peak = memory_live(c.streamed, c.partition).value;
     outer.peak_held = c.masked() ? Count(0) : outer.peak;

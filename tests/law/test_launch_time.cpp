@@ -1,8 +1,8 @@
 // More work never takes less time at a fixed tile: more rows, keys, heads and sequences, no mask instead of one, every
 // head its keys instead of shared ones; and a launch lasts no less than one of its heads alone. Over random kernels,
-// GPUs, tiles and lengths. Not held, since hardware would not keep it: rows that make two blocks read what one read
-// alone (it comes faster), rows within one tile (those outside the array are filled, 13.3), tiles under a mask that are
-// dealt out in turn.
+// GPUs, tiles and lengths. Left out, since hardware does not obey it: rows that make two blocks read data which one
+// read alone (they arrive faster), rows within one tile (those outside the array are filled, 13.3), tiles under a mask
+// that nodes take in turn.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -49,7 +49,7 @@ struct Asked {
     out.mask = other;
     return out;
   }
-  /// Whether tiles are dealt out in turn, longer ones and shorter ones as luck has it.
+  /// Returns true if nodes take tiles in turn, whatever the tiles' lengths.
   [[nodiscard]] bool is_dealt_out() const {
     const Mapping& mapping = test::built_in_mapping(kernel);
     const auto order = mapping.order_knob();
@@ -86,14 +86,14 @@ struct Asked {
 
 class Times {
  public:
-  /// Nothing where the tile is not legal there.
+  /// Predicts a question; nothing if the tile is not legal there.
   std::optional<Prediction> of(const Asked& asked) try {
     const auto laid = asked.laid_out();
     const PlacedDiagram placed = laid->placer->place(asked.tile);
     const Plan needs = plan(placed);
     if (!violations(placed, needs).empty()) return std::nullopt;
     return predict(placed, {.periods = &periods_});
-  } catch (const Error&) {  // a level that the machine does not have
+  } catch (const Error&) {  // the machine lacks a level
     return std::nullopt;
   }
 
@@ -117,7 +117,7 @@ class Times {
 class Draw {
  public:
   explicit Draw(std::uint64_t seed) : random_(seed) {}
-  /// A text as seed: the questions of a kernel on a GPU are its own, whatever other kernels there are.
+  /// The seed is a text, so that a kernel's questions on a GPU do not depend on other kernels.
   explicit Draw(const std::string& seed) {
     std::seed_seq letters(seed.begin(), seed.end());
     random_.seed(letters);
@@ -137,7 +137,7 @@ class Draw {
   std::mt19937_64 random_;
 };
 
-/// GPUs of every architecture, kernels that run on them.
+/// Returns GPUs of every architecture with the kernels that run on them.
 std::vector<std::pair<std::string, std::string>> kernels_on_gpus() {
   std::vector<std::pair<std::string, std::string>> out;
   for (const std::string gpu : {"a100-sxm-80", "rtx-a6000", "rtx-4090", "l20", "h100-sxm", "h200-sxm", "b200",
@@ -172,7 +172,7 @@ Asked any(Draw& draw, const std::pair<std::string, std::string>& where) {
   return out;
 }
 
-// What hardware would not keep, and the model's means do not, as parts of the time.
+// Tolerances, as parts of the time, for effects that hardware has too and for the model's means.
 constexpr double slack = 0.05;    // blocks of unequal length by their mean, the last wave by its own blocks
 constexpr double cut_work = 0.4;  // chunks that a mask cuts have work of their own, and a short launch has few others
 
@@ -243,7 +243,7 @@ TEST_CASE("more work never takes less time at a fixed tile") {
   CHECK(laws.looked_at > test::rounds(1000));
 }
 
-// But for shares of iterations that are cut anew for more nodes.
+// Exception: shares of iterations, which are cut in other places for more nodes.
 TEST_CASE("nodes that have no work make a launch no slower: 2 and 8 times as many") {
   Draw draw(20261129);
   const auto where = kernels_on_gpus();
@@ -265,7 +265,7 @@ TEST_CASE("nodes that have no work make a launch no slower: 2 and 8 times as man
         if (before > 0) CHECK_MESSAGE(cycles <= before * 1.000001, asked.text() << ", nodes times " << times);
         if (before > 0) ++looked_at;
         before = cycles;
-      } catch (const Error&) {  // a level that the machine does not have
+      } catch (const Error&) {  // the machine lacks a level
         break;
       }
     }

@@ -1,5 +1,5 @@
-// Every profile, every number taken away, one at a time: reading it is an error that names the number, or what a tile
-// is predicted to take is unchanged to the last bit, or the prediction names the number among its needs. A table of
+// Every profile, every number taken away, one at a time: reading it is an error that names the number, or the predicted
+// time of a tile is unchanged to the last bit, or the prediction names the number among its needs. A table of
 // instruction times is one number.
 
 #include <doctest/doctest.h>
@@ -37,13 +37,13 @@ struct Shortened {
 
 std::size_t depth_of(const std::string& line) { return line.find_first_not_of(' '); }
 
-/// The key that a line gives, "" for an item of a list.
+/// Returns the key of a line, "" for an item of a list.
 std::string key_of(const std::string& line) {
   const std::size_t first = depth_of(line), colon = line.find(':', first);
   return line[first] == '-' || colon == std::string::npos ? "" : line.substr(first, colon - first);
 }
 
-/// Each number of the text as profile_text() writes it: one a line, tables over several.
+/// Returns the text without each of its numbers in turn; profile_text() writes one a line, tables over several.
 std::vector<Shortened> shortened(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream in(text);
@@ -70,13 +70,13 @@ std::vector<Shortened> shortened(const std::string& text) {
   return out;
 }
 
-/// The reader of profiles says the key that it lacks, or of which map.
+/// Returns true if the error of the reader names the missing key, or its map.
 bool says(const std::string& error, const std::string& name) {
   const std::size_t dot = name.rfind('.');
   return error.find(name.substr(dot + 1)) != std::string::npos || error.find(name.substr(0, dot)) != std::string::npos;
 }
 
-/// The last word of a name, and the one before it where the last may be of several things.
+/// Returns true if the text has the last word of a name, and the one before it if the last is ambiguous.
 bool names(const std::string& text, const std::string& name) {
   const std::size_t dot = name.rfind('.');
   std::string last = name.substr(dot + 1);
@@ -124,7 +124,7 @@ class Asked {
       said += fmt::format(" {} {}", held.allocated.value.get(), held.limit ? held.limit->value.get() : -1);
   }
 
-  std::string said;  ///< all that the answer's numbers are, to the last bit
+  std::string said;  ///< all numbers of the answer, to the last bit
   bool at_least = false, finite = true;
   std::vector<Need> needs;
 
@@ -150,7 +150,7 @@ class Asked {
   Problem problem_;
 };
 
-/// The kernels of attention and matmul that run there, and one with clusters.
+/// Returns questions for the kernels of attention and matmul that run there, and for one with clusters.
 std::vector<Question> questions_on(const Machine& machine) {
   const test::Shape attention = {{"b", 2}, {"h", 16}, {"q", 4096}, {"x", 4096}, {"d", 128}},
                     matmul = {{"a", 4096}, {"b", 4096}, {"c", 4096}};
@@ -164,7 +164,7 @@ std::vector<Question> questions_on(const Machine& machine) {
     if (machine.tensor_for(one.type) == nullptr) one.type = DType::f16;
     try {
       (void)Asked(one, machine);
-    } catch (const Error&) {  // a type, a guard: other tiles
+    } catch (const Error&) {  // other tiles may be placed: a type or a guard excludes this one
       continue;
     }
     out.push_back(one);
@@ -177,13 +177,13 @@ struct Outcome {
   int errors = 0, unchanged = 0, named = 0;
 };
 
-/// A constant that was fitted over its measured value: without the fit that is the number.
+/// Returns true for a constant that also has a measured value, which counts without the fitted one.
 bool is_known(const Machine& machine, const std::string& name) {
   constexpr std::string_view fitted = "fitted.";
   return name.starts_with(fitted) && machine.constants.contains(name.substr(fitted.size()));
 }
 
-/// "" where taking the number away is not silent.
+/// Returns "" if taking the number away does not change an answer silently.
 std::string judge(const Shortened& without, const std::vector<Question>& questions, const std::vector<Asked>& before,
                   Outcome& outcome) {
   std::optional<Machine> machine;

@@ -1,5 +1,5 @@
-// Calls whose keys outnumber their queries launch the tile that was ranked for somewhat more keys (ranked_for()): how
-// much longer it takes, by the model, than the best tile at the call's own keys.
+// Calls whose keys outnumber their queries launch the tile that was ranked for somewhat more keys (ranked_for()): the
+// loss, by the model, against the best tile at the call's own keys.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -51,7 +51,7 @@ TEST_CASE("the tile ranked for an eighth of an octave more keys is 1 % behind th
       given.tile.emplace_back(knob.name, knob.word.empty() ? std::to_string(knob.number) : knob.word);
     const auto there = session.query(given);
     CAPTURE(i);
-    if (!there->violations.empty()) continue;  // the call ranks its own lengths
+    if (!there->violations.empty()) continue;  // the call then ranks tiles at its own lengths
     const double loss = there->predicted->time / best->predicted->time - 1;
     sum += loss, worst = std::max(worst, loss), ++count;
   }

@@ -1,4 +1,5 @@
-// The real-valued optimum: its optimality conditions, its closed form against its own numbers, and random rivals.
+// The real-valued optimum: its optimality conditions, its closed form compared with its numbers, and random group
+// sizes, which move no less.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -25,7 +26,8 @@ GeometricProgram random_program(std::mt19937& random, int axes) {
   }
   const int terms = 1 + static_cast<int>(random() % 5U);
   for (int t = 0; t < terms; ++t) {
-    const double coefficient = std::exp(ln(random));  // before the set: two compilers, one order of the draws
+    // drawn before the set, so that every compiler has the same order of draws
+    const double coefficient = std::exp(ln(random));
     term(p, coefficient, random() % (1U << axes));
   }
   p.resident = std::exp(ln_size(random) / 3);
@@ -74,7 +76,7 @@ TEST_CASE("KKT: one multiplier for the free axes, none larger at 1, none smaller
       CHECK(most_free - least_free < 1e-7 * scale);
       CHECK(at_one < least_free + 1e-5 * scale);
       CHECK(at_size > most_free - 1e-5 * scale);
-      CHECK(room_left(p, f.group, memory) < 1e-9);  // an axis with something to gain leaves no memory unused
+      CHECK(room_left(p, f.group, memory) < 1e-9);  // if an axis still has something to gain, no memory is unused
     }
   }
 }
@@ -116,13 +118,15 @@ TEST_CASE("where a theorem applies the terms are the optimum, and stay so while 
     if (f.exact) CHECK(sum == doctest::Approx(f.transfer).epsilon(1e-9));
     if (f.exact && f.terms.back().beta > 0)
       CHECK(f.local_exponent == doctest::Approx(f.terms.back().beta).epsilon(1e-6));
-    if (!f.exact) CHECK(sum <= f.transfer * (1 + 1e-6));  // the leading power alone leaves positive ones out
+    // the leading power alone is smaller, since other powers are positive
+    if (!f.exact) CHECK(sum <= f.transfer * (1 + 1e-6));
   }
   CHECK(applied > 100);
   CHECK(not_applied > 10);
 }
 
-// Found by a run of the law above: the limits of i and k bind only to the constant's rounding when it is solved with.
+// A case that a run of the law above found: the limits of i and k bind only to the constant's rounding when it is
+// solved with.
 TEST_CASE("a constant far above the other terms hides no limit that binds") {
   GeometricProgram p;
   const double size[] = {290.786325, 13.566000, 11.314387};

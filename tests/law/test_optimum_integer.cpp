@@ -1,4 +1,4 @@
-// The exact integer optimum against its slow twin: every assignment of group sizes, tried.
+// The exact integer optimum compared with a slow twin that tries every assignment of group sizes.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -66,7 +66,7 @@ struct Twin {
   }
 };
 
-// A random problem whose memory is a maximum of two sums of products with positive coefficients.
+// Returns a random problem whose memory is a maximum of two sums of products with positive coefficients.
 IntegerProblem random_problem(std::mt19937& random, int axes, const std::vector<int>& sizes) {
   const auto pick = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
   IntegerProblem p;

@@ -1,5 +1,5 @@
-// What packed sequences move and compute: the interpreter's counts sequence by sequence, separate questions added up,
-// and the search over their tiles.
+// Transfers and work of packed sequences, compared with the interpreter's counts sequence by sequence and with the sum
+// of separate questions; the search over their tiles.
 #include <doctest/doctest.h>
 
 #include <random>
@@ -105,7 +105,7 @@ TEST_CASE("bytes and work are those of the sequences asked for one by one") {
         CHECK(found[l].load == sums[l].load);
         CHECK(found[l].store == sums[l].store);
         CHECK(found[l].delivered == sums[l].delivered);
-        CHECK(found[l].groups == (l == 0 ? Count(1) : sums[l].groups));  // the L2 is one
+        CHECK(found[l].groups == (l == 0 ? Count(1) : sums[l].groups));  // there is a single L2
       }
       CHECK(work(placed).flops == all.flops);
       CHECK(work(placed).executed_flops == all.executed_flops);

@@ -1,5 +1,4 @@
-// The model's account of a packed launch, tile by tile, against the arithmetic that the kernel itself does; its
-// variant.
+// The model's tiles of a packed launch compared one by one with the kernel's own arithmetic; its variant.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -23,7 +22,7 @@ const LaunchDevice h200{132, Bytes(62914560)};
 const std::vector<SequenceLengths> batch{{700, 700}, {0, 0},   {1, 3000},  {2500, 2000},
                                          {300, 0},   {0, 900}, {129, 129}, {700, 700}};
 
-/// The launch's arguments, with the sequences' first rows where the host can read them.
+/// The launch's arguments, with the sequences' first rows in host memory.
 class Launched {
  public:
   explicit Launched(const PlacedDiagram& placed) {

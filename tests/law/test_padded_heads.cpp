@@ -1,5 +1,5 @@
-// Head widths between those that a kernel is made for: it multiplies the next one, moves the columns that are there,
-// and takes no less time for wider heads.
+// Head widths between those of a kernel: it multiplies the next larger width, moves only the existing columns, and
+// takes no less time for wider heads.
 
 #include <doctest/doctest.h>
 
@@ -49,7 +49,7 @@ Ask asked(const Padding& p, std::int64_t d) {
 
 TEST_CASE("time does not fall where heads get wider, and a width between two lists' sizes is legal") {
   // Between two widths that a kernel is made for: agents that share a pipe first come, first served may wait for each
-  // other less with more work (FlashAttention-4: 1 to 5 %). Within one width nothing excuses it.
+  // other less with more work (FlashAttention-4: 1 to 5 %). Within one width it must not happen.
   constexpr double contention = 0.05, moved_alone = 1e-9;
   for (const Padding& p : paddings) {
     double last = 0;

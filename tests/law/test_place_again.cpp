@@ -1,5 +1,5 @@
-// Placing into an existing object changes only what the turned knobs change: the result is that of placing anew, for
-// every mapping, along random walks over its tiles.
+// Placing into an existing object, which updates only parts that depend on the changed knobs, gives the result of a new
+// placement, for every mapping, along random walks over its tiles.
 #include <doctest/doctest.h>
 
 #include <random>

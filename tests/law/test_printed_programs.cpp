@@ -1,5 +1,5 @@
 // Every program that is printed runs: of each mapping that the program carries, with its smaller loops, and as a loop
-// nest; what it computes is what the diagram says.
+// nest; it computes the diagram's values.
 
 #include <doctest/doctest.h>
 
@@ -33,7 +33,7 @@ bool has_loops(const Program& program) {
   return std::any_of(program.phases.begin(), program.phases.end(), [](const auto& steps) { return has_loops(steps); });
 }
 
-// Of each knob the first value, and of one knob after the other every one.
+// Returns tiles with each knob's first value, except for one knob in turn, which takes every value.
 std::vector<Tile> tiles_of(const Mapping& mapping) {
   Tile first;
   for (const Knob& knob : mapping.knobs) first.values.push_back(knob.domain.front());
@@ -47,7 +47,7 @@ std::vector<Tile> tiles_of(const Mapping& mapping) {
   return tiles;
 }
 
-// A machine that the mapping runs on, or none.
+// Returns a machine that the mapping runs on, if there is one.
 std::optional<Machine> machine_for(const Mapping& mapping) {
   for (const std::string& gpu : builtin_machines()) {
     Machine machine = load_machine(gpu, "test");
@@ -125,13 +125,13 @@ TEST_CASE("a softmax in parts whose factor rescales once for all of them is foun
 
 namespace {
 
-// Rows that others shift or choose are given as they are read.
+// Returns the diagram in which arrays with shifted or chosen rows are inputs with the rows as read.
 Diagram as_read(Diagram diagram) {
   for (Array& array : diagram.arrays) array.reindexed.clear();
   return diagram;
 }
 
-// Where the value of a tensor stands that a nest's array has at these subscripts; a leading one counts equal copies.
+// Returns the index into a tensor of a nest's array at these subscripts; a leading subscript counts equal copies.
 std::size_t place_of(const Tensor& tensor, const std::vector<std::int64_t>& at) {
   std::size_t place = 0;
   for (std::size_t i = 0; i < tensor.shape.size(); ++i)

@@ -1,5 +1,5 @@
-// Random questions in one process: those that were found to go wrong, and two hundred new ones. A million are asked by
-// run_random_questions.
+// Random questions in one process: those that once failed, and two hundred new ones. run_random_questions asks a
+// million.
 
 #include <doctest/doctest.h>
 #include <malloc.h>
@@ -37,7 +37,7 @@ std::size_t bytes_in_use() {
 struct Outcome {
   int answered = 0, nothing = 0, refused = 0;
   double longest = 0;         // seconds
-  std::size_t most_kept = 0;  // bytes that a session kept behind a question
+  std::size_t most_kept = 0;  // bytes that a session kept after a question
   std::string longest_question;
 };
 
@@ -49,14 +49,14 @@ void ask_one(const Session& session, const Ask& ask, bool of_the_smallest, Outco
                                                   : outcome.refused);
 }
 
-/// A kind that is new costs its table, tenths of a second; the next question of it milliseconds.
-/// `NAPKIN_QUESTIONS=N` asks so many, `NAPKIN_SEED=S` from there on: the next part of the million.
+/// A kind that is new costs its table, tenths of a second; the next question of it milliseconds. `NAPKIN_QUESTIONS=N`
+/// sets their number, `NAPKIN_SEED=S` the first one: the next part of the million.
 int asked_for(const char* name, int otherwise) {
   const char* text = std::getenv(name);
   return text == nullptr ? otherwise : std::atoi(text);
 }
 
-/// A kind of question for each session of so many.
+/// Asks questions; each session gets `questions_of_a_session` of one kind.
 void ask_all(int count, int first, double seconds, int questions_of_a_session) {
   Outcome outcome;
   auto session = std::make_unique<Session>();

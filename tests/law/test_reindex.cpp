@@ -1,5 +1,4 @@
-// Shifted dimensions and tables against slow twins: rows counted one by one, and the interpreter, which loads and holds
-// them.
+// Shifted dimensions and tables against slow twins: rows counted one by one, and the interpreter's counts.
 
 #include <doctest/doctest.h>
 
@@ -30,7 +29,7 @@ std::int64_t from(Random& random, std::int64_t least, std::int64_t most) {
   return std::uniform_int_distribution<std::int64_t>(least, most)(random);
 }
 
-// Every group of every axis, every chunk in it: its first and last row, cut to the array.
+// Counts rows of every chunk of every group, from its first to its last row, cut to the array.
 std::int64_t rows_one_by_one(const Reindex& r, const std::vector<std::array<std::int64_t, 3>>& cuts, std::size_t axis,
                              std::int64_t first, std::int64_t last, std::int64_t rows) {
   if (axis == cuts.size())

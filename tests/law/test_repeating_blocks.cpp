@@ -1,4 +1,4 @@
-// Runs of blocks that leave out iterations which repeat those before them, against runs in full.
+// Runs of blocks that skip repeating iterations, compared with runs of all iterations.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using napkin::internal::testing::Case;
 
 namespace {
 
-/// Graphs of legal tiles drawn from a kernel's space.
+/// Visits graphs of legal tiles drawn from a kernel's space.
 template <class Take>
 void each_graph(const std::string& kernel, std::int64_t d, int graphs, const Take& take) {
   const Case c(kernel, "h200-sxm", {{"h", 16}, {"q", 4096}, {"x", 4096}, {"d", d}}, {Mask::Kind::causal, 0, 0});

@@ -1,4 +1,4 @@
-// The copy engine's boxes against loops over rows, boxes and bytes; and the numbers that a counter showed.
+// The copy engine's boxes compared with loops over rows, boxes and bytes, and with a counter's numbers.
 
 #include <doctest/doctest.h>
 
@@ -17,7 +17,7 @@ using napkin::internal::testing::counted_box;
 using napkin::internal::testing::counted_row;
 using i64 = std::int64_t;
 
-/// All rows of the array once, or as many beside it.
+/// Returns the bytes of all rows of the array once, or of as many rows outside it.
 i64 counted(i64 rows, i64 row, i64 tile, i64 tiles, bool multicast, bool beside) {
   const i64 pitch = (row + 15) / 16 * 16, box = counted_box(tile);
   i64 out = 0;

@@ -1,4 +1,4 @@
-// transfers() against a kernel acted out element by element: every group, every chunk, every value that moves.
+// transfers() compared with a simulated kernel: every group, every chunk, every value that moves.
 
 #include <doctest/doctest.h>
 
@@ -46,7 +46,7 @@ TEST_CASE(
     "attention_sm90: all levels, masks, grouped queries, ragged tiles, clusters, P in registers and in shared memory") {
   const Diagram d = load_diagram("attention");
   Mapping mapping = load_mapping("attention_sm90", "--kernel");
-  mapping.padded.clear();  // law.padded_heads counts widths that are padded
+  mapping.padded.clear();  // law.padded_heads checks padded widths
   std::mt19937 random(1);
   const auto pick = [&](i64 low, i64 high) { return std::uniform_int_distribution<i64>(low, high)(random); };
   for (int round = 0; round < 60; ++round) {

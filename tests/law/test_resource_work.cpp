@@ -1,4 +1,4 @@
-// work() against loops over every group, chunk and index.
+// work() compared with loops over every group, chunk and index.
 
 #include <doctest/doctest.h>
 
@@ -38,7 +38,7 @@ TEST_CASE("attention: pairs one by one, tiles one by one") {
   for (int round = 0; round < 40; ++round) {
     const Mask mask = masks[static_cast<std::size_t>(round) % masks.size()];
     const i64 h = pick(1, 3), g = pick(1, 3), q = pick(1, 33), x = pick(1, 33), d = 64,
-              dv = 32 * pick(2, 4);  // no width is padded
+              dv = 32 * pick(2, 4);  // widths without padding
     const i64 tile_q = pick(1, 9), tile_x = pick(1, 9), tile_g = pick(1, 2);
     const Mapped m("attention", "attention_sm90", "h200-sxm",
                    {{"h", h}, {"g", g}, {"q", q}, {"x", x}, {"d", d}, {"dv", dv}}, mask);

@@ -57,15 +57,15 @@ struct Draw {
   std::int64_t of(const std::vector<std::int64_t>& values) {
     return values[std::uniform_int_distribution<std::size_t>(0, values.size() - 1)(random)];
   }
-  /// Evenly over the powers of two.
+  /// Returns a length, each power of two equally likely.
   std::int64_t length(std::int64_t most) {
     const double exponent = std::uniform_real_distribution<double>(0, std::log2(static_cast<double>(most)))(random);
     return std::clamp<std::int64_t>(std::llround(std::exp2(exponent)), 1, most);
   }
 };
 
-/// Checks that a question with all knobs fixed to a legal tile, larger than the axis or not, says what a run of its
-/// graph says. Returns how many of some drawn tiles are legal.
+/// Checks that a question with all knobs fixed to a legal tile, larger than the axis or not, has the time of a run of
+/// the tile's graph. Returns how many of some drawn tiles are legal.
 int check_given(Draw& draw, const Setup& setup, Tables& tables, Periods& periods) {
   const Space space = space_of_kind(setup);
   const Rules rules(*setup.streamed, *setup.mapping, *setup.machine, setup.problem);
@@ -103,7 +103,7 @@ Mask any_mask(Draw& draw) {
   }
 }
 
-/// Few values of every kind of knob, so that every tile can be timed by itself at hundreds of questions.
+/// Leaves few values of every knob, so that every tile can be timed by itself at hundreds of questions.
 void thin(Case& c) {
   const auto keep = [&](const char* name, const std::vector<std::int64_t>& wanted) {
     const auto id = c.mapping.find_knob(name);
@@ -124,7 +124,7 @@ void thin(Case& c) {
   }
 }
 
-/// One mapping with its tables, which many questions share.
+/// A mapping with its tables, which many questions share.
 struct Kernel {
   Case c;
   Tables tables;
@@ -175,7 +175,7 @@ Setup any_question(Draw& draw, const Case& c) {
 
 namespace {
 
-/// One that has the levels of that kernel.
+/// Returns a machine that has the levels of that kernel.
 const char* machine_of(const std::string& kernel) {
   return load_mapping(kernel, "test").runs_on.front().starts_with("gfx") ? "mi300x" : "h200-sxm";
 }

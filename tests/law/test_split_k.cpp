@@ -1,5 +1,5 @@
-// Split-K and stream-K: what they move is what a count over all blocks says, with every part of a result an output; and
-// products of few rows take no longer the fewer they are.
+// Split-K and stream-K: their transfers equal a count over all blocks in which every part of a result is an output;
+// fewer rows of a product take no longer.
 
 #include <doctest/doctest.h>
 
@@ -26,7 +26,7 @@ struct Shape {
   i64 a, b, c;
 };
 
-/// Bytes into the blocks and out of them, block by block.
+/// The bytes into the blocks and out of them, counted block by block.
 struct Moved {
   i64 loads = 0, stores = 0, blocks = 0;
 };
@@ -184,7 +184,7 @@ TEST_CASE("fewer rows take no longer, and parts are worth it") {
       const double time = run.json()["predicted"]["time"].get<double>();
       CHECK(time >= before * 0.998);  // the clock that a launch of fewer nodes holds is a little higher
       before = time;
-      // Of 16 to 64 rows Hopper's tiles leave nodes idle; a second launch is worth it there.
+      // With 16 to 64 rows Hopper's tiles leave nodes idle, so that a second launch pays off.
       const auto whole = cli::napkin(ask + " --tile split=1,order=grouped").json()["predicted"]["time"].get<double>();
       CHECK(whole >= time);
       if (rows <= 64 && std::string(kernel).starts_with("vendor_matmul_sm90")) CHECK(whole > 1.02 * time);

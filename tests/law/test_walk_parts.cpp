@@ -1,5 +1,5 @@
-// What blocks visit of a streamed axis that is split among them, against a count of every pair: in closed form, so that
-// billions of rows and keys cost what hundreds do.
+// The chunks that blocks visit of a streamed axis which is split among them, compared with a count of every pair. The
+// closed form takes the same time for billions of rows and keys as for hundreds.
 
 #include <doctest/doctest.h>
 
@@ -31,7 +31,7 @@ bool any_seen(const Mask& mask, i64 row, i64 rows_end, i64 column, i64 columns_e
   return false;
 }
 
-/// From the first to the last chunk of a part that holds a visible pair.
+/// Counts from the first to the last chunk of a part with a visible pair.
 Counted count(const Mask& mask, i64 rows, i64 columns, i64 group, i64 part, i64 chunk) {
   Counted out;
   for (i64 row = 0; row < rows; row += group) {

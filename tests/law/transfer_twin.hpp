@@ -1,6 +1,5 @@
 #pragma once
-// An Actor acts a kernel out element by element: every group, every chunk, every value that moves. transfers() is held
-// to it:
+// An Actor simulates a kernel: every group, every chunk, every value that moves. agree() compares transfers() with it:
 //
 //   agree(placed, "shared", kernel, Where::block, {{"Q", false, Move::When::once, 2}, {"O", true, Move::When::once,
 //   2}});
@@ -22,13 +21,13 @@ namespace napkin::internal::testing {
 
 using i64 = std::int64_t;
 
-/// What the kernel does with one array at one level, as its author would say it.
+/// The transfers of one array at one level, as the kernel's author would describe them.
 struct Move {
   const char* array;
   bool store;
   enum class When { once, chunk, each_iteration } when;
-  int bytes;               ///< of a value
-  bool per_block = false;  ///< at a cluster: not shared by its blocks
+  int bytes;               ///< bytes of a value
+  bool per_block = false;  ///< true if at a cluster its blocks do not share the data
   bool skips = true;
   enum class Counted { plain, boxes, shared_boxes, sectors } counted = Counted::plain;  ///< shared: by multicast
 };
@@ -38,22 +37,22 @@ struct Kernel {
   const Diagram* diagram;
   Sizes sizes;
   Mask mask;
-  std::string row, column;  ///< of the mask
+  std::string row, column;  ///< row and column axis of the mask
   std::string stream;
   i64 chunk = 1;
   std::vector<std::pair<std::string, i64>> group;   ///< block: grouped axes
-  std::pair<std::string, i64> cluster{"", 1};       ///< blocks side by side
+  std::pair<std::string, i64> cluster{"", 1};       ///< axis of the cluster's blocks, and their number
   std::vector<std::pair<std::string, i64>> divide;  ///< instances along an axis
-  bool rounds_up = false;                           ///< the last cluster is whole, blocks without rows among its own
+  bool rounds_up = false;  ///< true if the last cluster is whole and may have blocks without rows
 };
 
 enum class Where { l2, cluster, block, agent };
 
 struct Range {
-  i64 begin, end;  // of the tile, unclipped
+  i64 begin, end;  // range of the tile, not clipped to the array
 };
 
-/// One group at a level, or one block with its chunks.
+/// Simulates a group at a level, or a block with its chunks.
 class Actor {
  public:
   Actor(const Kernel& k, Where where) : k_(k), d_(*k.diagram), where_(where) {}
@@ -115,7 +114,8 @@ class Actor {
     return std::any_of(k_.group.begin(), k_.group.end(), [&](const auto& g) { return g.first == k_.stream; });
   }
 
-  /// A block that sees nothing loads nothing; above it is what blocks ask for.
+  /// Counts data that move once a group. A block that sees nothing loads nothing, and levels above load only for blocks
+  /// that do.
   void once(const Move& move, std::vector<Range> tile, std::vector<Range> block, Moved& out) const {
     if (k_.mask.kind == Mask::Kind::none || move.store || !move.skips) return count(move, tile, out);
     const std::size_t s = axis(k_.stream), across = axis(k_.stream == k_.row ? k_.column : k_.row);

@@ -1,6 +1,6 @@
 #pragma once
-// Gpus are the first GPUs of this machine as one island runs on them: two streams each, one for work and one for
-// copies, and NCCL's ranks, all from one thread. Internal to apps/.
+// Gpus are the first GPUs of this machine, opened to run an island's launches: each has a stream for work and one for
+// copies, and a rank of NCCL, and one thread drives all. Internal to apps/.
 
 #include <cstdint>
 #include <functional>
@@ -40,7 +40,8 @@ class Gpus {
   void join();
   /// Waits for all GPUs.
   void synchronize();
-  /// Runs for about `warm` seconds, then for `long_enough`, and returns the seconds of a run, without those of join().
+  /// Calls run() for about `warm` seconds, then for about `long_enough`. Returns the seconds of a call in the latter
+  /// time, without those of join().
   [[nodiscard]] double seconds(const std::function<void()>& run, double warm, double long_enough);
 
  private:

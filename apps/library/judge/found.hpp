@@ -1,6 +1,6 @@
 #pragma once
-// FoundErrors holds the errors of predictions, by kind and source. data/errors.json is its text; bands are computed
-// from it. Internal to apps/.
+// FoundErrors holds the errors of predictions, by kind and source. It is stored in data/errors.json, and bands of
+// predictions are computed from it. Internal to apps/.
 
 #include <string>
 #include <vector>
@@ -14,7 +14,7 @@ namespace napkin::internal {
 class FoundErrors {
  public:
   void add(const PredictionKind& kind, bool recorded, const std::string& source, double found_over_predicted);
-  /// Adds published rows that were asked, except calls of two passes, whose error belongs to no single kernel.
+  /// Adds published rows that have a prediction, except calls of two passes, whose error belongs to no single kernel.
   void add(const std::vector<PublishedAnswer>& answers);
   /// Adds replayed rows that are the newest, are held out, have right results, and are near the best of their question.
   void add(const std::vector<ScoredRow>& rows, const std::string& source);

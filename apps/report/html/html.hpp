@@ -36,7 +36,7 @@ struct Column {
   bool words = false;   ///< true for long text, kept wide where the page is narrow
 };
 struct Table {
-  std::string caption;  ///< text; says what the rows are
+  std::string caption;  ///< text that names what the rows have in common
   std::vector<Column> columns;
   std::vector<std::vector<std::string>> rows;  ///< HTML; the first cell of each is its heading
   std::vector<std::size_t> marked = {};        ///< rows that stand out

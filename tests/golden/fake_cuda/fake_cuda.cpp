@@ -1,10 +1,10 @@
-// A CUDA driver and run-time compiler that compute nothing: what napkin validate does around a GPU, tested without one.
-// Device memory is the host's. A launch takes a time that depends on its tile alone: 100 us at x = 64, 10 us more for
-// each 16 keys further away. Filling memory with the poison clears it, so that of inputs that are all zero the output
-// is right where each row sees one key (FAKE_CUDA_WRONG: the poison stays). FAKE_CUDA_SPILLS=N: tiles of x = N spill,
-// FAKE_CUDA_SPILLS=all: each one; FAKE_CUDA_SPILLS_VARIANT=NAME: that instantiation.
-// FAKE_GPUS=N: so many. NCCL's calls copy: a group's sends and receives have to pair up, with equal counts.
-// Built as libcuda.so.1, as libnvrtc.so.13 and as libnccl.so.2 by the test that uses it.
+// A CUDA driver and run-time compiler that compute nothing: they test the parts of napkin validate that use a GPU,
+// without one. Device memory is the host's. A launch takes a time that depends on its tile alone: 100 us at x = 64, 10
+// us more for each 16 keys further away. Filling memory with the poison clears it, so that the output is right if all
+// inputs are zero and each row sees one key (FAKE_CUDA_WRONG: the poison stays). FAKE_CUDA_SPILLS=N: tiles of x = N
+// spill, FAKE_CUDA_SPILLS=all: each one; FAKE_CUDA_SPILLS_VARIANT=NAME: that instantiation. FAKE_GPUS=N: number of
+// GPUs. NCCL's calls copy: a group's sends and receives have to pair up, with equal counts. Built as libcuda.so.1, as
+// libnvrtc.so.13 and as libnccl.so.2 by the test that uses it.
 
 #include <cstdint>
 #include <cstdlib>
@@ -107,7 +107,8 @@ int cuLaunchKernelEx(const void* config, void* function, void** parameters, void
   latest.push_front(static_cast<Kernel*>(function)->expression);
   if (latest.size() > 16) latest.pop_back();
   launch_of_maps = {};
-  for (const char* name : {"napkin::attention_sm90<", "napkin::attention_decode_sm90<"}) {  // whose parameter begins so
+  // kernels whose parameter begins with tensor maps
+  for (const char* name : {"napkin::attention_sm90<", "napkin::attention_decode_sm90<"}) {
     if (latest.front().rfind(name, 0) != 0) continue;
     launch_of_maps.grid = *static_cast<const unsigned*>(config);
     for (std::size_t i = 0; i < 4; ++i)
@@ -128,7 +129,7 @@ const char* fakeBoxes() {
   }
   return text.c_str();
 }
-/// 0: the last one.
+/// Returns the expression of a launch; `back` 0 is the last one.
 const char* fakeLaunched(int back) { return latest.at(static_cast<std::size_t>(back)).c_str(); }
 long fakeEncodings() { return static_cast<long>(encoded.size()); }
 std::uint64_t fakeEncoded(long which) { return encoded[static_cast<std::size_t>(which)]; }
@@ -160,7 +161,7 @@ int cuCtxGetStreamPriorityRange(int* least, int* greatest) { return *least = 0, 
 int cuStreamCreateWithPriority(void** stream, unsigned, int) { return *stream = &now, 0; }
 int cuStreamDestroy_v2(void*) { return 0; }
 int cuStreamWaitEvent(void*, void*, unsigned) { return 0; }
-int cuStreamIsCapturing(void*, int* status) { return *status = 0; }  // nobody captures
+int cuStreamIsCapturing(void*, int* status) { return *status = 0; }  // no stream is being captured
 int cuThreadExchangeStreamCaptureMode(int*) { return 0; }
 int cuTensorMapEncodeTiled(void* map, int, std::uint32_t rank, void* address, const std::uint64_t* sizes,
                            const std::uint64_t* strides, const void*, const void*, int, int, int, int) {
