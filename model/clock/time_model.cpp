@@ -81,13 +81,16 @@ double clocks_together(const PlacedDiagram& placed, double resident, const NodeB
   return (std::max(1 / hiding, node.pipe) + std::max(1 / meeting, node.pipe)) / 2;
 }
 
+constexpr double unlike = 0.04;  // range of the durations of equal blocks, over their mean
+
 /// Returns the clocks of a launch whose unequal blocks share nodes, each put onto the first node with room, but no more
 /// than if all were as long as the longest; 0 where they are equal or go in another order. (eq. 15.1)
 double clocks_of_unequal(const PlacedDiagram& placed, Count resident, const KnownLaunch& known, NodeBlocks node) {
   const LaunchShape& shape = known.shape;
   if (!shape.unequal || shape.packed || block_order(placed) != BlockOrder::grid) return 0;
   const double iteration = known.period.clocks, beyond = known.clocks.beyond, longest = shape.who.longest;
-  ResidentLaunch launch{block_runs(placed), 1, static_cast<std::size_t>(shape.who.nodes), iteration, beyond, {}};
+  ResidentLaunch launch{
+      block_runs(placed), 1, static_cast<std::size_t>(shape.who.nodes), iteration, beyond, {}, unlike};
   double plane = 0;
   for (const EqualBlocks& run : launch.plane) plane += static_cast<double>(run.blocks);
   launch.planes = static_cast<std::int64_t>(std::floor(shape.who.total_blocks / std::max(plane, 1.0)));

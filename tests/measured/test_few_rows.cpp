@@ -153,7 +153,7 @@ TEST_CASE("few rows: one SM gets 45.9 bytes a clock from device memory, however 
   for (const Json& row : measured::rows_of("few_rows/memory.jsonl")) {
     if (row["case"] == "few_blocks" && row["blocks"] == 1) least = std::min(least, number(row, "clk") / 128);
   }
-  const auto machine = napkin::load_machine("h200-sxm", "test");
+  const auto machine = napkin::internal::load_machine("h200-sxm", "test");
   CHECK(16384 / least == doctest::Approx(machine.constant("device_bandwidth_one_sm")).epsilon(0.005));
 }
 

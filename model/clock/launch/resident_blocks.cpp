@@ -9,6 +9,14 @@ namespace napkin::internal {
 namespace {
 
 constexpr double rounds = 8;  // of blocks on all nodes, which are put onto nodes one by one
+constexpr int draws = 4;      // of the blocks' durations, where these have a spread
+
+/// Returns a block's duration over the mean one in a draw: evenly spread, in another order in each draw.
+double factor_of(double spread, std::int64_t block, int draw) {
+  constexpr double golden = 0.6180339887498949;
+  const double place = static_cast<double>(block) * golden + static_cast<double>(draw) / draws;
+  return 1 + spread * (place - std::floor(place) - 0.5);
+}
 
 /// The blocks that a node holds, by the work that each has left.
 struct Node {
@@ -81,6 +89,19 @@ class Run {
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
 };
 
+/// Returns the clocks until the last of that many planes has ended.
+double end_of_last(const ResidentLaunch& launch, std::int64_t planes, int draw) {
+  Run run(launch);
+  std::int64_t block = 0;
+  for (std::int64_t plane = 0; plane < planes; ++plane) {
+    for (const EqualBlocks& equal : launch.plane) {
+      const double work = equal.iterations * launch.iteration + launch.beyond;
+      for (std::int64_t i = 0; i < equal.blocks; ++i) run.add(work * factor_of(launch.spread, block++, draw));
+    }
+  }
+  return run.end();
+}
+
 }  // namespace
 
 double resident_clocks(const ResidentLaunch& launch) {
@@ -92,14 +113,11 @@ double resident_clocks(const ResidentLaunch& launch) {
   const double places = static_cast<double>(launch.nodes * launch.shares.size());
   const std::int64_t last =
       std::min(launch.planes, static_cast<std::int64_t>(std::ceil(rounds * places / std::max(blocks, 1.0))));
-  Run run(launch);
-  for (std::int64_t plane = 0; plane < last; ++plane) {
-    for (const EqualBlocks& equal : launch.plane) {
-      for (std::int64_t i = 0; i < equal.blocks; ++i) run.add(equal.iterations * launch.iteration + launch.beyond);
-    }
-  }
   const double even = static_cast<double>(launch.planes - last) * work / static_cast<double>(launch.nodes);
-  return even * launch.shares.back() + run.end();
+  const int runs = launch.spread > 0 ? draws : 1;
+  double ends = 0;
+  for (int draw = 0; draw < runs; ++draw) ends += end_of_last(launch, last, draw);
+  return even * launch.shares.back() + ends / runs;
 }
 
 }  // namespace napkin::internal

@@ -18,6 +18,9 @@ struct ResidentLaunch {
   /// By number of resident blocks, less one: the clocks of that much work on a node, over those of the blocks in
   /// sequence.
   std::vector<double> shares;
+  /// Relative range of the durations of equal blocks. Above 0, the result is the mean of several draws, so that it is
+  /// continuous: which node a block goes to turns with any small change of a duration.
+  double spread = 0;
 };
 
 /// Computes the clocks until the last block ends. Planes before the last rounds of blocks count as an even share of
