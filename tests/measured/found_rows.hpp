@@ -1,6 +1,6 @@
 #pragma once
-// found_errors asks today's model for every row that was recorded or published: what
-// apps/library/judge/data/errors.json is made of.
+// found_errors computes the errors of today's model at every recorded or published row.
+// apps/library/judge/data/errors.json is made from them.
 
 #include <filesystem>
 #include <fstream>
@@ -20,12 +20,12 @@ namespace measured {
 
 using FoundJson = nlohmann::ordered_json;
 
-/// A row of another program than `validate`: a peer's kernel, or one of ours by its own bench. Its time has one of a
-/// few names, and its device is its manifest's.
+/// A file of rows from another program than `validate`: of a peer's kernel, or of one of ours by its bench. A row's
+/// time has one of a few names; the device is in the manifest.
 struct BenchFile {
-  const char *file, *gpu, *kernel;      ///< kernel: where the rows name none
-  const char* has = "";                 ///< a field of the rows that are timed, where others check results
-  int narrowest = 0, widest = 1 << 20;  ///< widths of the heads that the kernel has, where a file has two kernels
+  const char *file, *gpu, *kernel;      ///< kernel: for rows that name none
+  const char* has = "";                 ///< a field that only rows with times have; other rows check results
+  int narrowest = 0, widest = 1 << 20;  ///< widths of the kernel's heads, for a file with two kernels
 };
 inline constexpr BenchFile bench_files[] = {
     {"backward/late_turns.jsonl", "h200-sxm", "attention_backward_sm90", "turn"},
@@ -50,7 +50,7 @@ inline constexpr BenchFile bench_files[] = {
     {"second_card_peer/flash_attention_2.jsonl", "h100-sxm", ""},
 };
 
-/// The first of the paths that the row has.
+/// Returns the value at the first of the paths that the row has.
 inline FoundJson first_of(const FoundJson& row, const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
     const FoundJson::json_pointer at(path);
@@ -134,15 +134,15 @@ inline void add_bench_rows(napkin::internal::FoundErrors& found, const std::file
     for (const napkin::internal::ValidationRow& row : rows) {
       try {
         scored.push_back(again(row));
-      } catch (const napkin::Error&) {  // its mapping got a knob since, whose value nobody wrote down
+      } catch (const napkin::Error&) {  // its mapping has a knob that is younger than the row, which lacks its value
       }
     }
     found.add(scored, std::filesystem::path(file.file).parent_path());
   }
 }
 
-/// Folders whose rows are one tile at shapes beyond the array, or rows of zeros: probes, and no calls that anybody
-/// makes; or ratios to a peer, of the tiles that other folders have.
+/// Returns true for a folder of probes, which no user would call (a tile at shapes beyond the array, inputs of zeros),
+/// or of ratios to a peer for tiles that other folders have too.
 inline bool is_probe(const std::string& folder) {
   return folder == "edges" || folder == "edges_h100" || folder == "speed";
 }
@@ -170,7 +170,7 @@ inline void add_recorded_rows(napkin::internal::FoundErrors& found, const std::f
   }
 }
 
-/// The errors of today's model: of published rows' answers, and of the recordings.
+/// Returns the errors of today's model at published rows and at the recordings.
 inline napkin::internal::FoundErrors found_errors(const std::vector<napkin::internal::PublishedAnswer>& published,
                                                   const std::filesystem::path& recordings) {
   napkin::internal::FoundErrors found;

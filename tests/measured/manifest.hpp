@@ -1,6 +1,6 @@
 #pragma once
-// A manifest says what a folder of recorded rows is: "sweeps/matmul_sm90.jsonl holds 310 rows that napkin validate
-// wrote on an NVIDIA H200 at revision e324723". The rows themselves carry most of it too, and have to agree.
+// A manifest describes a folder of recorded rows: "sweeps/matmul_sm90.jsonl holds 310 rows that napkin validate wrote
+// on an NVIDIA H200 at revision e324723". Most of it is in the rows too, and must agree.
 
 #include <algorithm>
 #include <filesystem>
@@ -19,28 +19,29 @@ namespace measured {
 /// The sources of one kernel that a recording ran.
 struct RecordedSources {
   std::string kernel;
-  std::vector<std::string> hashes;  ///< kernel_source_hash() then; none where it is not known
+  std::vector<std::string> hashes;  ///< kernel_source_hash() at the recording; none if not known
   std::string revision;             ///< "2453d1a", "before a4bbfea"
-  bool fresh = false;               ///< the manifest claims that today's kernel is these
+  bool fresh = false;               ///< true if the manifest claims that today's kernel has these sources
 };
 
 struct Recording {
   std::string file;  ///< "sweeps/matmul_sm90.jsonl"
   std::string what, written_by;
   std::size_t rows = 0;
-  std::vector<std::string> when;      ///< the only day or second, or the first and the last
-  std::vector<std::string> revision;  ///< as rows carry it, sorted, or how else it is known
+  std::vector<std::string> when;      ///< the only date, or the first and the last
+  std::vector<std::string> revision;  ///< revisions of the rows, sorted, or as known from elsewhere
   std::optional<std::int64_t> cards;
-  std::vector<std::string> seed, split;  ///< sorted; none where rows have none
+  std::vector<std::string> seed, split;  ///< values of the rows, sorted; none if rows have none
   std::vector<RecordedSources> sources;
 };
 
 struct Manifest {
   std::string folder, what;
-  bool published = false;                        ///< `replay: published`: its replay is part of the published accuracy
-  bool predicted_before_run = false;             ///< rows keep the prediction that was made before the run
-  std::vector<std::string> tests;                ///< files that read it, seen from tests/measured
-  std::map<std::string, std::string> every_row;  ///< device, driver, cuda or compiler, in every row that carries it
+  bool published = false;             ///< true for `replay: published`: its replay is part of the published accuracy
+  bool predicted_before_run = false;  ///< true if rows have the prediction that was made before the run
+  std::vector<std::string> tests;     ///< tests that read the file, relative to tests/measured
+  /// Device, driver, cuda or compiler, which all rows with that field share.
+  std::map<std::string, std::string> every_row;
   std::vector<Recording> files;
 };
 
@@ -96,7 +97,7 @@ inline Manifest read_manifest(const std::filesystem::path& folder) {
   return out;
 }
 
-/// Every folder of tests/measured, by name.
+/// Reads the manifest of every folder of tests/measured, by name.
 inline std::vector<Manifest> manifests() {
   std::vector<std::filesystem::path> folders;
   for (const auto& entry : std::filesystem::directory_iterator(root)) {
@@ -108,7 +109,7 @@ inline std::vector<Manifest> manifests() {
   return out;
 }
 
-/// By kernel: hashes of sources that the compiler makes the same machine code of, since the recorded one is of each.
+/// Returns, by kernel, hashes of sources that compile to the same machine code: a recording of one counts for all.
 inline std::map<std::string, std::vector<std::string>> same_machine_code() {
   std::map<std::string, std::vector<std::string>> out;
   for (const Recording& one : read_manifest(root / "machine_code").files) {

@@ -1,6 +1,6 @@
 #pragma once
-// A recorded row is one JSON object of a file in this folder, and predicted() asks the program for the row's question
-// anew: "measured 349,668 cycles, predicted 346,312".
+// A recorded row is one JSON object of a file in this folder, and predicted() returns the program's prediction of the
+// row's question: "measured 349,668 cycles, predicted 346,312".
 
 #include <doctest/doctest.h>
 
@@ -34,8 +34,8 @@ inline std::vector<Json> rows_of(const std::string& file) {
   return out;
 }
 
-/// What `napkin query` answers of the row's shape, tile and mask on that GPU; a row without a kernel's name is of
-/// attention_sm90. A knob that the kernel got since the recording stands at its `before`.
+/// Returns the answer of `napkin query` for the row's shape, tile and mask on that GPU; a row without a kernel's name
+/// is of attention_sm90. A knob that is younger than the recording has its value `before`.
 inline Json answer(const Json& row, const std::string& gpu, napkin::AnswerParts parts = {}) {
   const std::string kernel = row.contains("kernel") ? row["kernel"].get<std::string>() : "attention_sm90";
   const std::string algorithm =
@@ -51,10 +51,10 @@ inline Json answer(const Json& row, const std::string& gpu, napkin::AnswerParts 
   return cli::asked(ask, parts);
 }
 
-/// What it predicts of it: time, cycles, clock.
+/// Returns the row's prediction: time, cycles, clock.
 inline Json predicted(const Json& row, const std::string& gpu = "h200-sxm") { return answer(row, gpu)["predicted"]; }
 
-/// A tile's entries as knobs, a shape's as sizes.
+/// Returns a tile's entries as knobs, or a shape's as sizes.
 inline std::vector<std::pair<std::string, std::string>> texts_of(const Json& object) {
   std::vector<std::pair<std::string, std::string>> out;
   for (const auto& [key, value] : object.items())

@@ -1,8 +1,8 @@
-// Prints docs/ablation.md: each term of the clock switched off alone, and what that does to held-out errors and regret.
+// Prints docs/ablation.md: the changes of held-out errors and regret if each term of the clock is switched off alone.
 //
 //   run_ablation FILE.jsonl... > docs/ablation.md
 //
-// The rows say which machine; every term of it is tried. (apps/library/judge/ablation.hpp)
+// The rows name the machine; each of its terms is tried. (apps/library/judge/ablation.hpp)
 
 #include <fmt/format.h>
 
@@ -19,8 +19,8 @@ namespace {
 using namespace napkin;
 using namespace napkin::internal;
 
-constexpr double earns = 0.002;  // of an error, the least with which a term stays
-constexpr double picks = 1e-4;   // of the mean regret: some pick gets worse
+constexpr double earns = 0.002;  // least change of an error for which a term is kept
+constexpr double picks = 1e-4;   // least change of the mean regret that counts: some selection gets worse
 
 struct Errors {
   double time = 0, cycles = 0, power = 0;
@@ -50,7 +50,7 @@ Score score_of(const std::vector<report::RecordedRow>& rows, Edit edit = {}) {
   return out;
 }
 
-/// What a term earns: the largest growth of an error or of the mean regret without it.
+/// Returns the gain of a term: the largest growth of an error or of the mean regret without it.
 double gain(const Score& with, const Score& without) {
   double most = without.mean_regret - with.mean_regret;
   for (const auto& [kernel, errors] : with.kernels) {

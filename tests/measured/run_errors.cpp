@@ -1,4 +1,4 @@
-// Prints apps/library/judge/data/errors.json: how far today's model is off for every recorded and published row.
+// Prints apps/library/judge/data/errors.json: the errors of today's model at every recorded and published row.
 //
 //   run_errors [FOLDER] > apps/library/judge/data/errors.json
 

@@ -1,4 +1,4 @@
-// Prints the tables of docs/intervals.md: how many rows lie within their band, each row's source left out.
+// Prints the tables of docs/intervals.md: the number of rows within their bands, which leave out the row's own source.
 //
 //   run_intervals
 

@@ -1,6 +1,6 @@
 #pragma once
-// sweeps_of reads the recorded rows of sweeps, tile by tile: what had been selected before the run was 0.5 % over the
-// best of 40 tiles.
+// sweeps_of reads the recorded rows of sweeps, tile by tile: the tile selected before the run took 0.5 % longer than
+// the best of 40 tiles.
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,7 @@
 
 namespace measured {
 
-/// The rows by tile, the newest of each, and the time of the best.
+/// The newest row of each tile, and the time of the best tile.
 struct Sweep {
   std::map<std::string, Json> rows;
   double best = INFINITY;
@@ -28,7 +28,7 @@ inline std::map<std::string, Sweep> sweeps_of(const std::vector<Json>& rows) {
   return out;
 }
 
-/// The tile that had been selected before the run.
+/// Returns the row of the tile that had been selected before the run.
 inline const Json& selected(const Sweep& sweep) {
   const auto found = std::find_if(sweep.rows.begin(), sweep.rows.end(),
                                   [](const auto& each) { return each.second["selected"].template get<bool>(); });
@@ -37,7 +37,8 @@ inline const Json& selected(const Sweep& sweep) {
 }
 
 struct Blind {
-  double time = 0, worst = 0;  ///< of |predicted / measured - 1|, tiles within 1.5x of the best of their sweep
+  /// Mean and worst of |predicted / measured - 1|, over tiles within 1.5x of the best of their sweep.
+  double time = 0, worst = 0;
   int rows = 0;
 };
 inline Blind blind(const std::map<std::string, Sweep>& sweeps) {
@@ -54,7 +55,7 @@ inline Blind blind(const std::map<std::string, Sweep>& sweeps) {
   return out;
 }
 
-/// By how much the selected tile of each sweep was over the best: the mean, and the worst.
+/// The loss of the selected tile against the best of its sweep: the mean over sweeps, and the worst.
 struct Regret {
   double mean = 0, worst = 0;
 };
@@ -68,7 +69,7 @@ inline Regret regret_of(const std::map<std::string, Sweep>& sweeps) {
   return out;
 }
 
-/// Whether a committed prediction names the sweep's pick, and its time within 0.5 %.
+/// Returns true if a committed prediction has the sweep's selected tile, and its time within 0.5 %.
 inline bool was_committed(const Sweep& sweep, const std::vector<Json>& predictions) {
   const Json& pick = selected(sweep);
   return std::any_of(predictions.begin(), predictions.end(), [&](const Json& one) {

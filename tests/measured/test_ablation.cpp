@@ -1,5 +1,5 @@
-// Each term of the clock can be switched off alone, and does something: over a sample of the recorded rows. The whole
-// table is run_ablation's (docs/ablation.md).
+// Each term of the clock can be switched off alone and changes a prediction, in a sample of the recorded rows.
+// run_ablation prints the whole table (docs/ablation.md).
 
 #include <doctest/doctest.h>
 
@@ -25,7 +25,7 @@ const std::string folder = NAPKIN_SOURCE_DIR "/tests/measured/";
 
 Machine h200() { return load_machine("h200-sxm", "gpu"); }
 
-/// Rows of every recording, so many apart.
+/// Returns rows of every recording, at equal distances.
 const std::vector<report::RecordedRow>& sample() {
   static const std::vector<report::RecordedRow> rows = [] {
     constexpr std::size_t apart = 11;
@@ -91,14 +91,14 @@ TEST_CASE("a fitted term that is switched off moves a prediction; all of them to
   for (const AblationTerm& term : terms) {
     if (term.name.find("fitted.") == std::string::npos) continue;
     fitted.push_back(term.edit);
-    // Of e4m3, which no bundled kernel takes.
+    // The energy is of e4m3, which the sampled kernels lack.
     if (term.name == "fitted.energy_tensor_8bit") continue;
     CHECK_MESSAGE(times(term.edit) != with, term.name);
   }
   REQUIRE(fitted.size() > 10);
   const auto all = [&](Machine& machine) {
     for (const Edit& edit : fitted) edit(machine);
-    leave_out_fitted(machine);  // what has a neutral value rather than none
+    leave_out_fitted(machine);  // a term that gets a neutral value, as it cannot be left out
   };
   CHECK(times(all) == times(leave_out_fitted));
 }

@@ -1,5 +1,5 @@
-// attention_backward_sm90 on an H200 and on an H100: gradients right by the rule of every kernel, speed beside cuDNN in
-// the same run, and what was predicted.
+// attention_backward_sm90 on an H200 and on an H100: gradients are right by the rule for every kernel; speed compared
+// with cuDNN in the same run, and with predictions.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -22,11 +22,11 @@ using measured::number;
 const std::vector<std::string> files{"backward/two_tiles", "backward/all_tiles", "backward/sixteen_bytes",
                                      "backward_h100/late", "backward_h100/late_again"};
 
-/// The kernel of the newest rows computes dQ an iteration late where `overlap` is on; what the word meant before is
-/// gone.
+/// Returns true for a file of the newest kernel, which computes dQ an iteration late if `overlap` is on; in older rows
+/// the word meant something else.
 bool of_this_kernel(const std::string& file) { return file.find("/late") != std::string::npos; }
 
-/// On an H200: checks, and five turns of each question, cuDNN's time beside each.
+/// Rows of an H200: checks, and five runs of each question with cuDNN's time.
 const std::string turns = "backward/late_turns";
 
 std::vector<Json> rows_of(const std::string& file) { return measured::rows_of(file + ".jsonl"); }
@@ -36,7 +36,7 @@ std::string question_of(const Json& row) {
   return "d=" + row["shape"]["d"].dump() + " " + row["mask"].get<std::string>() + " s=" + row["shape"]["q"].dump();
 }
 
-/// Of the rows in turns, by question: the median of cuDNN's time over ours.
+/// Returns the median of cuDNN's time over ours by question, for questions run in turns with cuDNN.
 std::map<std::string, double> median_beside_cudnn(const std::vector<std::string>& recorded) {
   std::map<std::string, std::vector<double>> runs;
   for (const std::string& file : recorded) {
@@ -55,7 +55,7 @@ std::map<std::string, double> median_beside_cudnn(const std::vector<std::string>
   return out;
 }
 
-/// Of the rows beside peers, by question: cuDNN's time over that of the fastest tile.
+/// Returns cuDNN's time over that of the fastest tile by question, for rows with peers.
 std::map<std::string, double> beside_cudnn(const std::string& file) {
   std::map<std::string, double> out;
   for (const Json& row : rows_of(file)) {
@@ -66,7 +66,7 @@ std::map<std::string, double> beside_cudnn(const std::string& file) {
   return out;
 }
 
-/// TFLOP/s of a question's tile by its overlap and dq.
+/// Returns the TFLOP/s of a question's tile with that overlap and dq.
 double rate_of(const std::string& file, const std::string& question, const std::string& overlap, const std::string& dq,
                const char* key = "tflops") {
   for (const Json& row : rows_of(file)) {
@@ -112,7 +112,7 @@ TEST_CASE("backward: every recorded gradient is right") {
               allowed_error(number(error, "reference_error"), rounding_of(number(error, "largest"), DType::bf16)));
       }
       CHECK(row["unwritten"] == 0);
-      CHECK(row.value("spill_bytes", 0) == 0);  // a call through the library says nothing of it
+      CHECK(row.value("spill_bytes", 0) == 0);  // rows of calls through the library lack it
       CHECK(row.value("bits_equal", true));
       checks += row.contains("peers") || row.contains("cudnn") ? 0 : 1;
       ordered += row.contains("bits_equal") ? 1 : 0;
@@ -219,7 +219,7 @@ TEST_CASE("backward: no overlap and dQ from registers is the fastest tile") {
   }
 }
 
-// Of the first two files another kernel was measured, which stored rows otherwise and began heads in another order.
+// The first two files measured an older kernel, which stored rows in another way and began heads in another order.
 TEST_CASE("backward: heads of 96, 192 and 256 are right, and ahead of cuDNN at every length") {
   const std::map<int, double> least{{96, 1.17}, {192, 1.36}, {256, 1.15}};
   int checks = 0, timed = 0;

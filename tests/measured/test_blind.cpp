@@ -1,5 +1,5 @@
-// Launches measured when the model was fixed, at sizes that nothing had been measured at before: what it says unseen.
-// Bounds are today's model's: README has what the revision that was fixed then said of version 10, too.
+// Launches measured after the model was fixed, at sizes at which nothing had been measured. The bounds are for today's
+// model; README.md also has the errors of the revision fixed then.
 #include <map>
 #include <string>
 #include <vector>
@@ -19,7 +19,7 @@ Json replayed(const std::string& file) {
   return run.json();
 }
 
-/// At most; negative: not looked at.
+/// Upper bounds of errors; negative: not checked.
 struct Errors {
   double time = -1, median = -1, worst = -1, cycles = -1;
 };
@@ -47,7 +47,7 @@ void hold_regret(const Json& regret, const Over& bounds) {
   CHECK(regret["top3_worst"].get<double>() <= bounds.top3);
 }
 
-/// Of attention_sm90's sweeps in that file: the held-out rows' number and errors, and the regret.
+/// Checks attention_sm90's sweeps in that file: the number and errors of held-out rows, and the regret.
 void hold_sweeps(const std::string& file, int rows, const Errors& errors, const Over& over) {
   const Json all = replayed(file), of = all["kernels"]["attention_sm90"]["held-out"];
   CHECK(of["rows"] == rows);
@@ -70,7 +70,7 @@ TEST_CASE("selected tiles at 24 new sizes of attention and 3 of products, versio
   CHECK(attention["rows"] == 24);
   hold(attention, {.time = 0.024, .worst = 0.05, .cycles = 0.036});
   CHECK(products["rows"] == 3);
-  hold(products, {.time = 0.045});  // of a few launches: a card that has not settled holds more clock
+  hold(products, {.time = 0.045});  // rows of few launches: a card holds a higher clock until its power settles
 }
 
 TEST_CASE("six new sweeps, version 9: errors and regret") {
@@ -105,7 +105,8 @@ TEST_CASE("five sweeps of attention when instructions among products had been co
               {5, 0.002, 0.006, 0.0011});
 }
 
-// Not spread over all predictions: up to 44 tiles of each question, every one predicted within 6 % of the best.
+// These sweeps take only tiles with the best predictions: up to 44 tiles of each question, every one predicted within 6
+// % of the best.
 TEST_CASE("six sweeps of the tiles that are predicted best: errors and regret") {
   hold_sweeps("sweeps_near_best.jsonl", 229, {.time = 0.021, .median = 0.016, .cycles = 0.029},
               {6, 0.007, 0.018, 0.0101});

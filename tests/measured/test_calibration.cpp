@@ -1,5 +1,5 @@
-// The recorded readings of napkin calibrate, fitted anew: what they say of the card, whether two runs agree, and how
-// far the shipped profile is from them.
+// The recorded readings of napkin calibrate, fitted again: the numbers of the card, the agreement of two runs, and the
+// shipped profile's distance from them.
 
 #include <algorithm>
 #include <cmath>
@@ -49,7 +49,7 @@ std::map<std::string, Finding> findings_of(const Run& run) {
   return out;
 }
 
-/// The first reading's median.
+/// Returns the first reading's median.
 double median_of(const Run& run, std::string_view experiment, std::string_view quantity, const Conditions& with) {
   const auto found = matching(run.readings, experiment, quantity, with);
   REQUIRE_FALSE(found.empty());
@@ -119,8 +119,8 @@ TEST_CASE("what returns to registers from shared memory or another lane does so 
 }
 
 TEST_CASE("two runs of one card agree within 1 %, but for what is listed") {
-  // Host time; device memory's pages and a chase's place in the L2 differ from process to process; differences and
-  // fits.
+  // Wider tolerances: for host time; for device memory's pages and a chase's place in the L2, which differ from process
+  // to process; for differences and fits.
   const std::map<std::string, double> looser = {{"constants.launch_overhead", 0.5},
                                                 {"constants.tma_device_latency_16kib", 0.15},
                                                 {"pipes.device.latency", 0.1},

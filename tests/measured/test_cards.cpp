@@ -1,6 +1,6 @@
-// Two H200s of one host, twice, at seven questions that nothing was measured at (cards/), in bursts and sustained, and
-// what napkin calibrate --power read on each card before (cards_power/): its factor takes away what the cards differ
-// in.
+// Two H200s of one host, twice, at seven questions at which nothing had been measured (cards/), in bursts and
+// sustained; and each card's readings of napkin calibrate --power (cards_power/), whose factor removes the cards'
+// difference.
 
 #include <algorithm>
 #include <cmath>
@@ -33,7 +33,7 @@ double time_of(const Json& row, const std::string& gpu) {
   return cli::asked(ask)["predicted"]["time"];
 }
 
-/// Errors of the times of a card's rows under that load, by the profile.
+/// Returns the errors of the times of a card's rows under that load, by the profile.
 std::vector<double> errors(const std::string& file, const std::string& gpu, bool burst) {
   std::vector<double> out;
   for (const Json& row : measured::rows_of("cards/" + file)) {
@@ -100,7 +100,7 @@ TEST_CASE("a card's own factor: the sizes of four cards' errors at the power lim
   }
   MESSAGE("sizes " << 100 * product_size << " % by the product and " << 100 * own_size << " % by the cards");
   CHECK(own_size < product_size);
-  // The card that takes most is the one whose times the product's profile makes shortest.
+  // The product's profile underestimates times most on the card that takes the most power.
   const auto most = std::max_element(factors.begin(), factors.end()) - factors.begin();
   CHECK(product[static_cast<std::size_t>(most)] == *std::min_element(product.begin(), product.end()));
 }

@@ -1,5 +1,6 @@
 // Products on random data and on zeros, which take less power and so run at a higher clock
-// (clocks/products_on_zeros.jsonl), and products in order hilbert (orders/hilbert.jsonl), beside their predictions.
+// (clocks/products_on_zeros.jsonl), and products in order hilbert (orders/hilbert.jsonl), compared with their
+// predictions.
 
 #include <cmath>
 #include <map>
@@ -14,7 +15,7 @@ using measured::number;
 
 namespace {
 
-/// Of many errors: their mean and the worst.
+/// The mean and the worst of many errors.
 struct Errors {
   double sum = 0, worst = 0;
   int count = 0;

@@ -1,5 +1,5 @@
-// The recorded run of every bundled kernel against float64 (correctness/*.jsonl), held to the rule by its numbers, and
-// the values that kernels trip over, each of which it must contain.
+// The recorded run of every bundled kernel against float64 (correctness/*.jsonl), checked again by its numbers; it must
+// contain each of the values that kernels are likely to get wrong.
 
 #include <algorithm>
 #include <functional>
@@ -21,8 +21,8 @@ const std::vector<std::string> kernels{"attention_sm90", "attention_wide_sm90", 
 
 std::vector<Json> recorded(const std::string& kernel) { return measured::rows_of("correctness/" + kernel + ".jsonl"); }
 
-/// Twice the error of the same type's unfused arithmetic; every output element written and none beside them. A value
-/// that was not finite is recorded as null.
+/// Returns true if the error is at most twice that of unfused arithmetic of the type, every output element is written
+/// and nothing outside them. Values that are not finite are recorded as null.
 bool right(const Json& row) {
   for (const char* error : {"max_error", "reference_error", "lse_error"}) {
     if (!row[error].is_number()) return false;
@@ -52,7 +52,7 @@ Is has_empty_sequence(const char* axis) {
   };
 }
 
-/// Whether today's rules let a user have the case's tile.
+/// Returns true if the case's tile is legal by today's rules.
 bool is_legal_today(const Json& row) {
   using namespace napkin;
   using namespace napkin::internal;
@@ -85,7 +85,7 @@ TEST_CASE("at least 200 different cases of each kernel are recorded, all right")
   }
 }
 
-// A case of a tile that nobody gets any more says nothing of the kernel.
+// A case of a tile that is no longer legal does not count.
 TEST_CASE("at least 200 of each kernel's recorded cases are of tiles that today's rules allow") {
   for (const std::string& kernel : kernels) {
     const std::vector<Json> rows = recorded(kernel);
@@ -139,7 +139,7 @@ TEST_CASE("the awkward values are among them") {
     }
     among("heads before rows, with gaps",
           [](const Json& row) { return row["heads_first"] == true && row["gap"].get<int>() > 0; });
-    if (kernel == "attention_sm90") {  // of inputs N(0, 1) the reference's error stays below 0.1
+    if (kernel == "attention_sm90") {  // for inputs N(0, 1) the reference's error stays below 0.1
       const auto outgrown = std::count_if(rows.begin(), rows.end(),
                                           [](const Json& row) { return row["reference_error"].get<double>() > 1; });
       CHECK_MESSAGE(outgrown >= 20, "inputs whose maxima outgrow kept ones");

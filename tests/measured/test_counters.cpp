@@ -1,4 +1,4 @@
-// The recorded byte counters (counters/*.jsonl) against today's prediction of every row.
+// The recorded byte counters (counters/*.jsonl) compared with today's prediction of every row.
 
 #include <algorithm>
 #include <cmath>
@@ -20,14 +20,14 @@ using cli::Json;
 
 struct Counted {
   Json row;
-  double delivered = 0;  ///< predicted, into shared memory
+  double delivered = 0;  ///< predicted bytes into shared memory
   double compulsory = 0;
-  double device = 0;        ///< predicted, out of device memory, as the launch was planned then
-  double apart = 0;         ///< where blocks walk out of step
-  bool first_plan = false;  ///< longest_first as the first recording planned it (recorded_section)
+  double device = 0;        ///< predicted bytes out of device memory, for the launch as it was planned then
+  double apart = 0;         ///< predicted bytes if blocks run out of step
+  bool first_plan = false;  ///< true if longest_first has the first recording's sections (recorded_section)
 
   [[nodiscard]] double shared_error() const { return delivered / row["measured"]["l2_to_sm_bytes"].get<double>() - 1; }
-  /// Device memory read, over what has to be.
+  /// Returns the bytes read from device memory over the compulsory ones.
   [[nodiscard]] double reads() const { return row["measured"]["dram_read_bytes"].get<double>() / compulsory; }
   [[nodiscard]] std::int64_t size(const char* axis) const { return row["shape"][axis].get<std::int64_t>(); }
 };
@@ -38,7 +38,8 @@ Mask mask_of(const Json& mask) {
   return {mask == "causal" ? Mask::Kind::causal : Mask::Kind::none, 0, 0};
 }
 
-/// Heads that order longest_first took at a time in the first recording (revision aec626c): K and V in half of the L2.
+/// Returns the heads in a section of order longest_first in the first recording (revision aec626c): those whose K and V
+/// fill half of the L2.
 Count recorded_section(const Counted& one, Bytes l2) {
   const std::int64_t head = one.size("x") * (one.size("d") + one.size("dv")) * 2;
   const std::int64_t fit = (l2.value.get() / 2 + head / 2) / head;
@@ -69,7 +70,7 @@ Counted predicted(Json row) {
   return out;
 }
 
-/// Recorded beyond_l2.jsonl: large launches, some of which read most of it again.
+/// The revision that recorded beyond_l2.jsonl: large launches, some of which read most of their data again.
 constexpr const char* reuse_revision = "c952106";
 
 const std::vector<Counted>& recorded() {
@@ -157,9 +158,9 @@ TEST_CASE(
     MESSAGE(one.row["kernel"].get<std::string>()
             << one.row["shape"].dump() << (causal ? " causal " : " ") << order << ": " << one.device / 1e6 << " of "
             << measured / 1e6 << " MB, " << 100 * error << " %");
-    // README.md says why: the acted-out blocks keep their pace whatever they miss.
+    // README.md has the reason: simulated blocks keep their pace even when they miss the cache.
     CHECK(std::fabs(error) <= (!drifts ? 0.05 : matmul ? 0.14 : 0.34));
-    // Which launches read much again is right all the same.
+    // The launches that read much again are predicted right all the same.
     CHECK((one.device > 1.3 * one.compulsory) == (one.reads() > 1.3));
     ++rows;
   }
@@ -202,7 +203,7 @@ struct Peer {
   std::int64_t d;
   bool causal;
   test::Knobs tile;
-  double megabytes;  // counter, b = 2, s = 8192, h d = 2048
+  double megabytes;  // value of the counter at b = 2, s = 8192, h d = 2048
 };
 
 test::Knobs tile_of(const char* q, const char* x, const char* warpgroups, const char* p_in, const char* cluster,

@@ -1,5 +1,5 @@
-// attention_decode_sm90 on an H200: right by the rule of every kernel, as fast as docs/lab/decode.md says, and as
-// predicted where no launch is cold.
+// attention_decode_sm90 on an H200: results right by the rule for every kernel, the speed of docs/lab/decode.md, and
+// predicted times of warm launches.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -19,13 +19,14 @@ using cli::Json;
 using measured::number;
 
 constexpr double datasheet = 4.8e12;   // bytes a second of an H200's device memory
-constexpr double reachable = 4.62e12;  // as docs/lab/decode.md predicted it
+constexpr double reachable = 4.62e12;  // bytes a second, as docs/lab/decode.md predicted
 
 double bytes_of(const Json& shape) {  // K and V, once
   return 2 * number(shape, "b") * number(shape, "h") * number(shape, "x") * (number(shape, "d") + number(shape, "dv"));
 }
 
-/// The arrays lie beyond the L2 ten times: warm or not, they come from device memory.
+/// Returns true if the arrays are ten times as large as the L2, so that they come from device memory even if it is
+/// warm.
 bool large(const Json& row) { return bytes_of(row["shape"]) > 5e8; }
 
 std::vector<Json> dense() { return measured::rows_of("decode/dense.jsonl"); }
@@ -49,12 +50,13 @@ TEST_CASE("decode: every recorded result is right, the row of one query by the r
   CHECK(checks[1]["wrong"] == 1);
   const Json& row = checks[0];
   const auto cases = test::decode_cases(22);
-  REQUIRE(cases.size() >= 220);  // padded heads came after the recording
+  REQUIRE(cases.size() >= 220);  // padded heads are younger than the recording
   const auto name = row["case"].get<std::string>();
   const auto of = std::find_if(cases.begin(), cases.end(),
                                [&](const test::DecodeCase& one) { return test::describe(one) == name; });
   REQUIRE(of != cases.end());
-  const Comparison anew = test::DecodeArrays(*of).compare_all(48);  // of the formula: no output is there
+  // only the formula is compared, as there is no output
+  const Comparison anew = test::DecodeArrays(*of).compare_all(48);
   CHECK(anew.reference_error == doctest::Approx(number(row, "reference_error")).epsilon(1e-6));
   CHECK(row["rows"] == 1);
   CHECK(number(row, "max_error") > allowed_error(anew.reference_error));
@@ -85,7 +87,7 @@ TEST_CASE("decode: rates of the shapes beyond the L2, cold and warm") {
   CHECK(most == doctest::Approx(4.43e12).epsilon(0.002));
   CHECK(least_warm == doctest::Approx(4.12e12).epsilon(0.002));
   CHECK(most_warm == doctest::Approx(4.59e12).epsilon(0.002));
-  CHECK(reached == 1);  // 90 % of the datasheet, the aim
+  CHECK(reached == 1);  // one row reaches the aim, 90 % of the datasheet's rate
   CHECK(reached_warm == 5);
   CHECK(most_of_reachable == 6);
 }
@@ -175,7 +177,7 @@ TEST_CASE(
     "decode: at 500 MB of keys attention_sm90 and attention_decode_sm90 tie, as predicted, once cards are told apart") {
   const std::vector<Json> now = measured::rows_of("decode_combine/now.jsonl"),
                           turns = measured::rows_of("in_turns/beside.jsonl");
-  const auto by_decode = [&](const Json& shape) {  // the mean of its rows there
+  const auto by_decode = [&](const Json& shape) {  // mean of attention_decode_sm90's rows at that shape
     double sum = 0;
     int rows = 0;
     for (const Json& row : now) {

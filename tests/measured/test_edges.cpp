@@ -1,6 +1,6 @@
-// Products whose last row or column of tiles reaches beyond the array, one tile's launches beside others of whole tiles
-// (edges/products_beyond_the_array.jsonl): the copy engine fills rows outside with zeros, slower than it brings rows;
-// columns outside cost nothing.
+// Products whose last row or column of tiles reaches beyond the array, a tile's launches compared with those of whole
+// tiles (edges/products_beyond_the_array.jsonl): the copy engine fills rows outside with zeros, more slowly than it
+// loads rows; columns outside cost nothing.
 #include <map>
 #include <string>
 #include <tuple>
@@ -18,7 +18,7 @@ struct Cycles {
   double measured = 0, predicted = 0;
 };
 
-/// By "TILE ROWS x COLUMNS".
+/// Returns cycles by "TILE ROWS x COLUMNS".
 std::map<std::string, Cycles> cycles() {
   std::map<std::string, Cycles> out;
   for (const Json& row : measured::rows_of("edges/products_beyond_the_array.jsonl")) {
@@ -38,7 +38,7 @@ TEST_CASE("rows of tiles beyond the array cost a launch as much as is predicted;
     CAPTURE(name);
     CHECK(one.predicted == doctest::Approx(one.measured).epsilon(0.15));
   }
-  // Over whole tiles, 64 and 128 rows of 192 outside; 192 and 128 of 256.
+  // Cycles over those of whole tiles, with 64 and 128 rows of 192 outside, and 192 and 128 of 256.
   const auto over = [&](const std::string& ragged, const std::string& whole) {
     return Cycles{all.at(ragged).measured / all.at(whole).measured, all.at(ragged).predicted / all.at(whole).predicted};
   };
@@ -58,10 +58,11 @@ TEST_CASE("rows of tiles beyond the array cost a launch as much as is predicted;
   }
 }
 
-// What a row of zeros costs is no constant of the SM: few SMs fill rows beside what they wait for anyway, many share
-// something that fills 7 to 14 rows a clock for all of them. tma_row_outside was read from launches with 16 such SMs.
+// The cost of a row of zeros is no constant of the SM: a few SMs fill rows while they wait anyway, many share a unit
+// that fills 7 to 14 rows a clock for all of them. tma_row_outside was read from launches with 16 such SMs.
 TEST_CASE("rows beyond the array cost nothing on 16 SMs, and 4 to 6 clocks each where 64 or more fill them") {
-  std::map<std::tuple<int, int, int>, double> clocks;  // an iteration's, by columns of a tile, blocks and rows inside
+  // clocks of an iteration by columns of a tile, blocks and rows inside
+  std::map<std::tuple<int, int, int>, double> clocks;
   for (const Json& row : measured::rows_of("edges_h100/zeros_by_sms.jsonl")) {
     const int c = row["tile"]["c"], b = row["tile"]["b"];
     clocks[{c, row["shape"]["c"].get<int>() / c, row["shape"]["a"]}] = number(row["measured"], "cycles") * b / 4096;
@@ -75,7 +76,7 @@ TEST_CASE("rows beyond the array cost nothing on 16 SMs, and 4 to 6 clocks each 
       const double a_row = (clocks.at({columns, sms, 8}) - clocks.at({columns, sms, 40})) / (32 * boxes);
       CHECK(a_row > 3);
       CHECK(a_row < 6.5);
-      const double filled = sms * 56 * boxes / clocks.at({columns, sms, 8});  // rows a clock, of all SMs
+      const double filled = sms * 56 * boxes / clocks.at({columns, sms, 8});  // rows that all SMs fill a clock
       CHECK(filled > 7);
       CHECK(filled < 14);
     }

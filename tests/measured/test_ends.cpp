@@ -1,5 +1,5 @@
-// What lies between two tiles of attention_sm90, piece by piece: recorded marks of a variant of the kernel beside the
-// event graph's blocks. Tiles without a mask, each of 16 chunks (26 at d = 256).
+// The time between two tiles of attention_sm90, piece by piece: time marks that a variant of the kernel recorded,
+// compared with the event graph's blocks. Tiles without a mask, each of 16 chunks (26 at d = 256).
 #include <map>
 #include <string>
 
@@ -17,12 +17,12 @@ namespace {
 
 using cli::Json;
 
-/// Clocks from one tile's end to the next one's, the mean over the warpgroups, and without its loop.
+/// Clocks from one tile's end to the next one's, mean over the warpgroups, and those without the tile's loop.
 struct TileClocks {
   double tile = 0, ends = 0;
 };
 
-/// The marks slow a launch by some percent, which they take in the ends.
+/// Returns the recorded clocks. Marks slow a launch by some percent, all of it in the ends.
 TileClocks measured(const Json& row) {
   TileClocks out;
   const double warpgroups = static_cast<double>(row["warpgroups"].size());
@@ -54,7 +54,7 @@ TileClocks predicted(const Json& row) {
   const BlockClocks block = block_clocks(graph, steady, launch.mean, launch.cut);
   TileClocks out;
   out.tile = ends.persist ? block.next : block.first + ends.start + ends.handover;
-  out.ends = out.tile - (launch.mean - 1) * steady.clocks;  // the first chunk is none of the loop's
+  out.ends = out.tile - (launch.mean - 1) * steady.clocks;  // the first chunk is outside the loop
   return out;
 }
 
@@ -94,10 +94,10 @@ TEST_CASE(
   CHECK(behind("causal4096 x48 stages 2 q_stages 2", 1) > 700);
   CHECK(behind("causal1024 x64 stages 2 q_stages 1", 1) < 0);  // two chunks are new, and two are held
   CHECK(rows.at("causal1024 x48 stages 2 q_stages 1")["q"].get<double>() >
-        2000);  // one copy of Q waits for that instead, and longer
+        2000);  // with one copy of Q the load waits instead, and longer
 
-  // What the tile waits in its first four iterations beyond later ones, measured and by the graph; cut chunks take work
-  // too.
+  // The waits of a tile's first four iterations beyond those of later ones, measured and by the graph; cut chunks also
+  // have more work.
   const Json& row = rows.at("causal1024 x48 stages 2 q_stages 2");
   const LaidOut l("attention_sm90", "h200-sxm", {{"b", 16}, {"h", 8}, {"q", 1024}, {"x", 1024}, {"d", 256}},
                   DType::bf16, {Mask::Kind::causal, 0, 0});

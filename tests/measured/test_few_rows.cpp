@@ -1,5 +1,5 @@
-// Few rows on an H200 (few_rows/): cuBLAS' products over rotated weights beside what is selected of a vendor's tiles,
-// and what small kernels say of device memory, on which the model's words for it rest.
+// Few rows on an H200 (few_rows/): cuBLAS' products over rotated weights compared with the selected tile of a vendor's,
+// and readings of small kernels from which the model of device memory is made.
 
 #include <algorithm>
 #include <cmath>
@@ -17,7 +17,7 @@ using cli::Json;
 using cli::pairs;
 using measured::number;
 
-/// Predicted seconds of a vendor's fastest tile, without stream-K: no kernel of the recording has it.
+/// Returns the predicted seconds of a vendor's fastest tile without stream-K, which no kernel of the recording has.
 double selected(const Json& shape) {
   const Json found = cli::asked(
       "select matmul --gpu h200-sxm --json --load burst --l2 cold --kernel vendor_matmul_sm90 --tile "
@@ -34,7 +34,7 @@ struct Errors {
   }
 };
 
-/// Seconds of a chunk of boxes: of 128 rows of 128 B, 128 chunks a block.
+/// Returns the seconds of a chunk of boxes: 128 rows of 128 B, 128 chunks a block.
 double chunk(const Json& row) { return number(row, "time") / number(row, "chunks"); }
 
 }  // namespace
@@ -69,7 +69,7 @@ TEST_CASE("few rows: rows of 128 bytes pass at 0.94 of what whole pieces of memo
 }
 
 TEST_CASE("few rows: a chunk under way arrives after the cube root of the cubes of its own time and its share's") {
-  std::map<int, double> alone;  // by stages, of eight blocks
+  std::map<int, double> alone;  // seconds by stages, of eight blocks
   const auto rows = measured::rows_of("few_rows/memory.jsonl");
   for (const Json& row : rows) {
     if (row["case"] == "few_blocks" && row["blocks"] == 33) alone[row["stages"].get<int>()] = chunk(row);
@@ -97,7 +97,8 @@ TEST_CASE("few rows: a last wave of few blocks takes its own time, not its share
 }
 
 TEST_CASE("few rows: blocks side by side share part of what they read, blocks apart nothing") {
-  std::map<std::string, double> time;  // of 128 rows a chunk, three stages, rows 8 KiB apart, from device memory
+  // seconds of chunks of 128 rows, three stages, rows 8 KiB apart, from device memory
+  std::map<std::string, double> time;
   for (const Json& row : measured::rows_of("few_rows/shared_lines.jsonl")) {
     if (row["rows"] == 128 && row["stages"] == 3 && row["row_bytes"] == 8192 && row["unique"] == row["tiles"])
       time[row["readers"].dump() + (row["apart"].get<bool>() ? " apart" : "")] = number(row, "time");
@@ -110,7 +111,7 @@ TEST_CASE("few rows: blocks side by side share part of what they read, blocks ap
 }
 
 TEST_CASE("few rows: a second reader of cold weights changes nothing, and each of few stages waits for device memory") {
-  std::map<std::string, std::map<int, double>> time;  // of 64 columns by 64 rows a tile, by rows and length
+  std::map<std::string, std::map<int, double>> time;  // seconds with tiles of 64 columns by 64 rows, by rows and length
   for (const Json& row : measured::rows_of("few_rows/stages.jsonl")) {
     if (row["l2"] == "cold" && row["tile"]["c"] == 64)
       time[row["shape"]["a"].dump() + " x " + row["shape"]["b"].dump()][row["tile"]["stages"].get<int>()] =
@@ -120,7 +121,8 @@ TEST_CASE("few rows: a second reader of cold weights changes nothing, and each o
     CAPTURE(stages);
     CHECK(time.at("128 x 11008").at(stages) == doctest::Approx(time.at("64 x 11008").at(stages)).epsilon(0.03));
   }
-  // An iteration of a chunk under way; with more of them it is their wait over their number, until the L2's rate binds.
+  // Returns the time of an iteration. With several chunks in flight it is a chunk's latency over their number, until
+  // the L2's rate limits.
   const auto iteration = [&](int stages) {
     return (time.at("128 x 11008").at(stages) - time.at("128 x 4096").at(stages)) / 108;
   };
