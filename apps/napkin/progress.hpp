@@ -1,6 +1,6 @@
 #pragma once
-// Progress shows a line on a terminal that says how far a long command is: "groups run [####....] 12 of 20, 3 s left".
-// It is silent where stderr is no terminal.
+// Progress shows the progress of a long command in a line on a terminal: "groups run [####....] 12 of 20, 3 s left". It
+// is silent where stderr is no terminal.
 
 #include <atomic>
 #include <chrono>

@@ -1,5 +1,5 @@
 #pragma once
-// note_start and note_end tell when the blocks of one SM started and ended, by the SM's own counter.
+// note_start and note_end record the start of an SM's first block and the end of its last, by the SM's own counter.
 
 namespace napkin {
 

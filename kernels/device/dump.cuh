@@ -1,6 +1,6 @@
 #pragma once
-// A DumpLayout says where the kernels' debug variants write their intermediates, and write_fragment is how a warp
-// writes its part of an accumulator there: S of tile 3, chunk 5. Host code includes this header to read them.
+// A DumpLayout holds the places to which the kernels' debug variants write their intermediates, and write_fragment
+// writes a warp's part of an accumulator there: S of tile 3, chunk 5. Host code includes this header to read them.
 
 #include "kernels/device/fragment.cuh"
 

@@ -26,7 +26,7 @@ AttentionFp8Config fp8_config_of(const PlacedDiagram& placed, const AttentionCal
   c.order = tile_order_of(read.word("order"));
   set_question(c, placed, call, read);
   c.d /= 2;       // pairs
-  c.bf16 = true;  // of O
+  c.bf16 = true;  // type of O
   set_copies(c, read);
   out.turned_offset = read.offset("V_turned");
   out.merges = read.word("accumulate") == "chunk";

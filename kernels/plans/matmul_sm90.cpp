@@ -151,7 +151,7 @@ LaunchPlan matmul_plan(const PlacedDiagram& placed, const MatmulCall& call, cons
   arguments.shape = shape_of(config, device, read);
   if (config.split) {
     const auto b = static_cast<std::size_t>(placed.streamed->diagram.axis("b"));
-    const Count clusters = ceil_div(parts.tiles, config.cluster);  // of one part
+    const Count clusters = ceil_div(parts.tiles, config.cluster);  // clusters of one part
     arguments.parts.tiles = divisor(clusters.get());
     arguments.parts.count = to_int(parts.parts, "parts");
     arguments.parts.chunks =

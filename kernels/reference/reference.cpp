@@ -158,7 +158,7 @@ std::uint16_t encode_e4m3(float value) {
   if (size == 0) return sign;
   int exponent = 0;
   std::frexp(size, &exponent);
-  const int step = std::max(exponent - 4, -9);  // of the last bit
+  const int step = std::max(exponent - 4, -9);  // exponent of the last bit
   const auto whole = static_cast<std::uint32_t>(std::nearbyint(std::ldexp(size, -step)));
   // As an integer, a number is its biased exponent above 3 bits of fraction; the carry of rounding does the rest.
   return static_cast<std::uint16_t>(sign | (whole + static_cast<std::uint32_t>(step + 9) * 8u));
@@ -172,7 +172,7 @@ std::uint16_t encode_half(float value) {
   if (size >= 65520) return static_cast<std::uint16_t>(sign | 0x7c00u);
   int exponent = 0;
   std::frexp(size, &exponent);
-  const int step = std::max(exponent - 11, -24);  // of the last bit
+  const int step = std::max(exponent - 11, -24);  // exponent of the last bit
   const double whole = std::nearbyint(std::ldexp(size, -step));
   if (whole == 0) return sign;
   // As an integer, a half is its biased exponent above 10 bits of fraction; the carry of rounding does the rest.

@@ -1,6 +1,6 @@
 #pragma once
 // A BandedMemory is device memory between two bands of a known pattern: a kernel that writes beside its array changes
-// one of them, and changed() says where. Example: "O[-3]" is three elements ahead of the array's first.
+// one of them, and changed() returns its place. Example: "O[-3]" is three elements ahead of the array's first.
 
 #include <cstdint>
 #include <initializer_list>

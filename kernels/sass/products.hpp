@@ -1,6 +1,6 @@
 #pragma once
-// product_shape says what a tensor instruction multiplies: "HGMMA.64x128x16.F32.BF16" 64 x 128 x 16 by a warpgroup,
-// "HMMA.16816.F32" 16 x 8 x 16 by a warp.
+// product_shape reads the size of the product from a tensor instruction's name: "HGMMA.64x128x16.F32.BF16" 64 x 128 x
+// 16 by a warpgroup, "HMMA.16816.F32" 16 x 8 x 16 by a warp.
 
 #include <optional>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
-// dependences() is the data-dependence graph of a loop nest: it says which statement instances must stay in order, over
-// which loops, and which loops are therefore parallel. The bounds are exact: each is reached by a pair of iterations.
-// (eq. 18.1 to eq. 18.4)
+// dependences() is the data-dependence graph of a loop nest: the pairs of statement instances that must stay in order,
+// the loops that carry them, and the loops that are therefore parallel. The bounds are exact: each is reached by a pair
+// of iterations. (eq. 18.1 to eq. 18.4)
 
 #include <boost/graph/adjacency_list.hpp>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
-// A Meeting says when two references of a nest touch one cell, as a system of differences: A[i] and A[i - 1] meet where
-// i' = i + 1. Internal to the folder.
+// A Meeting is the condition under which two references of a nest touch one cell, as a system of differences: A[i] and
+// A[i - 1] meet where i' = i + 1. Internal to the folder.
 
 #include <vector>
 

@@ -1,5 +1,5 @@
 #pragma once
-// traffic_of says how many values each order of the loops moves between the slow memory and a cache. (eq. 18.5)
+// traffic_of counts the values that each order of the loops moves between the slow memory and a cache. (eq. 18.5)
 //
 // The assumptions:
 // - The cache holds what the `cached` innermost loops touch: of each reference, the values of one iteration of the

@@ -1,6 +1,6 @@
 #pragma once
-// A Mask says which columns a row of scores sees: all, those up to its own (causal), a window around it, or a prefix
-// and those up to its own (prefix).
+// A Mask is the rule for the columns that a row of scores sees: all, those up to its own (causal), a window around it,
+// or a prefix and those up to its own (prefix).
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
-// These functions say which rows of an input its axes read: of "X[x: 2*i + k - 1, c]" the rows 2 i + k - 1, of "K[p:
-// T[n], d]" those that the table T names. What a part of the axes needs of such an input, in values, is counted here.
-// (eq. 2.9)
+// These functions find the rows of an input that its axes read: of "X[x: 2*i + k - 1, c]" the rows 2 i + k - 1, of
+// "K[p: T[n], d]" those that the table T names. They also count the values of such an input that a part of the axes
+// needs. (eq. 2.9)
 
 #include <algorithm>
 #include <cstdint>

@@ -141,8 +141,8 @@ class CombineWriter {
 
   const Streamed& from_;
   CombineLaunch out_;
-  std::vector<ArrayId> now_;                               // beside CombineLaunch::whole
-  std::vector<std::optional<AxisId>> axis_of_, parts_of_;  // by AxisId of from_
+  std::vector<ArrayId> now_;                               // arrays, in the order of CombineLaunch::whole
+  std::vector<std::optional<AxisId>> axis_of_, parts_of_;  // axes by AxisId of from_
 };
 
 }  // namespace

@@ -13,8 +13,8 @@ namespace napkin::internal {
 /// A function that adds a machine's facts to a statement: where its arrays are, and the agent that runs it.
 using Colours = std::function<std::string(const Statement&)>;
 
-/// Prints head, loop and tail of a program of `streamed`, a statement a line. Sums say which axes may be taken in parts
-/// that add up; `colours` add where each statement runs.
+/// Prints head, loop and tail of a program of `streamed`, a statement a line. Sums name the axes that may be taken in
+/// parts that add up; `colours` add where each statement runs.
 [[nodiscard]] std::string print_pseudocode(const Streamed& streamed, const Program& program,
                                            const Colours& colours = {});
 /// Prints the program with each statement over a whole chunk, without loops over parts.

@@ -310,7 +310,7 @@ class Devices {
 
   const Division& d_;
   const Diagram& diagram_;
-  std::vector<Tensors> memory_;  // by GPU
+  std::vector<Tensors> memory_;  // memory by GPU
   DevicesRun run_;
 };
 

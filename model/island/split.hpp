@@ -1,8 +1,8 @@
 #pragma once
-// A Split says how several GPUs divide an algorithm, as a mapping divides it between the blocks of one GPU:
+// A Split is a division of an algorithm among several GPUs, like a mapping's among the blocks of one GPU:
 // ring_attention groups the queries and streams the keys, so that each GPU keeps its queries and receives the blocks of
-// K and V in turn. The moves follow from where an array lies before and after (its home) and which parts the work
-// reads. (schema: docs/several-gpus.md)
+// K and V in turn. Moves follow from an array's place before and after the work (its home), and from the parts that the
+// work reads. (schema: docs/several-gpus.md)
 
 #include <optional>
 #include <string>

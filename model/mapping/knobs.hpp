@@ -1,6 +1,6 @@
 #pragma once
-// A KnobSet is a set of a mapping's knobs, and holds() says whether a tile's knobs meet a guard: {when: {stages: 2}}
-// holds for stages=2. Placement, rules and search all ask it.
+// A KnobSet is a set of a mapping's knobs, and holds() tests if a tile's knobs meet a guard: {when: {stages: 2}} holds
+// for stages=2. Placement, rules and search all ask it.
 
 #include <cstdint>
 

@@ -1,7 +1,7 @@
 #pragma once
-// A Mapping says how a kernel lays an algorithm on a machine: attention_sm90 keeps O in registers, and K in shared
-// memory in as many copies as the knob `stages` says. It is the paper's "recolouring" as data. It has structure and
-// counts only: no times, no arithmetic. (YAML form and every key: docs/own-kernel.md, "Sections")
+// A Mapping describes how a kernel lays an algorithm on a machine: attention_sm90 keeps O in registers, and K in shared
+// memory in `stages` copies, a knob. It is the paper's "recolouring" as data. It has structure and counts only: no
+// times, no arithmetic. (YAML form and every key: docs/own-kernel.md, "Sections")
 
 #include <algorithm>
 #include <array>

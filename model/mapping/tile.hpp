@@ -27,7 +27,7 @@ struct Tile {
 
 /// Throws Error at `where` if the mapping does not describe the kernel with that value of the knob: guards of
 /// variables, work or edges name the knob, and no value of its domain gives the same answers. `{when: {stages: [2, 3]},
-/// from: ...}` does not say what stages=5 waits for.
+/// from: ...}` does not describe the wait at stages=5.
 void check_described(const Mapping& mapping, KnobId knob, std::int64_t value, const std::string& where);
 
 }  // namespace napkin::internal

@@ -32,7 +32,7 @@ enum class Border {
 };
 
 /// Makes the programme of a streamed diagram at these sizes, unmasked. `weight` by ArrayId is in bytes a value (the
-/// memory is then in bytes); empty: 1 each. The definition says how `resident` is chosen.
+/// memory is then in bytes); empty: 1 each. A comment in the definition explains the choice of `resident`.
 [[nodiscard]] GeometricProgram program_of(const Streamed& streamed, const Problem& problem,
                                           const std::vector<double>& weight = {}, Border border = Border::counted);
 

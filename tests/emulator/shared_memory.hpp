@@ -11,7 +11,7 @@ namespace emulator {
 
 constexpr u32 granule_bytes = 16;
 
-/// An access by a warp, or by a unit on behalf of a warp, whose clock says which earlier accesses it has seen.
+/// An access by a warp, or by a unit on behalf of a warp, whose clock holds the earlier accesses that it has seen.
 struct Access {
   const Clock* seen;
   u32 part;    ///< component of the clock that reads or writes

@@ -63,7 +63,7 @@ inline std::future<Comparison> start(Runtime& runtime, const CorrectnessCase& on
   });
 }
 
-/// Compiles the cases' variants into the cache; says which ones the compiler objects to.
+/// Compiles the cases' variants into the cache; prints those to which the compiler objects.
 inline void compile_ahead(const std::vector<CorrectnessCase>& cases, int jobs) {
   std::vector<LaunchPlan> plans;
   for (const CorrectnessCase& one : cases) plans.push_back(correctness::variant_of(one));

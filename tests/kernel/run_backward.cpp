@@ -7,8 +7,8 @@
 //   run_backward < FILE     the same arguments, one problem a line; loads each variant once
 //
 // --rows N: that many rows of dQ, dK and dV in some heads are compared with float64; 0: none. --twice: runs again and
-// says whether all bits are those of the first run. --cycles: of the gradients' launch. --whole: no time of it alone.
-// --compile: no GPU; says what the compiler says.
+// compares all bits with the first run. --cycles: cycles of the gradients' launch. --whole: without the time of that
+// launch alone. --compile: prints the compiler's report, without a GPU.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>

@@ -172,7 +172,7 @@ TEST_CASE("decode: today's combine beside cuDNN in the same sitting") {
 }
 
 // PyTorch's way took attention_sm90 at three of these four questions (docs/lab/peers.md) and attention_decode_sm90 at
-// the fourth, which says what that card is to the one of decode_combine.
+// the fourth, which gives the ratio of that card to the one of decode_combine.
 TEST_CASE(
     "decode: at 500 MB of keys attention_sm90 and attention_decode_sm90 tie, as predicted, once cards are told apart") {
   const std::vector<Json> now = measured::rows_of("decode_combine/now.jsonl"),

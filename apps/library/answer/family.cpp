@@ -65,7 +65,7 @@ class Grid {
         longest = &candidate;
         end = reached;
       }
-      while (longest == nullptr && end < points_.size() && !points_[end].best) ++end;  // nothing fits
+      while (longest == nullptr && end < points_.size() && !points_[end].best) ++end;  // sizes at which no tile fits
       out.push_back(pick(longest, first, end - 1));
       first = end;
     }

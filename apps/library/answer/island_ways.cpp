@@ -235,7 +235,7 @@ IslandQuestion island_question(const Session& session, const Ask& ask) {
   one.gpu = out.island.gpu;
   one.split.clear();
   one.check = false;
-  const Question question = question_of(session, one);  // every mistake that one GPU would refuse
+  const Question question = question_of(session, one);  // throws for every mistake that a question of one GPU can have
   out.ask.bundled = ask.bundled || keeps_to_bundled(question);
   out.machine = question.machine;
   out.problem = question.problem;

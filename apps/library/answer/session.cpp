@@ -120,7 +120,7 @@ Question Session::State::kernels(const Ask& ask) {
     question.setups = at_shape([&] { return all_setups(question, catalog); });
   } catch (const Overflow&) {
     throw;
-  } catch (const Error&) {  // none of the kernels has the user's knobs
+  } catch (const Error&) {  // no kernel has the user's knobs
   }
   return question;
 }

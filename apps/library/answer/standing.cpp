@@ -21,7 +21,7 @@ namespace napkin::internal {
 namespace {
 
 constexpr double change = 1.1;         // factor of a number's change that shows whether it matters
-constexpr double least_change = 5e-3;  // of the time
+constexpr double least_change = 5e-3;  // least change of the time that counts, as a fraction
 
 /// A tile of a question, to be predicted on machines that differ in one number.
 struct TimedTile {

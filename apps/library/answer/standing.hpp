@@ -1,6 +1,6 @@
 #pragma once
-// standing_of says how sure a prediction is: by the event graph, on numbers derived from a sibling (mma_sync_ports),
-// such predictions being 12 % off. Internal to apps/.
+// standing_of collects the reasons to trust a prediction or not: it is by the event graph, rests on numbers derived
+// from a sibling (mma_sync_ports), and similar predictions are 12 % off. Internal to apps/.
 
 #include <optional>
 

@@ -22,7 +22,7 @@ class RingTrial : public IslandAttention {
   struct Ring {
     DeviceMemory k[ring_buffers], v[ring_buffers];  // buffers for blocks on their way
     DeviceMemory part, part_lse, running, running_lse;
-    std::vector<std::optional<Step>> steps;  // none where the mask hides the block
+    std::vector<std::optional<Step>> steps;  // no step where the mask hides the block
     std::optional<ReadyLaunch> finish;
     std::vector<Mark> copied, done;  // after each step's copies and work
   };

@@ -1,7 +1,7 @@
 #pragma once
 // A PublishedRow is a speed that others published: "FlashAttention-2, forward, on an A100 SXM 80 GB at b = 16, h = 32,
 // s = 1024, d = 64 reached 160 TFLOP/s", and ask_published predicts the row's question. data/published.json has the
-// rows, and data/names.yaml says what their words mean here. Nothing is ever fitted to them. Internal to apps/.
+// rows, and data/names.yaml has the meanings of their words. Nothing is ever fitted to them. Internal to apps/.
 
 #include <cstdint>
 #include <functional>

@@ -1,6 +1,6 @@
 #pragma once
-// PublishedNames says what a published row's words mean: "H100 SXM5" is the profile h100-sxm, "FlashAttention-2" the
-// mapping flash_attention_2. (data/names.yaml) Internal to apps/.
+// PublishedNames holds the meanings of the words in published rows: "H100 SXM5" is the profile h100-sxm,
+// "FlashAttention-2" the mapping flash_attention_2. (data/names.yaml) Internal to apps/.
 
 #include <optional>
 #include <set>

@@ -1,6 +1,6 @@
 #pragma once
-// keeps_to_bundled says which kernels a question of many sizes ranks: a family of shapes, the launches of an island.
-// Every other kernel would take as long again for each size. Internal to apps/.
+// keeps_to_bundled limits a question of many sizes (a family of shapes, the launches of an island) to bundled kernels,
+// since every other kernel would take as long again for each size. Internal to apps/.
 
 #include <algorithm>
 

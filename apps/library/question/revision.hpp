@@ -1,5 +1,5 @@
 #pragma once
-// source_revision() says which sources this program was built from: "8a2a849" in each recorded row.
+// source_revision() is the revision of the sources that this program was built from: "8a2a849" in each recorded row.
 
 #include <string_view>
 

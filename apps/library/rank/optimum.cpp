@@ -171,7 +171,7 @@ void add_optimum(const Question& question, const Setup& setup, const PlacedDiagr
   }
   const bool exchanges = placed.combine && (placed.combine->by == CombineMapping::By::turns ||
                                             placed.combine->by == CombineMapping::By::barriers);
-  if (!exchanges) answer.formula = formula_of(of);  // what groups exchange is no array of the diagram
+  if (!exchanges) answer.formula = formula_of(of);  // the data that groups exchange are no array of the diagram
   answer.optimum = least_of(of);
 }
 

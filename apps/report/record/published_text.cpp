@@ -50,7 +50,7 @@ std::string list_text(const std::string& head, const std::vector<NotAsked>& list
   if (list.empty()) return "";
   std::string text = "\n" + head + "\n";
   for (const NotAsked& one : list) {
-    std::vector<std::string> groups;  // by GPU
+    std::vector<std::string> groups;  // texts by GPU
     std::string gpu;
     for (const NotAsked::Group& group : one.of) {
       const std::string rows = group.rows == 1 ? "" : fmt::format(" {}", group.rows);

@@ -36,7 +36,7 @@ std::string clock_line(const PredictedAnswer& predicted) {
 /// Writes "sustained; in a burst of some tens of milliseconds 694 us at 1.56 GHz", if the load decides the time.
 std::string load_line(const Head& head, const PredictedAnswer& predicted) {
   const CardConditions& conditions = head.conditions;
-  constexpr double same = 1e-3;  // of the time
+  constexpr double same = 1e-3;  // largest difference of times that counts as none
   const auto& other = predicted.other_load;
   const bool differs = other && std::abs(other->time / predicted.time - 1) > same;
   if (conditions == CardConditions{} && !differs) return "";

@@ -11,7 +11,7 @@
 namespace napkin::internal::report {
 namespace {
 
-constexpr const char* waits_bind = "critical cycle";  // as a bound
+constexpr const char* waits_bind = "critical cycle";  // the name of the bound if waits limit
 
 /// Names a pipe: "the tensor cores", "L2 -> shared".
 std::string pipe_of(const Head& head, const std::string& pipe) {

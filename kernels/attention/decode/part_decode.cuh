@@ -1,6 +1,6 @@
 #pragma once
-// A DecodePart says which keys of which tile a block of attention_decode_sm90 has: block 5 of four parts a tile has the
-// second part of the second tile. Sequences may be shorter than the longest: their last parts are empty.
+// A DecodePart is the tile of a block of attention_decode_sm90, and the block's part of the keys: block 5 of four parts
+// a tile has the second part of the second tile. Sequences may be shorter than the longest: their last parts are empty.
 
 #include "kernels/attention/common/tiles.cuh"
 #include "kernels/attention/decode/arguments_decode.cuh"

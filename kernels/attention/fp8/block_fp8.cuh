@@ -1,7 +1,7 @@
 #pragma once
-// Fp8Places says where V lies in a block of attention_fp8_sm90: as it was loaded, and transposed for the tensor cores
-// (V^T, `turned`), and has the barriers between both. The rest of the block is attention_sm90's, with pairs of e4m3 as
-// elements.
+// Fp8Places holds the addresses of V in a block of attention_fp8_sm90, as it was loaded and transposed for the tensor
+// cores (V^T, `turned`), and the barriers between both. The rest of the block is attention_sm90's, with pairs of e4m3
+// as elements.
 
 #include "kernels/attention/fp8/arguments_fp8.cuh"
 #include "kernels/attention/sm90/block_sm90.cuh"

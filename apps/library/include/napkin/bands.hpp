@@ -1,7 +1,7 @@
 #pragma once
-// A Band says how far predictions of a kind have been off, with their sign: 16 published speeds of flash_attention_2 on
-// sm_80 took 12 % longer than predicted, and eight of ten such calls take from 1.06 to 1.19 times as long. The
-// errors are in apps/library/judge/data/errors.json, which script/accuracy writes.
+// A Band is the range of errors that predictions of a kind have had, with their sign: 16 published speeds of
+// flash_attention_2 on sm_80 took 12 % longer than predicted, and eight of ten such calls take from 1.06 to 1.19 times
+// as long. The errors are in apps/library/judge/data/errors.json, which script/accuracy writes.
 
 #include <cstdint>
 #include <optional>

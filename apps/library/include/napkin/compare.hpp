@@ -1,6 +1,6 @@
 #pragma once
 // A CompareAnswer shows one algorithm on several machines and in several element types, side by side, with the laws
-// that say why they differ: attention on an A100 and an H100, in bf16 and e4m3.
+// that explain the differences: attention on an A100 and an H100, in bf16 and e4m3.
 
 #include <optional>
 #include <string>

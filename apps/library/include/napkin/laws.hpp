@@ -21,7 +21,8 @@ struct LevelLaw {
   double needed = 0;    ///< bytes a second at which moving H* takes as long as the tensor units compute; 0: not known
   double rate = 0;      ///< bytes a second of its pipe
   double energy = 0;    ///< joules of moving H* over its pipe; 0: the profile has no energy of a byte there
-  /// Factors w M^-beta of each term of H*, by beta, which say where two levels or machines differ. (eq. 7.1)
+  /// Factors w M^-beta of each term of H*, by beta, which show the term in which two levels or machines differ. (eq.
+  /// 7.1)
   std::vector<std::pair<double, double>> factors = {};
 };
 
@@ -66,7 +67,7 @@ struct Laws {
   double weighted = 0;          ///< seconds of H* over all levels, each at its pipe's rate (eq. 7.1)
   double computing = 0;         ///< seconds of the contractions at the tensor units' peak; 0: the profile has none
   double operations = 0;        ///< FLOP of the contractions, all pairs
-  double computing_energy = 0;  ///< joules of them in the tensor units; 0: not known
+  double computing_energy = 0;  ///< joules of the contractions in the tensor units; 0: not known
   std::vector<CrossLaw> crossings;
   std::vector<ClusterLaw> clusters;
   std::vector<MinimaLaw> minima;

@@ -1,6 +1,7 @@
 #pragma once
-// A NeedAnswer says what a machine must have for an algorithm to reach a target: attention in 600 us on an H100 needs
-// 1,060 W, and no other number, raised alone, suffices. Each number is changed by itself, or two together.
+// A NeedAnswer has the values of a machine's numbers with which an algorithm reaches a target: attention in 600 us on
+// an H100 needs 1,060 W, and no other number, raised alone, suffices. Each number is changed by itself, or two
+// together.
 
 #include <optional>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
-// The sensitivity of a prediction says what a percent more of a number would change: "units.special.rate -0.31" means
-// that exponentials 1 % faster make the kernel 0.31 % faster. Each comes from running the clock again.
+// The sensitivity of a prediction is its change for a percent more of a number: "units.special.rate -0.31" means that
+// exponentials 1 % faster make the kernel 0.31 % faster. Each comes from running the clock again.
 
 #include <optional>
 #include <string>

@@ -1,6 +1,7 @@
 #pragma once
-// A StepAnswer says what one step of a model costs: the prefill of 2048 tokens of Llama 3 8B on an H100 takes so long,
-// of which its products take so much. Every launch of the step runs at one clock, that which the mix of them holds.
+// A StepAnswer has the time and energy of one step of a model, in all and by launch: the prefill of 2048 tokens of
+// Llama 3 8B on an H100, of which its products take the larger part. All launches of a step run at one clock, the one
+// that the card holds under their mean power.
 
 #include <cstdint>
 #include <optional>
