@@ -1,5 +1,5 @@
 #pragma once
-// A CompileReport is what the compiler says about a kernel that it compiled: 240 registers a thread, no spills.
+// A CompileReport has the compiler's statements about a kernel that it compiled: 240 registers a thread, no spills.
 
 #include <cstdint>
 #include <string>

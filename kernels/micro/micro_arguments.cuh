@@ -74,8 +74,9 @@ struct AgentsConfig {
 struct AgentsArguments {
   TensorMap from;  // rows of 128 bytes that copies read, four boxes of 64 a block
   unsigned long long*
-      counts;        // [blocks, warps, 2]: units done, clocks they took; of a tensor warpgroup its first warp's
-  long long window;  // clocks after which vector work and copies end; the first tensor warpgroup's end ends them too
+      // [blocks, warps, 2]: units of work done, and their clocks; for a tensor warpgroup those of its first warp
+      counts;
+  long long window;  // clocks after which vector work and copies end, unless the first tensor warpgroup ends earlier
   int batches;       // batches of products that a tensor warpgroup issues
   int tensor_groups, vector_groups, copies;  // groups of the configuration that work; the others end at once
   int apart;                                 // boxes from a block's first one to the next block's; 0: all copy the same
@@ -147,7 +148,7 @@ struct StreamArguments {
 
 struct BoxesConfig {
   bool spin;    // true to wait by test_wait in a loop, else by try_wait, which sleeps
-  int kib;      // KiB of a box; with multicast, of what a block receives
+  int kib;      // KiB of a box; with multicast KiB that a block receives
   int stages;   // boxes in flight
   int cluster;  // blocks of a cluster; above 1 each loads its share of each box for all by multicast
   bool shared_tiles =
@@ -196,7 +197,7 @@ struct AsyncCopiesArguments {
   int count, warm;             // chunks; the first `warm` of them are not timed
   int around;                  // chunks after which a block begins at its first one again
   int shift;                   // 0, as above
-  unsigned long long* clocks;  // [blocks]: of the timed chunks
+  unsigned long long* clocks;  // [blocks]: clocks of the timed chunks
   float* kept;                 // null, as above
 };
 
@@ -222,7 +223,7 @@ struct TilesArguments {
   int count, warm;             // chunks; the first `warm` of them are not timed
   int around;                  // chunks after which a block begins at its first one again
   int work;                    // clocks that a consumer is busy with a chunk
-  unsigned long long* clocks;  // [blocks]: of the timed chunks
+  unsigned long long* clocks;  // [blocks]: clocks of the timed chunks
 };
 
 // ---- cluster.cuh: shared memory of the next block of a cluster
@@ -257,7 +258,7 @@ struct MeetConfig {
 
 struct MeetArguments {
   int rounds;
-  unsigned long long* clocks;  // [1]: of all rounds
+  unsigned long long* clocks;  // [1]: clocks of all rounds
 };
 
 // ---- blocks.cuh: starts and ends of blocks

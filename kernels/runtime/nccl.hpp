@@ -1,6 +1,6 @@
 #pragma once
-// Ranks are the GPUs of this process as NCCL knows them, one rank a GPU. They make the calls that --emit nccl prints,
-// such as send and receive between neighbours of a ring. NCCL is opened at run time.
+// Ranks are NCCL's ranks for the GPUs of this process, one for each. They make the calls that --emit nccl prints, such
+// as send and receive between neighbours of a ring. NCCL is opened at run time.
 
 #include <cstdint>
 #include <functional>

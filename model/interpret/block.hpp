@@ -152,7 +152,7 @@ std::int64_t copy_common(const Block<T>& from, Block<T>& to) {
   return n;
 }
 
-/// Returns the values that the array's axes read in `box` from rows as rows_block() has them.
+/// Returns the values that the array's axes read in `box` from the rows of a rows_block().
 template <class T>
 [[nodiscard]] Block<T> spread(const Array& array, const Block<T>& rows, const Box& box) {
   Block<T> result(array.axes, box, T(0));

@@ -1,7 +1,7 @@
 #pragma once
-// A ReportAnswer holds the contents of a question's page: the tile and why, what it moves and holds, its roofline, its
-// timeline, the landscape of tiles around it, what it is sensitive to, what was measured nearby, and how sure the
-// prediction is. Internal to apps/.
+// A ReportAnswer holds the contents of a question's page: the tile with the reasons for it, its transfers and memory,
+// roofline, timeline, the landscape of tiles around it, sensitivities, nearby measurements, and the certainty of the
+// prediction. Internal to apps/.
 
 #include <map>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
-// text_of prints an answer for people in a few lines: what was asked, by which kernel and tile, how long it takes, what
-// it moves, how sure that is, and why. explained prints all that is known: levels, pipes, ranking.
+// text_of prints an answer for people in a few lines: the question, kernel and tile, time, transfers, the certainty of
+// the prediction, and the reasons. explained prints the whole answer: levels, pipes, ranking.
 
 #include <string>
 #include <string_view>

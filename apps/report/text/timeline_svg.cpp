@@ -73,7 +73,7 @@ Colours colours_of(const EventGraph& graph) {
   return out;
 }
 
-/// Returns the lanes on which anything takes time: the paper's machine has copies that take none.
+/// Returns the lanes with anything that takes time; the copies of the paper's machine take none.
 std::vector<Lane> drawn_lanes(const TimelineAnswer& report) {
   std::vector<Lane> lanes = lanes_of(report);
   std::erase_if(lanes, [&](const Lane& lane) {
