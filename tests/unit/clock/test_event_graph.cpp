@@ -339,7 +339,10 @@ TEST_CASE("stalls take a warp's time and no slot") {
   const EventGraph without = event_graph(without_stalls.place(l.tile({})));
   REQUIRE(with.nodes.size() == without.nodes.size());
   // The table's s_stall, p_stall and o_stall of 64 x 64 and four warps: each warp waits so long.
-  for (const auto& [name, clocks] : {std::pair{"S.ask", 95.0}, {"P.max", 321.0}, {"O", 90.0}}) {
+  const std::vector<std::pair<std::string, double>> said{{"S.ask", 95}, {"P.max", 321}, {"O", 90}};
+  for (const auto& each : said) {
+    const std::string& name = each.first;
+    const double clocks = each.second;
     const EventNode &stalled = with.node(with.find(name)), &plain = without.node(without.find(name));
     CAPTURE(name);
     CHECK(stalled.stalled == doctest::Approx(clocks));
