@@ -147,10 +147,10 @@ std::string slower_text(double ratio) {
 
 /// Writes what a larger size would do: "x=144 does not fit: 250 registers of 240", "q=192 with warpgroups=3 fits and is
 /// 2.1 % slower". The percentage is of the tile just named, with all its differences from the best.
-std::string text_of(const Larger& larger, const Ranked& best, Scan& scan) {
-  const Mapping& mapping = *scan.setup().mapping;
+std::string text_of(const Larger& larger, const Ranked& best, Selector& selector) {
+  const Mapping& mapping = *selector.setup().mapping;
   const std::string size = setting(mapping, larger.knob, larger.value);
-  const auto other = larger.fits ? scan.best_with(larger.knob, larger.value) : std::nullopt;
+  const auto other = larger.fits ? selector.best_with(larger.knob, larger.value) : std::nullopt;
   if (other) {
     Tile same_size = best.tile;
     same_size.values[at(larger.knob)] = larger.value;
@@ -169,12 +169,12 @@ std::string text_of(const Larger& larger, const Ranked& best, Scan& scan) {
 }
 
 /// Writes the obstacles to the next larger sizes, for the two knobs with the finest steps.
-std::vector<std::string> what_stops(Scan& scan, const Ranked& best) {
+std::vector<std::string> what_stops(Selector& selector, const Ranked& best) {
   std::vector<std::string> clauses;
-  for (const KnobId knob : axis_sizes(scan.setup(), scan.space())) {
-    const auto larger = next_larger(scan, best.tile, knob);
+  for (const KnobId knob : axis_sizes(selector.setup(), selector.space())) {
+    const auto larger = next_larger(selector, best.tile, knob);
     if (!larger) continue;
-    clauses.push_back(text_of(*larger, best, scan));
+    clauses.push_back(text_of(*larger, best, selector));
     if (clauses.size() == 2) break;
   }
   return clauses;
@@ -235,10 +235,9 @@ std::string about_runner_up(const Setup& setup, const Pair& pair, const Named& n
 
 }  // namespace
 
-Explanation explain(const Selector& selector, const Selection& selection) {
+Explanation explain(Selector& selector, const Selection& selection) {
   if (selection.ranked.empty()) return {};
-  Scan& scan = selector.scan();
-  const Setup& setup = scan.setup();
+  const Setup& setup = selector.setup();
   const Ranked& best = selection.ranked.front();
   const Problem launch = launch_problem(setup.problem);  // launch whose waves are explained
   const Placer placer(*setup.streamed, *setup.mapping, *setup.machine, launch);
@@ -249,7 +248,7 @@ Explanation explain(const Selector& selector, const Selection& selection) {
   if (!cause.words.empty()) out.reasons.push_back(cause.words);
   std::vector<std::string> clauses = out.reasons;
   clauses.push_back(what_binds(best.prediction));
-  for (std::string& clause : what_stops(scan, best)) {
+  for (std::string& clause : what_stops(selector, best)) {
     clauses.push_back(clause);
     out.reasons.push_back(std::move(clause));
   }

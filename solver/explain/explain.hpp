@@ -10,6 +10,8 @@
 
 namespace napkin::internal {
 
+class Selector;
+
 /// The reasons why a tile is the best.
 struct Explanation {
   /// sentence in the profile's names: the limit, the obstacles to larger sizes, the cause of the runner-up's longer
@@ -21,6 +23,6 @@ struct Explanation {
 
 /// Explains why the first tile is best: the limit, the obstacles to the next larger sizes with all other knobs free,
 /// the cause of the runner-up's longer time. Empty if nothing is ranked.
-[[nodiscard]] Explanation explain(const Selector& selector, const Selection& selection);
+[[nodiscard]] Explanation explain(Selector& selector, const Selection& selection);
 
 }  // namespace napkin::internal

@@ -43,9 +43,9 @@ bool closer(const Candidates::Misfit& a, const Candidates::Misfit& b) {
 
 }  // namespace
 
-std::optional<Larger> next_larger(const Scan& scan, const Tile& tile, KnobId knob) {
-  const Candidates& all = scan.table().candidates();
-  const Allowed& allowed = scan.allowed();
+std::optional<Larger> next_larger(const Selector& selector, const Tile& tile, KnobId knob) {
+  const Candidates& all = selector.table().candidates();
+  const Allowed& allowed = selector.allowed();
   std::vector<std::int64_t> values = allowed.space().domains[at(knob)];
   std::erase_if(values, [&](std::int64_t value) { return value <= tile.values[at(knob)]; });
   std::sort(values.begin(), values.end());
@@ -55,7 +55,7 @@ std::optional<Larger> next_larger(const Scan& scan, const Tile& tile, KnobId kno
     Common common(all.space());
     for (std::uint32_t i = 0; i < all.legal().size(); ++i) {
       const std::int64_t rank = all.legal()[i];
-      if (scan.lengths_hold(i) && has_value(rank) && allowed.is_as_fixed(rank)) common.add(rank);
+      if (selector.lengths_hold(i) && has_value(rank) && allowed.is_as_fixed(rank)) common.add(rank);
     }
     if (!common.any()) {
       const Candidates::Misfit* closest = nullptr;

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "solver/select/scan.hpp"
+#include "solver/select/selector.hpp"
 
 namespace napkin::internal {
 
@@ -22,6 +22,6 @@ struct Larger {
   std::string rule;   ///< most exceeded rule of the tile closest to legal, if none is legal
   Excess excess;
 };
-[[nodiscard]] std::optional<Larger> next_larger(const Scan& scan, const Tile& tile, KnobId knob);
+[[nodiscard]] std::optional<Larger> next_larger(const Selector& selector, const Tile& tile, KnobId knob);
 
 }  // namespace napkin::internal

@@ -1,5 +1,5 @@
 #pragma once
-// Best keeps the results of a scan so far: of attention at 8192 the five best tiles of different sizes, and the first
+// Best keeps the results of a search so far: of attention at 8192 the five best tiles of different sizes, and the first
 // one that takes another time than the best.
 
 #include <cstdint>
@@ -21,12 +21,12 @@ class Best {
     double time = 0;
     std::int64_t size = 0;
     TablePart* part = nullptr;
-    const TileRow* row = nullptr;
+    const PartRow* row = nullptr;
     double predicted = 0;  ///< time by the model; breaks ties of time and bytes, for the ideal mapping without re-reads
     mutable std::optional<Count> into_blocks =
         {};  ///< bytes_into_blocks(), computed if another tile takes the same time
   };
-  using BytesOf = std::function<Count(const TileRow&)>;
+  using BytesOf = std::function<Count(const PartRow&)>;
   /// Collects the `most` best sizes; `runner_up` tells whether the second best time is wanted too. A tile that takes
   /// longer than `limit` seconds may be missing.
   Best(std::size_t most, BytesOf bytes_of, bool runner_up = true,

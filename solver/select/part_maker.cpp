@@ -7,15 +7,15 @@
 #include "model/clock/roofline/node_rate.hpp"
 #include "model/clock/run/period_bounds.hpp"
 #include "model/resource/plan.hpp"
-#include "solver/select/scan.hpp"
+#include "solver/select/selector.hpp"
 #include "solver/space/kind.hpp"
 
 namespace napkin::internal {
 
-PartMaker::PartMaker(Table& table, Scan& scan)
+PartMaker::PartMaker(Table& table, Selector& selector)
     : table_(table),
-      scan_(scan),
-      setup_(scan.setup()),
+      selector_(selector),
+      setup_(selector.setup()),
       device_((comes_from_device(*setup_.machine, *setup_.streamed, setup_.problem) ? 1U : 0U) |
               (waits_for_device(*setup_.machine, *setup_.streamed, setup_.problem) ? 2U : 0U)),
       parts_(cuts_into_parts(*setup_.mapping)) {}
@@ -42,7 +42,7 @@ void PartMaker::bound(TablePart& part) {
   for (const std::uint32_t legal : table_.sizes_[part.sizes].works) {
     const PlacedDiagram& placed = place(legal);
     const EventGraph nodes = event_nodes(placed);
-    part.least = std::min(part.least, rounding * busiest_pipe(nodes).clocks);
+    part.least = std::min(part.least, rounded_down * busiest_pipe(nodes).clocks);
     part.energy = std::min(part.energy, block_energy(placed, nodes, table_.rates_).iteration);
   }
 }
@@ -66,7 +66,7 @@ const PlacedDiagram& PartMaker::place(std::uint32_t legal) {
 }
 
 std::uint64_t PartMaker::facts_of(const TileSizes& sizes) {
-  const PlacedDiagram* placed = parts_ ? &scan_.place(sizes.legal.front()) : nullptr;
+  const PlacedDiagram* placed = parts_ ? &selector_.place(sizes.legal.front()) : nullptr;
   std::uint64_t facts = 0;
   if (parts_) facts = static_cast<std::uint64_t>(placed->block().groups_of[at(*setup_.streamed->stream)].get());
   const std::vector<Count>& extent = parts_ ? placed->block().extent : sizes.extent;
@@ -88,11 +88,11 @@ Count PartMaker::blocks_of(const TileSizes& sizes) {
     if (setup_.streamed->grouped(axis) && setup_.streamed->stream != axis)
       least *= ceil_div(setup_.problem.sizes[a], std::max(sizes.extent[a], Count(1)));
   }
-  return least >= setup_.machine->compute_nodes() ? least : scan_.place(sizes.legal.front()).blocks;
+  return least >= setup_.machine->compute_nodes() ? least : selector_.place(sizes.legal.front()).blocks;
 }
 
 void PartMaker::add(std::uint32_t legal, TablePart& part) {
-  TileRow row;
+  PartRow row;
   row.legal = legal;
   row.graph = &table_.no_graph_;
   const PlacedDiagram& placed = place(legal);
@@ -106,7 +106,7 @@ void PartMaker::add(std::uint32_t legal, TablePart& part) {
 }
 
 /// Adds the row's graph and its energy; returns true if the graph has cut work.
-bool PartMaker::add_graph(const PlacedDiagram& placed, TileRow& row, TablePart& part) {
+bool PartMaker::add_graph(const PlacedDiagram& placed, PartRow& row, TablePart& part) {
   const EventGraph& graph = graphs_.of(placed);
   const BlockEnergy energy = block_energy(placed, graph, table_.rates_);
   const std::array key{energy.iteration, energy.once, energy.cut, energy.alone};

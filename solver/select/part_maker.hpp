@@ -17,8 +17,8 @@ namespace napkin::internal {
 /// whether blocks wait for it, and the number of working nodes.
 class PartMaker {
  public:
-  /// Prepares the maker; the table and the question's scan must outlive it.
-  PartMaker(Table& table, Scan& scan);
+  /// Prepares the maker; the table and the question's selector must outlive it.
+  PartMaker(Table& table, Selector& selector);
   /// Finds or makes the part of tiles of one size: without its rows, but bounded by the pipes' work. The table's mutex
   /// must be held.
   [[nodiscard]] TablePart& part_of(std::uint32_t sizes);
@@ -31,10 +31,10 @@ class PartMaker {
   void bound(TablePart& part);
   const PlacedDiagram& place(std::uint32_t legal);
   void add(std::uint32_t legal, TablePart& part);
-  bool add_graph(const PlacedDiagram& placed, TileRow& row, TablePart& part);
+  bool add_graph(const PlacedDiagram& placed, PartRow& row, TablePart& part);
 
   Table& table_;
-  Scan& scan_;
+  Selector& selector_;
   const Setup& setup_;
   std::optional<Problem> problem_;     // result of as_graphs_need(), once a part is made
   std::optional<Placer> placer_;       // placer of problem_

@@ -13,7 +13,7 @@
 #include "model/clock/run/period.hpp"
 #include "model/clock/run/period_bounds.hpp"
 #include "model/diagram/packing.hpp"
-#include "solver/select/scan.hpp"
+#include "solver/select/selector.hpp"
 
 namespace napkin::internal {
 
@@ -146,20 +146,20 @@ void Table::find_shared(const Setup& like, const PlacedDiagram& placed) {
 
 /// Returns the bound of the period by the cycle of waits. It holds from the first iteration on, for first and later
 /// blocks, since resources stay occupied from block to block (tests/unit/select).
-Period TablePart::least_period(const TileRow& row) {
+Period TablePart::least_period(const PartRow& row) {
   Period out;
-  out.pipe.clocks = rounding * row.graph->pipe;
-  out.clocks = std::max(out.pipe.clocks, rounding * row.graph->cycle);
+  out.pipe.clocks = rounded_down * row.graph->pipe;
+  out.clocks = std::max(out.pipe.clocks, rounded_down * row.graph->cycle);
   out.settled = 0;
   return out;
 }
 
 /// Returns the row's lower bounds. Blocks that share a node hide one another's waits.
-TablePart::AtLeast TablePart::at_least(const TileRow& row) const {
+TablePart::AtLeast TablePart::at_least(const PartRow& row) const {
   const TileTrait& trait = traits[row.trait];
-  const double blocks = trait.blocks, pipe = rounding * row.graph->pipe;
-  const double ends = trait.ends.persist ? 0 : rounding * (trait.ends.start + trait.ends.handover);
-  return {pipe, pipe / blocks, std::max(rounding * row.graph->cycle / blocks, pipe), ends / blocks};
+  const double blocks = trait.blocks, pipe = rounded_down * row.graph->pipe;
+  const double ends = trait.ends.persist ? 0 : rounded_down * (trait.ends.start + trait.ends.handover);
+  return {pipe, pipe / blocks, std::max(rounded_down * row.graph->cycle / blocks, pipe), ends / blocks};
 }
 
 double TablePart::AtLeast::cycles_of(const LaunchShape& launch) const {
@@ -171,8 +171,8 @@ double TablePart::AtLeast::cycles_of(const LaunchShape& launch) const {
 }
 
 void TablePart::finish() {
-  const auto whole = [&](const TileRow& row) { return at_least(row).whole; };
-  std::stable_sort(rows.begin(), rows.end(), [&](const TileRow& a, const TileRow& b) { return whole(a) < whole(b); });
+  const auto whole = [&](const PartRow& row) { return at_least(row).whole; };
+  std::stable_sort(rows.begin(), rows.end(), [&](const PartRow& a, const PartRow& b) { return whole(a) < whole(b); });
   constexpr double infinity = std::numeric_limits<double>::infinity();
   from_row.resize(rows.size());
   AtLeast all{infinity, infinity, 0, infinity};
@@ -184,8 +184,8 @@ void TablePart::finish() {
   least = from_row.front().pipe;
   cycle = energy = infinity;
   for (const BlockEnergy& one : energies) energy = std::min(energy, one.iteration);
-  for (const TileRow& row : rows)
-    cycle = std::min(cycle, traits[row.trait].blocks > 1 ? 0 : rounding * row.graph->cycle);
+  for (const PartRow& row : rows)
+    cycle = std::min(cycle, traits[row.trait].blocks > 1 ? 0 : rounded_down * row.graph->cycle);
 }
 
 std::vector<TablePart*> Table::parts() {
@@ -207,7 +207,7 @@ std::size_t Table::bytes() {
   for (const TileSizes& sizes : sizes_) {
     sum += sizeof sizes + sizes.extent.size() * sizeof(Count) + sizes.legal.capacity() * sizeof(sizes.legal[0]);
     for (const TablePart& part : sizes.parts) {
-      sum += sizeof part + part.rows.capacity() * sizeof(TileRow) + part.from_row.capacity() * sizeof(part.from_row[0]);
+      sum += sizeof part + part.rows.capacity() * sizeof(PartRow) + part.from_row.capacity() * sizeof(part.from_row[0]);
       sum += part.traits.size() * sizeof(TileTrait) + part.energies.size() * sizeof(BlockEnergy);
     }
   }

@@ -5,7 +5,7 @@
 //
 // A graph depends on lengths by few facts: whether a block's copies are read by other blocks too, and whether the
 // arrays outgrow the L2. So a table has a part for each size of tiles under each set of facts that a question met, and
-// a question is a scan over the parts of its facts (scan.hpp).
+// a question is a search over the parts of its facts (selector.hpp).
 
 #include <cstddef>
 #include <cstdint>
@@ -28,7 +28,7 @@
 namespace napkin::internal {
 
 /// A factor for bounds, which add terms in another order than times do, and may be too large by rounding.
-inline constexpr double rounding = 1 - 1e-9;
+inline constexpr double rounded_down = 1 - 1e-9;
 
 /// The facts of a tile that have few different combinations within a part.
 struct TileTrait {
@@ -49,7 +49,7 @@ struct TileGraph {
 
 /// A legal tile with the part of its time that does not depend on lengths: its graph, and indices into the lists of its
 /// part.
-struct TileRow {
+struct PartRow {
   std::uint32_t legal = 0;  ///< index into Candidates::legal()
   std::uint32_t trait = 0, energy = 0;
   TileGraph* graph = nullptr;
@@ -65,7 +65,7 @@ struct TablePart {
                       ///< most_to_settle iterations
   double energy = 0;  ///< joules that an iteration of every tile takes at least
 
-  std::vector<TileRow> rows;  ///< rows, ascending by the bound of an iteration
+  std::vector<PartRow> rows;  ///< rows, ascending by the bound of an iteration
   std::vector<TileTrait> traits;
   std::vector<BlockEnergy> energies;
   /// Clocks that a node takes at least.
@@ -78,9 +78,9 @@ struct TablePart {
     /// Returns the cycles of a launch of such blocks.
     [[nodiscard]] double cycles_of(const LaunchShape& launch) const;
   };
-  [[nodiscard]] AtLeast at_least(const TileRow& row) const;
+  [[nodiscard]] AtLeast at_least(const PartRow& row) const;
   /// Returns a lower bound of the period of the row's graph, without a run.
-  [[nodiscard]] static Period least_period(const TileRow& row);
+  [[nodiscard]] static Period least_period(const PartRow& row);
   std::vector<AtLeast> from_row;  ///< bounds by row, over that row and all later ones
 
   /// Sorts new rows, and computes lower bounds over them.
@@ -104,7 +104,7 @@ struct TileSizes {
 [[nodiscard]] Problem as_graphs_need(const Problem& whole);
 
 class PartMaker;
-class Scan;
+class Selector;
 
 class Table {
  public:
@@ -117,7 +117,7 @@ class Table {
   [[nodiscard]] std::vector<TablePart*> parts();
 
  private:
-  friend class Scan;
+  friend class Selector;
   friend class PartMaker;
   [[nodiscard]] bool is_timed_one_by_one(const Setup& like) const;
   [[nodiscard]] Candidates find_sizes(const Setup& like);

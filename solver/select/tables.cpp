@@ -5,7 +5,7 @@
 #include <list>
 #include <mutex>
 
-#include "solver/select/scan.hpp"
+#include "solver/select/table.hpp"
 
 namespace napkin::internal {
 
@@ -36,9 +36,6 @@ class TableMemory {
       }
       return (sum += one.bytes) > most_bytes_;
     });
-  }
-  void drop(const Table& table) {
-    drop([&](const One& one) { return one.table.get() == &table; });
   }
   void drop(const Tables& owner) {
     drop([&](const One& one) { return one.owner == &owner; });
@@ -81,31 +78,10 @@ std::shared_ptr<Table> Tables::of(const Setup& setup) {
   if (auto known = memory_->find(*this, kind)) return known;
   auto table = std::make_shared<Table>(setup);
   memory_->put(*this, std::move(kind), table);
+  count_bytes(*table);
   return table;
 }
 
-std::shared_ptr<Table> Tables::find(const Setup& setup) { return memory_->find(*this, kind_of(setup)); }
-void Tables::forget(const Table& table) { memory_->drop(table); }
 void Tables::count_bytes(Table& table) { memory_->count(table, table.bytes()); }
-
-Selector::Selector(const Setup& setup, Tables& tables) : tables_(tables) {
-  const std::shared_ptr<Table> table = tables.of(setup);
-  try {
-    scan_ = std::make_unique<Scan>(table, setup);
-  } catch (...) {
-    tables.forget(*table);
-    throw;
-  }
-}
-Selector::~Selector() { tables_.count_bytes(scan_->table()); }
-bool Selector::any_legal() const { return scan_->any_legal(); }
-Selection Selector::rank(int top, bool runner_up, Seconds limit) const {
-  return scan_->rank(top, runner_up, limit.value);
-}
-Rejections Selector::count_rejections() const { return scan_->count(); }
-
-std::string nearest_constraint(const Rejections& rejections) {
-  return rejections.rejected.empty() ? std::string() : rejections.rejected.back().first;
-}
 
 }  // namespace napkin::internal

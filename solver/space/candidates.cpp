@@ -98,6 +98,10 @@ KnobSet knobs_of_whole_grids(const Mapping& mapping) {
 
 }  // namespace
 
+std::string nearest_constraint(const Rejections& rejections) {
+  return rejections.rejected.empty() ? std::string() : rejections.rejected.back().first;
+}
+
 KnobSet size_knobs(const Setup& setup) {
   KnobSet set = 0;
   for (const KnobSet axis : knobs_by_axis(setup.streamed->diagram, *setup.mapping)) set |= axis;

@@ -23,6 +23,10 @@ struct Rejections {
   std::vector<std::pair<std::string, Count>> rejected;  ///< each tile under the first constraint that it violates
 };
 
+/// Returns the last constraint, in their order, that rejected tiles: nothing fits unless its resource grows; "" if none
+/// did.
+[[nodiscard]] std::string nearest_constraint(const Rejections& rejections);
+
 /// Returns the knobs that size an axis or count an agent's instances. Tiles with equal values of them are of one size.
 [[nodiscard]] KnobSet size_knobs(const Setup& setup);
 

@@ -5,7 +5,8 @@
 #include "model/clock/prediction.hpp"
 #include "model/clock/run/period.hpp"
 #include "solver/explain/explain.hpp"
-#include "solver/select/scan.hpp"
+#include "solver/search/exhaustive.hpp"
+#include "solver/select/selector.hpp"
 #include "solver/select/workspace.hpp"
 #include "tests/unit/select/case.hpp"
 
@@ -60,7 +61,7 @@ void making_of_a_table(benchmark::State& state) {
 void first_answer(benchmark::State& state) {
   const Case c = attention(state.range(0), state.range(1));
   const Setup setup = c.setup();
-  for (auto _ : state) benchmark::DoNotOptimize(Scan(std::make_shared<Table>(setup), setup).rank(5));
+  for (auto _ : state) benchmark::DoNotOptimize(Selector(std::make_shared<Table>(setup), setup).rank(5));
 }
 
 /// Times lengths of 4096 to 13504 in steps of 64. Each was asked once before, so that the table has their runs.
@@ -74,19 +75,20 @@ void further_lengths(benchmark::State& state, const Ask& ask) {
     for (const char* axis : {"q", "x"})
       setup.problem.sizes[static_cast<std::size_t>(c.streamed.diagram.axis(axis))] = Count(4096 + 64 * (turn % 148));
     turn += 61;
-    ask(Selector(setup, setup.workspace->tables));
+    Selector selector(setup, setup.workspace->tables);
+    ask(selector);
   };
   for (int i = 0; i < 148; ++i) next();
   for (auto _ : state) next();
 }
 
 void ranking(benchmark::State& state) {
-  further_lengths(state, [](const Selector& selector) { benchmark::DoNotOptimize(selector.rank(5)); });
+  further_lengths(state, [](Selector& selector) { benchmark::DoNotOptimize(selector.rank(5)); });
 }
 
 /// Times an answer with its reason and the counts of tiles by rule.
 void whole_answer(benchmark::State& state) {
-  further_lengths(state, [](const Selector& selector) {
+  further_lengths(state, [](Selector& selector) {
     const Selection selection = selector.rank(5);
     benchmark::DoNotOptimize(explain(selector, selection).sentence);
     benchmark::DoNotOptimize(selector.count_rejections());

@@ -14,7 +14,8 @@
 
 #include "model/clock/prediction.hpp"
 #include "model/resource/plan.hpp"
-#include "solver/select/select.hpp"
+#include "solver/search/exhaustive.hpp"
+#include "solver/select/selector.hpp"
 #include "solver/space/constraints.hpp"
 #include "tests/support/layout.hpp"
 #include "tests/support/setup.hpp"
@@ -191,7 +192,7 @@ void rank_row(const Expert& e, const test::Shape& shape) {
   const auto faster = std::count_if(found.all.begin(), found.all.end(),
                                     [&](const Ranked& one) { return one.prediction.time.value < own; });
   Tables tables;
-  const Selector selector(setup, tables);
+  Selector selector(setup, tables);
   const Selection best = selector.rank(1);
   CAPTURE(e.source);
   REQUIRE(!best.ranked.empty());

@@ -12,8 +12,8 @@
 #include "model/clock/run/period.hpp"
 #include "model/diagram/packing.hpp"
 #include "model/resource/plan.hpp"
-#include "solver/select/scan.hpp"
-#include "solver/select/select.hpp"
+#include "solver/search/exhaustive.hpp"
+#include "solver/select/selector.hpp"
 #include "solver/space/constraints.hpp"
 #include "tests/support/case_count.hpp"
 #include "tests/unit/select/case.hpp"
@@ -43,9 +43,12 @@ void check_equal(const Selection& fast, const Selection& full) {
 }
 
 void check_twin(const Setup& setup, Tables& tables, Periods& periods) {
-  const Selector selector(setup, tables);
+  Selector selector(setup, tables);
   const Exhausted all = select_exhaustively(setup, &periods);
   check_equal(selector.rank(5), selection_of(setup, all, 5));
+  Selector again(setup, tables);
+  (void)again.rank(1, false);  // where the best tile alone was sought, a further search goes on
+  check_equal(again.rank(5), selection_of(setup, all, 5));
   const Rejections counted = selector.count_rejections();
   CHECK(counted.legal == all.rejections.legal);
   CHECK(counted.legal == Count(static_cast<std::int64_t>(all.all.size())));
@@ -324,7 +327,7 @@ TEST_CASE("a length answers as itself, whatever lengths the table met before") {
   const auto ask = [&](const std::shared_ptr<Table>& table, std::int64_t length) {
     for (const char* axis : {"q", "x"})
       setup.problem.sizes[static_cast<std::size_t>(*c.streamed.diagram.find_axis(axis))] = Count(length);
-    return Scan(table, setup).rank(5);
+    return Selector(table, setup).rank(5);
   };
   const auto met = std::make_shared<Table>(setup);
   for (int turn = 0; turn < 2; ++turn) {
@@ -338,10 +341,10 @@ TEST_CASE("a wrong number in a table is caught by the twin") {
   thin(c);
   const Setup setup = c.setup();
   const auto table = std::make_shared<Table>(setup);
-  const Ranked best = Scan(table, setup).rank(1).ranked.front();
+  const Ranked best = Selector(table, setup).rank(1).ranked.front();
   std::size_t found = 0;
   for (TablePart* part : table->parts()) {
-    for (TileRow& row : part->rows) {
+    for (PartRow& row : part->rows) {
       if (table->candidates().space().tile(table->candidates().legal()[row.legal]) != best.tile) continue;
       row.graph->pipe *= 10;
       row.graph->period = nullptr;
@@ -350,7 +353,7 @@ TEST_CASE("a wrong number in a table is caught by the twin") {
     part->finish();
   }
   REQUIRE(found > 0);
-  CHECK(Scan(table, setup).rank(1).ranked.front().tile != best.tile);
+  CHECK(Selector(table, setup).rank(1).ranked.front().tile != best.tile);
 }
 
 TEST_CASE("the plan's numbers depend on no knob outside what its rules say") {

@@ -20,6 +20,7 @@
 #include "model/machine/number.hpp"
 #include "model/machine/numbers.hpp"
 #include "napkin/napkin.hpp"
+#include "solver/select/selector.hpp"
 
 namespace napkin::internal {
 namespace {

@@ -8,6 +8,8 @@
 #include "apps/library/rank/evaluate.hpp"
 #include "apps/library/rank/kind.hpp"
 #include "napkin/bands.hpp"
+#include "solver/search/exhaustive.hpp"
+#include "solver/select/selector.hpp"
 
 namespace napkin::internal {
 
@@ -15,6 +17,13 @@ Ranking::Ranking(const Setup& setup, Seconds limit)
     : setup_(&setup),
       selector_(std::make_unique<Selector>(setup, setup.workspace->tables)),
       selection_(selector_->rank(1, false, limit)) {}
+
+Ranking::~Ranking() = default;
+Ranking::Ranking(Ranking&& other) noexcept = default;
+Ranking& Ranking::operator=(Ranking&& other) noexcept = default;
+
+void Ranking::rank(int top) { selection_ = selector_->rank(top, false); }
+bool Ranking::any_legal() const { return selector_->any_legal(); }
 
 Explanation Ranking::explain() {
   if (!selection_.runner_up) selection_.runner_up = selector_->rank(1).runner_up;

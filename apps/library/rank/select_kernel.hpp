@@ -12,21 +12,27 @@
 #include "model/clock/prediction.hpp"
 #include "solver/explain/explain.hpp"
 #include "solver/select/select.hpp"
+#include "solver/space/candidates.hpp"
 
 namespace napkin::internal {
+
+class Selector;
 
 /// The ranking of a setup's tiles, with explanations. Points to the setup.
 class Ranking {
  public:
   /// Finds the best tile alone; perhaps none if every tile takes longer than the limit.
   explicit Ranking(const Setup& setup, Seconds limit = Seconds(INFINITY));
+  ~Ranking();
+  Ranking(Ranking&& other) noexcept;
+  Ranking& operator=(Ranking&& other) noexcept;
   /// Ranks the `top` best tiles.
-  void rank(int top) { selection_ = selector_->rank(top, false); }
+  void rank(int top);
 
   [[nodiscard]] const Setup& setup() const { return *setup_; }
   [[nodiscard]] const Selection& selection() const { return selection_; }
   [[nodiscard]] bool empty() const { return selection_.ranked.empty(); }
-  [[nodiscard]] bool any_legal() const { return selector_->any_legal(); }  ///< returns true if any tile is legal
+  [[nodiscard]] bool any_legal() const;  ///< returns true if any tile is legal
   [[nodiscard]] const Ranked& best() const { return selection_.ranked.front(); }
   /// Explains why the best tile is best, beside a runner-up that it finds; empty if nothing fits.
   [[nodiscard]] Explanation explain();

@@ -45,7 +45,7 @@ struct Asked {
 TEST_CASE("the reason names what binds, what stops the next larger tile, and what the runner-up loses on") {
   const Case& c = attention(128);
   const Setup setup = c.setup();
-  const Asked asked(setup, 3);
+  Asked asked(setup, 3);
   REQUIRE(asked.selection.runner_up);
   CHECK(asked.selection.runner_up->prediction.time > asked.selection.ranked.front().prediction.time);
   const std::string because = explain(asked.selector, asked.selection).sentence;
@@ -60,7 +60,7 @@ TEST_CASE("the reason names what binds, what stops the next larger tile, and wha
 TEST_CASE("the next larger size is refused for what stops it with every other knob free") {
   const Case& c = attention(256);
   const Setup setup = c.setup();
-  const Asked asked(setup, 1);
+  Asked asked(setup, 1);
   const std::string because = explain(asked.selector, asked.selection).sentence;
   CAPTURE(because);
   CHECK(std::regex_search(because,
@@ -74,16 +74,15 @@ TEST_CASE("a larger size fits where some tile of it is legal") {
     if (left-- <= 0) break;
     const Case& c = attention(d);
     const Setup setup = c.setup();
-    const Selector selector(setup, shared_tables());
-    Scan& scan = selector.scan();
+    Selector selector(setup, shared_tables());
     const Space space = space_of(setup);
     for (const char* name : {"q", "x"}) {
       const KnobId knob = *c.mapping.find_knob(name);
       Tile tile = space.tile(0);
       tile.values[static_cast<std::size_t>(knob)] = 1;
-      while (const auto larger = next_larger(scan, tile, knob)) {
+      while (const auto larger = next_larger(selector, tile, knob)) {
         CHECK(larger->value > tile.values[static_cast<std::size_t>(knob)]);
-        CHECK(larger->fits == scan.best_with(knob, larger->value).has_value());
+        CHECK(larger->fits == selector.best_with(knob, larger->value).has_value());
         CHECK(larger->rule.empty() == larger->fits);
         CHECK((larger->fits || larger->excess.needed > larger->excess.available));
         ++(larger->fits ? fit : refused);
@@ -101,7 +100,7 @@ TEST_CASE("nothing is explained if nothing fits") {
   c.restrict("stages", {4});
   const Setup setup = c.setup();
   Tables tables;
-  const Asked asked(setup, 5, tables);
+  Asked asked(setup, 5, tables);
   CHECK(explain(asked.selector, asked.selection).sentence.empty());
   CHECK(explain(asked.selector, asked.selection).reasons.empty());
 }

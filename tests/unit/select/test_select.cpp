@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "solver/select/scan.hpp"
-#include "solver/select/select.hpp"
+#include "solver/select/selector.hpp"
 #include "tests/support/case_count.hpp"
 #include "tests/unit/select/case.hpp"
 
@@ -66,9 +65,9 @@ TEST_CASE("types that differ in their names alone share a table, whose answers a
   other.problem.dtype = DType::f16;
   Tables own;
   const Selection alone = select(other, 3, own);
-  const Selector first(setup, tables), second(other, tables);
+  Selector first(setup, tables), second(other, tables);
   CHECK(tables.of(setup) == tables.of(other));
-  for (const Selector* selector : {&first, &second, &first}) {  // in turn: each keeps its own placements
+  for (Selector* selector : {&first, &second, &first}) {  // in turn: each keeps its own placements
     const Selection shared = selector->rank(3);
     REQUIRE(shared.ranked.size() == alone.ranked.size());
     for (std::size_t i = 0; i < alone.ranked.size(); ++i) {
@@ -87,7 +86,7 @@ TEST_CASE("nothing fits: no tile, and the nearest constraint") {
   c.restrict("stages", {4});
   const Setup setup = c.setup();
   Tables tables;
-  const Selector selector(setup, tables);
+  Selector selector(setup, tables);
   const Selection selection = selector.rank(5);
   CHECK(selection.ranked.empty());
   const Rejections counted = selector.count_rejections();
@@ -118,8 +117,8 @@ TEST_CASE("no graph of a size takes less than what bounds the size before any is
     const Case c(name, gpu, {{"h", 16}, {"q", 2048}, {"x", 2048}, {"d", 128}});
     const Setup setup = c.setup();
     const auto table = std::make_shared<Table>(setup);
-    Scan scan(table, setup);
-    PartMaker maker(*table, scan);
+    Selector selector(table, setup);
+    PartMaker maker(*table, selector);
     REQUIRE(table->sizes() > 0);
     for (std::uint32_t size = 0; size < table->sizes(); size += 5) {
       TablePart& part = maker.part_of(size);
@@ -127,7 +126,7 @@ TEST_CASE("no graph of a size takes less than what bounds the size before any is
       REQUIRE(part.rows.empty());
       REQUIRE(clocks > 0);
       maker.add_rows(part);
-      CHECK(part.least >= rounding * clocks);
+      CHECK(part.least >= rounded_down * clocks);
       CHECK(part.energy == doctest::Approx(energy).epsilon(1e-9));
     }
   }
@@ -140,47 +139,23 @@ TEST_CASE("no run of a block is shorter than what bounds blocks whose runs are n
     const Case c("attention_sm90", "h200-sxm", {{"h", 16}, {"q", 1024}, {"x", 1024}, {"d", 128}}, mask);
     const Setup setup = c.setup();
     const auto table = std::make_shared<Table>(setup);
-    Scan scan(table, setup);
-    REQUIRE_FALSE(scan.rank(5).ranked.empty());
+    Selector selector(table, setup);
+    REQUIRE_FALSE(selector.rank(5).ranked.empty());
     std::size_t runs = 0;
     for (const TablePart* part : table->parts()) {
-      for (const TileRow& row : part->rows) {
+      for (const PartRow& row : part->rows) {
         if (row.graph->period == nullptr) continue;
-        CHECK(row.graph->period->clocks >= rounding * std::max(row.graph->pipe, row.graph->cycle));
+        CHECK(row.graph->period->clocks >= rounded_down * std::max(row.graph->pipe, row.graph->cycle));
         for (const BlockRuns::Kept& kept : row.graph->period->run->all()) {
           const double shortest = std::min(kept.run.clocks.first, kept.run.clocks.next);
           for (const Period& bound : {*row.graph->period, TablePart::least_period(row)})
-            CHECK(shortest >= block_clocks_at_least(bound, kept.run.iterations, kept.cut.all()) * rounding);
+            CHECK(shortest >= block_clocks_at_least(bound, kept.run.iterations, kept.cut.all()) * rounded_down);
           ++runs;
         }
       }
     }
     CHECK(runs > 20);
   }
-}
-
-TEST_CASE("ties are broken by the bytes into blocks, then by the order of preference") {
-  const Case& c = attention(128);
-  const std::vector<Exhausted::Timed> all = select_exhaustively(c.setup()).all;
-  const Selection selection = select(c.setup(), 5);
-  const Space space = space_of(c.setup());
-  const auto rank_of = [&](const Tile& tile) {
-    std::int64_t rank = 0;
-    for (std::size_t k = 0; k < tile.values.size(); ++k) {
-      const auto& domain = space.domains[k];
-      rank += space.strides[k] * (std::find(domain.begin(), domain.end(), tile.values[k]) - domain.begin());
-    }
-    return rank;
-  };
-  std::size_t ties = 0;
-  for (const Exhausted::Timed& one : all) {
-    if (one.prediction.time != all.front().prediction.time) break;
-    ++ties;
-    CHECK(all.front().into_blocks <= one.into_blocks);
-    if (all.front().into_blocks == one.into_blocks) CHECK(rank_of(all.front().tile) <= rank_of(one.tile));
-  }
-  CHECK(ties > 1);
-  CHECK(selection.ranked.front().tile == all.front().tile);
 }
 
 TEST_CASE("questions of one kind share a table, and those of another do not") {
@@ -210,19 +185,21 @@ TEST_CASE("tables of several mappings share a memory, in which those used longes
     Setup setup = heads.setup();
     setup.problem.sizes[static_cast<std::size_t>(heads.streamed.diagram.axis("dv"))] = Count(dv);
     (void)select(setup, 1, of_heads);
-    return std::weak_ptr<Table>(of_heads.find(setup));
+    return std::weak_ptr<Table>(of_heads.of(setup));
   };
-  const std::weak_ptr<Table> first = ask(8);
+  const std::weak_ptr<Table> first = ask(8), used = of_products.of(product.setup());
   REQUIRE(first.lock() != nullptr);
   CHECK(first.lock()->bytes() > std::size_t{1} << 18U);
   for (std::int64_t dv = 16; dv <= 256; dv += 8) {
-    CHECK(of_products.find(product.setup()) != nullptr);  // used again and again
+    CHECK(of_products.of(product.setup()) == used.lock());  // used again and again
     CHECK(ask(dv).lock() != nullptr);
   }
   CHECK(first.expired());
   Tables alone(make_table_memory(1));  // keeps the table used last, however large
   (void)select(product.setup(), 1, alone);
-  CHECK(alone.find(product.setup()) != nullptr);
+  const std::weak_ptr<Table> kept = alone.of(product.setup());
+  (void)select(product.setup(), 1, alone);
+  CHECK_FALSE(kept.expired());
 }
 
 }  // namespace test_select

@@ -1,6 +1,8 @@
 #pragma once
-// A Scan finds the best tiles of one question: it times tiles in ascending order of their lower bounds and stops when
-// the next bound exceeds the worst of the best. Of 6,578 tiles of attention_sm90 some ten are timed.
+// A Selector picks the configuration without tuning: for 8192 queries and keys of 16 heads of 128 on an H200 the 128 x
+// 128 tile of attention_sm90 with two warpgroups, and the runners-up. It times tiles in ascending order of their lower
+// bounds and stops when the next bound exceeds the worst of the best: of 6,578 tiles of attention_sm90 some ten are
+// timed. The answer is exact: select_exhaustively, which times every tile, gives that answer too.
 //
 // A priority queue holds sizes of tiles, smallest bound first: at first by their tensor operations alone. When a size
 // is popped, its part of the table is made, if no question has needed it before, and it is pushed again with the bound
@@ -8,7 +10,7 @@
 // that is popped has its graph run, then its blocks, and is pushed again if that raises its bound; a row that is known
 // in full is timed.
 
-#include <limits>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,10 +27,19 @@
 
 namespace napkin::internal {
 
-class Scan {
+/// A ranking of the tiles of one question, for several purposes; results are shared between calls. Not thread-safe.
+class Selector {
  public:
-  /// Prepares a search over the sizes that lengths allow. The question must outlive the Scan.
-  Scan(std::shared_ptr<Table> table, const Setup& setup);
+  /// Prepares a search over the sizes that lengths allow. Setup and tables must outlive it. Throws Error if the mapping
+  /// does not fit the diagram or the machine.
+  Selector(const Setup& setup, Tables& tables) : Selector(tables.of(setup), setup, &tables) {}
+  /// Prepares a search in a table of no memory.
+  Selector(std::shared_ptr<Table> table, const Setup& setup) : Selector(std::move(table), setup, nullptr) {}
+  ~Selector() {
+    if (tables_ != nullptr) tables_->count_bytes(*table_);
+  }
+  Selector(const Selector&) = delete;
+  Selector& operator=(const Selector&) = delete;
 
   [[nodiscard]] const Setup& setup() const { return setup_; }
   [[nodiscard]] Table& table() const { return *table_; }
@@ -36,21 +47,24 @@ class Scan {
   /// Returns true if the question's lengths allow a tile, an index into Candidates::legal().
   [[nodiscard]] bool lengths_hold(std::uint32_t legal) const { return fits_[table_->sizes_of_[legal]]; }
   [[nodiscard]] const Space& space() const { return table_->candidates().space(); }
+  /// Returns true if any tile of the question is legal.
   [[nodiscard]] bool any_legal() const;
-  /// Result of Selector::rank().
-  [[nodiscard]] Selection rank(int top, bool runner_up = true, double limit = std::numeric_limits<double>::infinity());
+  /// Ranks the `top` best sizes; finds the runner-up too if it is wanted, for which more tiles are timed. May find none
+  /// if every tile takes longer than the limit. A later call goes on from what earlier ones found.
+  [[nodiscard]] Selection rank(int top, bool runner_up = true, Seconds limit = Seconds(INFINITY));
   /// The best tile with a given value of a knob, and its time; nothing if no such tile is legal.
   struct TileTime {
     Tile tile;
     Seconds time;
   };
   [[nodiscard]] std::optional<TileTime> best_with(KnobId knob, std::int64_t value);
-  [[nodiscard]] Rejections count() const;
+  [[nodiscard]] Rejections count_rejections() const;
 
   /// Places a legal tile at the question, an index into Candidates::legal(); valid until the next call.
   [[nodiscard]] const PlacedDiagram& place(std::uint32_t legal);
 
  private:
+  Selector(std::shared_ptr<Table> table, const Setup& setup, Tables* tables);
   [[nodiscard]] Selection selection_of(const Best& best, int top);
   /// A part at the question's lengths.
   struct Shape {
@@ -59,7 +73,7 @@ class Scan {
   };
   struct Bound {
     double least = 0;  ///< lower bound, cycles
-    const TileRow* row = nullptr;
+    const PartRow* row = nullptr;
   };
   /// The tiles of one size, as far as searches have come.
   struct Walk {
@@ -73,7 +87,7 @@ class Scan {
     std::vector<Bound> done = {};                  ///< rows that are timed or too slow for the search at hand
     [[nodiscard]] double least_from_next() const;  ///< returns cycles; infinite if no row is left
     [[nodiscard]] double least_waiting() const;    ///< returns cycles; infinite if no row waits
-    void wait(double least, const TileRow& row);
+    void wait(double least, const PartRow& row);
     [[nodiscard]] Bound first();
     [[nodiscard]] static bool later(const Bound& a, const Bound& b) {
       return a.least != b.least ? a.least > b.least : a.row->legal > b.row->legal;
@@ -98,9 +112,9 @@ class Scan {
   [[nodiscard]] double seconds_at_least(const Energy& least, double cycles) const;
   [[nodiscard]] double seconds_by(const Walk& walk, const TablePart::AtLeast& least, double energy) const;
   [[nodiscard]] bool may_end_within(const Walk& walk, const Bound& bound, double seconds) const;
-  [[nodiscard]] double bound_of(const TablePart& part, const TileRow& row, const Shape& shape) const;
-  [[nodiscard]] MeanClocks block_of(const TablePart& part, const TileRow& row, const LaunchShape& launch) const;
-  bool learn(const TablePart& part, const TileRow& row, const LaunchShape& launch);
+  [[nodiscard]] double bound_of(const TablePart& part, const PartRow& row, const Shape& shape) const;
+  [[nodiscard]] MeanClocks block_of(const TablePart& part, const PartRow& row, const LaunchShape& launch) const;
+  bool learn(const TablePart& part, const PartRow& row, const LaunchShape& launch);
 
   [[nodiscard]] Best::BytesOf bytes_of();
   /// A row's time; until it is `whole`, without device memory's re-reads.
@@ -108,24 +122,25 @@ class Scan {
     Timing timing;
     bool whole = false;
   };
-  [[nodiscard]] Timed& timed(TablePart& part, const TileRow& row);
-  [[nodiscard]] double time_of(const TileRow& row, const Timed& timed) const;
+  [[nodiscard]] Timed& timed(TablePart& part, const PartRow& row);
+  [[nodiscard]] double time_of(const PartRow& row, const Timed& timed) const;
   /// Adds device memory's re-reads if they cost time. Returns false, and adds nothing, if no further launch may be
   /// simulated.
-  bool notice(TablePart& part, const TileRow& row, Timed& timed, KnownRereads& rereads);
-  [[nodiscard]] Timing timing_of(TablePart& part, const TileRow& row, const PlacedDiagram& placed);
-  [[nodiscard]] LaunchClocks clocks_of(const TablePart& part, const TileRow& row, const PlacedDiagram& placed,
+  bool notice(TablePart& part, const PartRow& row, Timed& timed, KnownRereads& rereads);
+  [[nodiscard]] Timing timing_of(TablePart& part, const PartRow& row, const PlacedDiagram& placed);
+  [[nodiscard]] LaunchClocks clocks_of(const TablePart& part, const PartRow& row, const PlacedDiagram& placed,
                                        LaunchShape& launch);
-  [[nodiscard]] Prediction full(TablePart& part, const TileRow& row);
+  [[nodiscard]] Prediction full(TablePart& part, const PartRow& row);
   [[nodiscard]] Periods& periods();
-  [[nodiscard]] const Period& explained_period(const TileRow& row, const PlacedDiagram& placed);
+  [[nodiscard]] const Period& explained_period(const PartRow& row, const PlacedDiagram& placed);
   /// Returns the part's shape, which any of its rows gives.
-  [[nodiscard]] Shape& shape_of(const TablePart& part, const TileRow& any);
-  [[nodiscard]] const TimeModel& model_of(const TileRow& row, const PlacedDiagram& placed);
-  [[nodiscard]] const PlacedDiagram& place(const TileRow& row) { return place(row.legal); }
+  [[nodiscard]] Shape& shape_of(const TablePart& part, const PartRow& any);
+  [[nodiscard]] const TimeModel& model_of(const PartRow& row, const PlacedDiagram& placed);
+  [[nodiscard]] const PlacedDiagram& place(const PartRow& row) { return place(row.legal); }
   [[nodiscard]] std::int64_t rank_of(std::uint32_t legal) const { return table_->rank_of(legal); }
 
   std::shared_ptr<Table> table_;
+  Tables* tables_;  ///< memory of the table; nullptr: it has none
   const Setup& setup_;
   double launch_;  ///< seconds that every launch takes beside its kernel
   Allowed allowed_;

@@ -1,9 +1,10 @@
-// The ideal mapping's time is a bound that no tile moves: the tile that is shown is the one that moves least.
+// Ties of time, beside every tile timed by itself: a tile that moves fewer bytes is shown.
 #include <doctest/doctest.h>
 
 #include <algorithm>
 
-#include "solver/select/select.hpp"
+#include "solver/search/exhaustive.hpp"
+#include "solver/select/selector.hpp"
 #include "tests/support/gpu_of_mapping.hpp"
 #include "tests/support/setup.hpp"
 #include "tests/unit/select/case.hpp"
@@ -39,6 +40,30 @@ Selection select(const Setup& setup, int top) {
 }
 
 }  // namespace
+
+TEST_CASE("ties are broken by the bytes into blocks, then by the order of preference") {
+  const Case c("attention_sm90", "h200-sxm", {{"b", 2}, {"h", 16}, {"q", 8192}, {"x", 8192}, {"d", 128}});
+  const std::vector<Exhausted::Timed> all = select_exhaustively(c.setup()).all;
+  const Selection selection = select(c.setup(), 5);
+  const Space space = space_of(c.setup());
+  const auto rank_of = [&](const Tile& tile) {
+    std::int64_t rank = 0;
+    for (std::size_t k = 0; k < tile.values.size(); ++k) {
+      const auto& domain = space.domains[k];
+      rank += space.strides[k] * (std::find(domain.begin(), domain.end(), tile.values[k]) - domain.begin());
+    }
+    return rank;
+  };
+  std::size_t ties = 0;
+  for (const Exhausted::Timed& one : all) {
+    if (one.prediction.time != all.front().prediction.time) break;
+    ++ties;
+    CHECK(all.front().into_blocks <= one.into_blocks);
+    if (all.front().into_blocks == one.into_blocks) CHECK(rank_of(all.front().tile) <= rank_of(one.tile));
+  }
+  CHECK(ties > 1);
+  CHECK(selection.ranked.front().tile == all.front().tile);
+}
 
 TEST_CASE("of the ideal mapping the tile that moves least is selected, as the exhaustive twin has it") {
   Mask causal;

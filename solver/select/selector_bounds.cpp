@@ -5,13 +5,13 @@
 #include <cmath>
 #include <utility>
 
-#include "solver/select/scan.hpp"
+#include "solver/select/selector.hpp"
 
 namespace napkin::internal {
 
 /// Returns a lower bound of the seconds of a size's tiles before any is placed, from the clocks and the joules that
 /// they take at least. If blocks are equal, a node runs whole blocks, and one of their chunks may be cut.
-double Scan::seconds_by(const Walk& walk, const TablePart::AtLeast& least, double energy) const {
+double Selector::seconds_by(const Walk& walk, const TablePart::AtLeast& least, double energy) const {
   const Problem& problem = setup_.problem;
   const Streamed& streamed = *setup_.streamed;
   const TileSizes& sizes = table_->sizes_[walk.sizes];
@@ -36,11 +36,11 @@ double Scan::seconds_by(const Walk& walk, const TablePart::AtLeast& least, doubl
 
 /// Returns a bound of a row's cycles: the launch in closed form, from its graph's period, or a bound of it until the
 /// graph is run.
-double Scan::bound_of(const TablePart& part, const TileRow& row, const Shape& shape) const {
+double Selector::bound_of(const TablePart& part, const PartRow& row, const Shape& shape) const {
   const TileTrait& trait = part.traits[row.trait];
   const auto cycles_by = [&](const Period& period) {
-    return rounding * cycles_at_least(trait.order, shape.launch, trait.ends, block_of(part, row, shape.launch).clocks,
-                                      period, Count(trait.blocks));
+    return rounded_down * cycles_at_least(trait.order, shape.launch, trait.ends,
+                                          block_of(part, row, shape.launch).clocks, period, Count(trait.blocks));
   };
   return row.graph->period != nullptr ? cycles_by(*row.graph->period) : cycles_by(TablePart::least_period(row));
 }
@@ -49,7 +49,7 @@ namespace {
 
 /// Returns the clocks that a block of the row takes at least: by its graph's bounds until it settles, then by the
 /// period if that is known.
-double clocks_at_least(const TileRow& row, double iterations, double cut) {
+double clocks_at_least(const PartRow& row, double iterations, double cut) {
   const Period* const period = row.graph->period;
   const double settling = period != nullptr ? std::min(iterations, period->settled + cut) : iterations;
   const double steady = period != nullptr ? (iterations - settling) * period->clocks : 0;
@@ -58,7 +58,7 @@ double clocks_at_least(const TileRow& row, double iterations, double cut) {
 
 /// Returns the clocks of a block of mean length; if some of its runs are not known, a lower bound by those that are,
 /// and false. Nothing is known without the run of the shorter block with fewer cut iterations.
-std::pair<BlockClocks, bool> clocks_or_least(const TileRow& row, double mean, const MeanBlock& block) {
+std::pair<BlockClocks, bool> clocks_or_least(const PartRow& row, double mean, const MeanBlock& block) {
   const Period* const period = row.graph->period;
   const auto fewer = period != nullptr ? known_block_clocks(*period, block.iterations, block.fewer) : std::nullopt;
   if (!fewer) {
@@ -81,7 +81,7 @@ std::pair<BlockClocks, bool> clocks_or_least(const TileRow& row, double mean, co
 
 /// Returns a block's clocks, for a packed batch the mean of all blocks. If blocks persist, `first` exceeds `next` by no
 /// more than in any part.
-Scan::MeanClocks Scan::block_of(const TablePart& part, const TileRow& row, const LaunchShape& launch) const {
+Selector::MeanClocks Selector::block_of(const TablePart& part, const PartRow& row, const LaunchShape& launch) const {
   const TileTrait& trait = part.traits[row.trait];
   const auto of = [&](const auto& one) { return clocks_or_least(row, one.mean, trait.cuts ? one.block : one.uncut); };
   if (!launch.packed) {
@@ -106,7 +106,7 @@ Scan::MeanClocks Scan::block_of(const TablePart& part, const TileRow& row, const
 
 /// Runs the row's graph, or else a block that bounds the others, or else all its blocks, unless that was done. Returns
 /// true if it ran any.
-bool Scan::learn(const TablePart& part, const TileRow& row, const LaunchShape& launch) {
+bool Selector::learn(const TablePart& part, const PartRow& row, const LaunchShape& launch) {
   if (row.graph->period != nullptr && block_of(part, row, launch).known) return false;
   const EventGraph& graph = graphs_.of(place(row));
   if (row.graph->period == nullptr) {
@@ -125,17 +125,17 @@ bool Scan::learn(const TablePart& part, const TileRow& row, const LaunchShape& l
 
 /// Returns a lower bound of the seconds of a launch with at least that energy, at the fastest clock that the card may
 /// hold.
-double Scan::seconds_at_least(const Energy& least, double cycles) const {
+double Selector::seconds_at_least(const Energy& least, double cycles) const {
   const Hertz clock = table_->rates_.known ? clock_at_most(table_->power_, least, cycles) : table_->clock_;
-  return rounding * cycles / clock.value + launch_;
+  return rounded_down * cycles / clock.value + launch_;
 }
 
-Energy Scan::least_energy(const Walk& walk) const {
+Energy Selector::least_energy(const Walk& walk) const {
   return {walk.part->energy * walk.shape->launch.who.total_iterations, walk.shape->device * table_->rates_.device};
 }
 
 /// Returns true if the row, with its own energy, may end within `seconds`.
-bool Scan::may_end_within(const Walk& walk, const Bound& bound, double seconds) const {
+bool Selector::may_end_within(const Walk& walk, const Bound& bound, double seconds) const {
   if (seconds == INFINITY || !table_->rates_.known) return true;
   const Energy energy{walk.part->energies[bound.row->energy].of(walk.shape->launch),
                       walk.shape->device * table_->rates_.device};

@@ -1,4 +1,4 @@
-#include "solver/select/scan.hpp"
+#include "solver/select/selector.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -37,8 +37,9 @@ double cells_of(const Setup& setup) {
 
 }  // namespace
 
-Scan::Scan(std::shared_ptr<Table> table, const Setup& setup)
+Selector::Selector(std::shared_ptr<Table> table, const Setup& setup, Tables* tables)
     : table_(std::move(table)),
+      tables_(tables),
       setup_(setup),
       launch_(launch_overhead(*setup.machine).value),
       allowed_(setup, table_->candidates_),
@@ -50,7 +51,7 @@ Scan::Scan(std::shared_ptr<Table> table, const Setup& setup)
   }
 }
 
-bool Scan::any_legal() const {
+bool Selector::any_legal() const {
   for (std::size_t s = 0; s < fits_.size(); ++s) {
     const std::vector<std::uint32_t>& legal = table_->sizes_[s].legal;
     if (fits_[s] &&
@@ -60,20 +61,20 @@ bool Scan::any_legal() const {
   return false;
 }
 
-Best::BytesOf Scan::bytes_of() {
-  return [this](const TileRow& row) { return bytes_into_blocks(place(row)); };
+Best::BytesOf Selector::bytes_of() {
+  return [this](const PartRow& row) { return bytes_into_blocks(place(row)); };
 }
 
-Selection Scan::rank(int top, bool runner_up, double limit) {
+Selection Selector::rank(int top, bool runner_up, Seconds limit) {
   const std::lock_guard lock(table_->mutex_);
   const bool second = runner_up && is_ranked_by_time(*setup_.mapping);
   if (walks_.empty()) walks_ = walks(std::nullopt);
-  Best best(static_cast<std::size_t>(std::max(top, 1)), bytes_of(), second, limit);
+  Best best(static_cast<std::size_t>(std::max(top, 1)), bytes_of(), second, limit.value);
   run(walks_, std::nullopt, best);
   return selection_of(best, top);
 }
 
-Selection Scan::selection_of(const Best& best, int top) {
+Selection Selector::selection_of(const Best& best, int top) {
   Selection out;
   out.candidates = allowed_.candidates();
   const auto ranked = [&](const Best::Found& found) {
@@ -86,7 +87,7 @@ Selection Scan::selection_of(const Best& best, int top) {
   return out;
 }
 
-std::optional<Scan::TileTime> Scan::best_with(KnobId knob, std::int64_t value) {
+std::optional<Selector::TileTime> Selector::best_with(KnobId knob, std::int64_t value) {
   const std::lock_guard lock(table_->mutex_);
   Best best(1, bytes_of(), false);
   std::vector<Walk> all = walks(std::pair(knob, value));
@@ -97,7 +98,7 @@ std::optional<Scan::TileTime> Scan::best_with(KnobId knob, std::int64_t value) {
 
 /// Searches best first: advances the size with the least bound until no size can change the result. Goes on from where
 /// another search over these sizes stopped.
-void Scan::run(std::vector<Walk>& all, Only only, Best& best) {
+void Selector::run(std::vector<Walk>& all, Only only, Best& best) {
   using Waiting = std::pair<double, std::size_t>;  // bound of a size, and its place
   std::vector<Waiting> bounds;
   for (Walk& walk : all) {
@@ -118,7 +119,7 @@ void Scan::run(std::vector<Walk>& all, Only only, Best& best) {
 }
 
 /// Returns every size that the question allows, with the bound of its tiles.
-std::vector<Scan::Walk> Scan::walks(Only only) {
+std::vector<Selector::Walk> Selector::walks(Only only) {
   const KnobSet lengths = table_->candidates_.length_knobs();  // all tiles of a size have these values in common
   const double cells = cells_of(setup_);
   std::vector<Walk> out;
@@ -126,7 +127,7 @@ std::vector<Scan::Walk> Scan::walks(Only only) {
     const TileSizes& sizes = table_->sizes_[s];
     if (!fits_[s] || (only && (lengths & knob_bit(only->first)) != 0 && !is(only, sizes.rank))) continue;
     Walk walk{s};
-    const double tensor = rounding * sizes.tensor;
+    const double tensor = rounded_down * sizes.tensor;
     walk.iterations = cells / sizes.cells;
     if (table_->by_graph_) walk.seconds = seconds_by(walk, {tensor, tensor, tensor, 0}, sizes.energy);
     out.push_back(std::move(walk));
@@ -136,7 +137,7 @@ std::vector<Scan::Walk> Scan::walks(Only only) {
 
 /// Raises the bound of a size whose launch is not found yet, by the pipes' work, or by its graphs once they are made.
 /// Rows that are timed one by one have no bounds of graphs.
-void Scan::bound(Walk& walk) const {
+void Selector::bound(Walk& walk) const {
   const TablePart& part = *walk.part;
   if (table_->one_by_one_ && !part.rows.empty()) return;
   const TablePart::AtLeast least =
@@ -146,7 +147,7 @@ void Scan::bound(Walk& walk) const {
 
 /// Does the next step for a size, the one that may lead to the least time: adds its pipes' work, its graphs, then its
 /// launch; bounds some more rows; or times the first waiting row. Returns true if anything is left to do.
-bool Scan::go_on(Walk& walk, Only only, Best& best) {
+bool Selector::go_on(Walk& walk, Only only, Best& best) {
   if (walk.part == nullptr) {
     walk.part = &maker_.part_of(walk.sizes);
     bound(walk);
@@ -167,34 +168,34 @@ bool Scan::go_on(Walk& walk, Only only, Best& best) {
 }
 
 /// Returns true if any tile of a size is not done, and finds the bound of those once the launch is known.
-bool Scan::is_left(Walk& walk) const {
+bool Selector::is_left(Walk& walk) const {
   if (walk.part == nullptr || walk.part->rows.empty()) return true;
   const double cycles = std::min(walk.least_from_next(), walk.least_waiting());
   if (walk.shape != nullptr && cycles < infinity) walk.seconds = seconds_at_least(least_energy(walk), cycles);
   return cycles < infinity;
 }
 
-void Scan::find_bounds(Walk& walk, Only only) {
+void Selector::find_bounds(Walk& walk, Only only) {
   constexpr std::size_t at_a_time = 4;
   const TablePart& part = *walk.part;
   for (const std::size_t last = std::min(walk.next + at_a_time, part.rows.size()); walk.next < last; ++walk.next) {
-    const TileRow& row = part.rows[walk.next];
+    const PartRow& row = part.rows[walk.next];
     if (allowed_.is_as_fixed(rank_of(row.legal)) && is(only, rank_of(row.legal)))
       walk.wait(walk.shape == nullptr ? 0 : bound_of(part, row, *walk.shape), row);
   }
 }
 
-double Scan::Walk::least_from_next() const {
+double Selector::Walk::least_from_next() const {
   if (next == part->rows.size()) return infinity;
   return shape == nullptr ? 0 : part->from_row[next].cycles_of(shape->launch);
 }
 
-double Scan::Walk::least_waiting() const { return waiting.empty() ? infinity : waiting.front().least; }
+double Selector::Walk::least_waiting() const { return waiting.empty() ? infinity : waiting.front().least; }
 
 /// Times the first waiting row if it may be better than the tiles found so far.
-void Scan::time_first(Walk& walk, Best& best) {
+void Selector::time_first(Walk& walk, Best& best) {
   const Bound bound = walk.first();
-  const TileRow& row = *bound.row;
+  const PartRow& row = *bound.row;
   const std::int64_t size = table_->sizes_[walk.sizes].size;
   if (walk.shape != nullptr) {
     if (!may_end_within(walk, bound, best.enough(size))) return walk.done.push_back(bound);
@@ -215,12 +216,12 @@ void Scan::time_first(Walk& walk, Best& best) {
   if (noticed) best.take(found());
 }
 
-void Scan::Walk::wait(double least, const TileRow& row) {
+void Selector::Walk::wait(double least, const PartRow& row) {
   waiting.push_back({least, &row});
   std::push_heap(waiting.begin(), waiting.end(), later);
 }
 
-Scan::Bound Scan::Walk::first() {
+Selector::Bound Selector::Walk::first() {
   std::pop_heap(waiting.begin(), waiting.end(), later);
   const Bound out = waiting.back();
   waiting.pop_back();
@@ -228,11 +229,11 @@ Scan::Bound Scan::Walk::first() {
 }
 
 /// Returns true if the tile has that value of that knob.
-bool Scan::is(Only only, std::int64_t rank) const {
+bool Selector::is(Only only, std::int64_t rank) const {
   return !only || space().value(rank, at(only->first)) == only->second;
 }
 
-Scan::Shape& Scan::shape_of(const TablePart& part, const TileRow& any) {
+Selector::Shape& Selector::shape_of(const TablePart& part, const PartRow& any) {
   const auto known = shapes_.find(part.sizes);
   if (known != shapes_.end()) return known->second;
   const PlacedDiagram& placed = place(any);
@@ -241,22 +242,22 @@ Scan::Shape& Scan::shape_of(const TablePart& part, const TileRow& any) {
   return shapes_.emplace(part.sizes, Shape{launch_shape(placed), device->second}).first->second;
 }
 
-const PlacedDiagram& Scan::place(std::uint32_t legal) {
+const PlacedDiagram& Selector::place(std::uint32_t legal) {
   if (!placer_) placer_.emplace(setup_);
   return placer_->place(space().tile(rank_of(legal)), table_->variant_of_[legal]);
 }
 
-Scan::Timed& Scan::timed(TablePart& part, const TileRow& row) {
+Selector::Timed& Selector::timed(TablePart& part, const PartRow& row) {
   const auto known = timed_.find(row.legal);
   return known != timed_.end() ? known->second
                                : timed_.emplace(row.legal, Timed{timing_of(part, row, place(row))}).first->second;
 }
 
-double Scan::time_of(const TileRow& row, const Timed& timed) const {
+double Selector::time_of(const PartRow& row, const Timed& timed) const {
   return models_[table_->variant_of_[row.legal]]->with_launch(timed.timing).value;
 }
 
-bool Scan::notice(TablePart& part, const TileRow& row, Timed& timed, KnownRereads& rereads) {
+bool Selector::notice(TablePart& part, const PartRow& row, Timed& timed, KnownRereads& rereads) {
   if (timed.whole) return true;
   const PlacedDiagram& placed = place(row);
   Timing timing = timed.timing;
@@ -266,7 +267,7 @@ bool Scan::notice(TablePart& part, const TileRow& row, Timed& timed, KnownReread
   return true;
 }
 
-Timing Scan::timing_of(TablePart& part, const TileRow& row, const PlacedDiagram& placed) {
+Timing Selector::timing_of(TablePart& part, const PartRow& row, const PlacedDiagram& placed) {
   const TimeModel& model = model_of(row, placed);
   const Count blocks(part.traits[row.trait].blocks);
   if (!model.by_graph) return model.of(placed, blocks);
@@ -283,8 +284,8 @@ Timing Scan::timing_of(TablePart& part, const TileRow& row, const PlacedDiagram&
   return model.of(placed, blocks, &known);
 }
 
-LaunchClocks Scan::clocks_of(const TablePart& part, const TileRow& row, const PlacedDiagram& placed,
-                             LaunchShape& launch) {
+LaunchClocks Selector::clocks_of(const TablePart& part, const PartRow& row, const PlacedDiagram& placed,
+                                 LaunchShape& launch) {
   const Period& period = *row.graph->period;
   const TileTrait& trait = part.traits[row.trait];
   if (launch.packed) return launch_clocks(placed, graphs_.of(placed), period, launch);
@@ -294,7 +295,7 @@ LaunchClocks Scan::clocks_of(const TablePart& part, const TileRow& row, const Pl
 }
 
 /// Makes the row's whole prediction.
-Prediction Scan::full(TablePart& part, const TileRow& row) {
+Prediction Selector::full(TablePart& part, const PartRow& row) {
   Timed known = timed(part, row);
   const PlacedDiagram& placed = place(row);
   const TimeModel& model = model_of(row, placed);
@@ -302,7 +303,7 @@ Prediction Scan::full(TablePart& part, const TileRow& row) {
   return model.explained(placed, known.timing, model.by_graph ? &explained_period(row, placed) : nullptr);
 }
 
-const Period& Scan::explained_period(const TileRow& row, const PlacedDiagram& placed) {
+const Period& Selector::explained_period(const PartRow& row, const PlacedDiagram& placed) {
   if (table_->one_by_one_) return periods().explained(graphs_.of(placed));
   if (!row.graph->explained) (void)periods().explained(graphs_.of(placed));
   row.graph->explained = true;
@@ -310,13 +311,13 @@ const Period& Scan::explained_period(const TileRow& row, const PlacedDiagram& pl
 }
 
 /// Returns the periods that the table keeps; the scan's own if tiles are timed one by one.
-Periods& Scan::periods() {
+Periods& Selector::periods() {
   if (!table_->one_by_one_) return table_->periods_;
   if (!periods_) periods_.emplace();
   return *periods_;
 }
 
-const TimeModel& Scan::model_of(const TileRow& row, const PlacedDiagram& placed) {
+const TimeModel& Selector::model_of(const PartRow& row, const PlacedDiagram& placed) {
   const std::uint32_t variant = table_->variant_of_[row.legal];
   if (models_.size() <= variant) models_.resize(variant + 1);
   std::unique_ptr<TimeModel>& model = models_[variant];
@@ -325,7 +326,7 @@ const TimeModel& Scan::model_of(const TileRow& row, const PlacedDiagram& placed)
   return *model;
 }
 
-Rejections Scan::count() const {
+Rejections Selector::count_rejections() const {
   if (allowed_.can_count()) {
     const std::lock_guard lock(table_->mutex_);
     return table_->candidates_.count(allowed_);

@@ -1,4 +1,4 @@
-// The twin: every tile placed and timed by itself.
+#include "solver/search/exhaustive.hpp"
 
 #include <algorithm>
 #include <set>
@@ -8,7 +8,6 @@
 #include "model/diagram/packing.hpp"
 #include "model/resource/plan.hpp"
 #include "model/resource/reuse.hpp"
-#include "solver/select/select.hpp"
 #include "solver/select/tie.hpp"
 
 namespace napkin::internal {
