@@ -85,14 +85,14 @@ class BlockTouches {
     double cells = 1;
     std::uint64_t key = 0;
   };
-  /// What a row or a plane of blocks gives its blocks, kept for the latest ones: blocks of a row follow one another in
-  /// some orders, those of a plane in others.
+  /// The facts that a row or a plane of blocks gives its blocks, kept for the latest ones: blocks of a row follow one
+  /// another in some orders, those of a plane in others.
   struct Known {
     std::int64_t at = -1;
     std::size_t lengths = 0;
     Span seen;                       // segments, if rows decide what blocks see
-    std::vector<Group> groups;       // by array, at the first array of those with the same axes
-    std::vector<std::size_t> first;  // by array, likewise: the number of a plane's first piece, if rows share it
+    std::vector<Group> groups;       // groups by array, at the first array of those with the same axes
+    std::vector<std::size_t> first;  // numbers of a plane's first pieces, by array, if rows share them
   };
   void find_lengths();
   void add(const Crossing& c, int partitions, double running);

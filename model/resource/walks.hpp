@@ -80,7 +80,7 @@ class Walks {
   std::vector<std::size_t> bucket_;        // bucket of each walk
   std::vector<std::uint64_t> keys_;        // facts of each walk
   std::vector<Walk> walks_;
-  SetsOfSlots members_;  // by walk
+  SetsOfSlots members_;  // slots by walk
   std::vector<std::size_t> free_;
 };
 

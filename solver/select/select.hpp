@@ -25,7 +25,7 @@ struct Ranked {
 struct Selection {
   std::vector<Ranked> ranked;  ///< best tile of each size (size_knobs), best first, at most `top`; empty: nothing fits
   Count candidates;            ///< tiles in the space, legal or not
-  std::optional<Ranked> runner_up;  ///< if wanted: the best tile whose predicted time differs from the first's
+  std::optional<Ranked> runner_up;  ///< best tile whose predicted time differs from the first's, if wanted
 };
 
 /// The memory that the tables of several mappings share: it drops the tables used longest ago.

@@ -125,8 +125,7 @@ namespace {
 
 /// Calls visit(rank, digits, verdict, misfit, tiles, placed) for every tile, or once for `tiles` consecutive tiles with
 /// equal `kept` knobs and verdict: the index of the first violated rule, tile rules before plan rules, or one more for
-/// legal tiles. Without `lengths`, rules that read lengths are left out. A misfit is a tile that the plan rejects;
-/// tiles that the plan judges are placed.
+/// legal tiles. Without `lengths`, rules of lengths are left out. Misfits and legal tiles are placed.
 template <class Visit>
 void each_verdict(const Space& space, const Rules& rules, bool lengths, KnobSet kept, const Placer& placer,
                   const Visit& visit) {
