@@ -1,4 +1,4 @@
-// napkin timeline: who runs when in one block, and what an iteration waits for.
+// napkin timeline: the times at which agents and pipes of one block work, and the waits of an iteration.
 
 #include <string>
 #include <utility>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles the kernels of usual questions for a wheel: a first call of one of them then waits for no compiler.
+"""Compiles the kernels of usual questions for a wheel, so that their first call waits for no compiler.
 
   usual_kernels.py FOLDER [--limit BYTES]     PYTHONPATH names the package that asks; FOLDER gets one file a kernel
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""How long a card runs beyond its power limit: one product launched again and again behind a rest, each launch timed.
+"""Measures how long a card exceeds its power limit: a product is launched again and again after a pause, and each
+launch is timed.
 
     python3 script/peers/after_idle.py --out OUT.jsonl [--rests S,...] [--seconds S]     (PyTorch installed)
 
@@ -45,7 +46,7 @@ class Reader(threading.Thread):
 
 
 def launches(n, rest, seconds):
-    """(begin, took) of each launch, behind `rest` seconds of nothing."""
+    """Returns (begin, duration) of each launch, after `rest` seconds without work."""
     a, b = (torch.randn(n, n, device="cuda", dtype=torch.bfloat16) for _ in range(2))
     torch.mm(a, b)
     torch.cuda.synchronize()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles the Triton kernels of kernels.py in all their tiles, without a GPU, and writes what came out as tables.
+"""Compiles the Triton kernels of kernels.py in all their tiles, without a GPU, and writes the results as tables.
 
     python3 -m venv /somewhere && /somewhere/bin/pip install triton==3.6.0
     /somewhere/bin/python script/peers/compile.py attention 90 > kernels/attention/mappings/triton.compiled.csv
@@ -78,7 +78,8 @@ def pointers(names, dtype):
 
 
 def source_of(kernel, signature, constants, without=()):
-    """Pointers and strides are multiples of 16, as PyTorch's are; `without`: arguments that are not."""
+    """Returns the kernel's source with pointers and strides that are multiples of 16, as PyTorch's are, except the
+    arguments in `without`."""
     whole = [name for name in signature if name not in without]
     if RELEASE != "v3.0":
         attrs = {(i,): [["tt.divisibility", 16]] for i, name in enumerate(signature) if name in whole}
@@ -116,14 +117,15 @@ def build(source, arch, tile):
 
 
 def by_unit(counts):
-    """UNITS of one section; what no unit of its own does is other."""
+    """Returns the instructions of a section by UNITS; those without a unit are "other"."""
     out = {unit: counts[unit] for unit in UNITS if unit != "other"}
     out["other"] = counts["other"] + counts["int32"] + counts["shared"]
     return out
 
 
 def row_of_tcgen05(compiled, code, row):
-    """A row of a kernel whose scores and sums lie in tensor memory: a loop that ends behind the code's end is a wait's second try."""
+    """Returns the row of a kernel whose scores and sums are in tensor memory: a loop after the end of the code is the
+    second try of a wait."""
     loops = [loop for loop in sass.main_loops(code) if not any(i.opcode == "EXIT" for i in loop)]
     parts = [split_at_products(loop) for loop in loops[:2]]
     for name, part in zip("po", parts[0]):
@@ -144,7 +146,7 @@ def split_at_products(loop):
 
 
 def ends(row, code, loops):
-    """What stands before the first loop and behind the last."""
+    """Returns the instructions before the first loop and after the last."""
     row["head"] = sum(i.address < loops[0][0].address for i in code)
     last = next(i.address for i in code if i.opcode == "EXIT" and i.address > loops[-1][-1].address)
     row["tail"] = sum(loops[-1][-1].address < i.address <= last for i in code)
@@ -153,8 +155,8 @@ def ends(row, code, loops):
 
 
 def row_of(compiled, first_share):
-    """`first_share`: of the loop's products those of the first operation; 0 where there is one operation, None where the
-    operands tell."""
+    """Returns the row of a tile. `first_share`: share of the first operation in the loop's products; 0 for a single
+    operation, None if the operands show it."""
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         file.write(compiled.asm["cubin"])
         file.flush()
@@ -189,14 +191,14 @@ def tiles(domain):
 
 
 def products_of(kernel, arch):
-    """The tiles of a product's table."""
+    """Returns the tiles of a product's table."""
     if kernel == "few_rows":
         return {**MATMUL, "a": FEW_ROWS}
     return MATMUL if arch == 90 else {**MATMUL, "a": [*MATMUL["a"], *FEW_ROWS]}
 
 
 def rows(kernel, arch, dtype, limit):
-    """Keys and rows, compiled on all cores."""
+    """Yields keys and rows, compiled on all cores."""
     if kernel == "encoder":
         side, heads = ENCODER[arch]
         keys = [{"q": side, "x": side, "warps": warps} for warps in heads.values()]
@@ -227,7 +229,7 @@ def attention_row(arch, tile, d, mask, dtype, share):
 
 
 def attempt(make, *arguments):
-    """The row, or {} where the compiler stops: it ends its own process alone."""
+    """Returns the row, or {} if the compiler crashes, which ends only its own process."""
     with concurrent.futures.ProcessPoolExecutor(1) as own:
         try:
             return own.submit(make, *arguments).result()
@@ -236,7 +238,7 @@ def attempt(make, *arguments):
 
 
 def outside(kernel, arch, dtype):
-    """Registers and stack of tiles of OUTSIDE that the table of the kernel lacks."""
+    """Yields registers and stack of the tiles of OUTSIDE that the kernel's table lacks."""
     known = ATTENTION if kernel == "attention" else products_of(kernel, arch)
     for tile in tiles(OUTSIDE[kernel]):
         if all(value in known[name] for name, value in tile.items()):
@@ -307,7 +309,7 @@ def add_below(path, about, head, lines, keys):
 
 
 def both(first, second):
-    """Comments of the table with what those of this release say otherwise."""
+    """Yields the table's comments, and those of this release where they differ."""
     said = {line.split(":")[0]: line for line in second}
     for line in first:
         other = said.get(line.split(":")[0], line)

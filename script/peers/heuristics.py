@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Other people's picks beside ours, as tiles of the bundled kernels: what run_picks.py times on a GPU.
+"""Writes first choices of other selectors and ours as tiles of the bundled kernels, which run_picks.py times on a GPU.
 
     python3 script/peers/heuristics.py --out PICKS.jsonl [--gpu h200-sxm]     (nvidia-matmul-heuristics installed)
 
@@ -25,7 +25,8 @@ TOKENS, WIDTH = 16384, 2048
 
 
 def heuristics(gpu):
-    """A function from a product's rows, columns and contracted size to their first pick and its seconds by their model."""
+    """Returns a function from a product's rows, columns and contracted size to nvMatmulHeuristics' first choice and its
+    predicted seconds."""
     import nvMatmulHeuristics as h
     library = h.NvMatmulHeuristicsInterface(h.NvMatmulHeuristicsTarget.CUTLASS3, precision="TST",
                                             flags=h.NvMatmulHeuristicsFlags.PERF_MODEL_BASED_AUTO_TUNING)
@@ -41,14 +42,16 @@ def heuristics(gpu):
 
 
 def tile_of(pick):
-    """Rows, columns and depth of a block are theirs, and the stages; two consumer warpgroups, as CUTLASS' cooperative kernel has."""
+    """Returns a tile with the choice's rows, columns, depth and stages, and two consumer warpgroups, as CUTLASS'
+    cooperative kernel has."""
     cluster = pick.cluster_m * pick.cluster_n
     return {"a": pick.cta_tile_m, "c": pick.cta_tile_n, "b": pick.cta_tile_k, "warpgroups": 2 if pick.cta_tile_m > 64 else 1,
             "stages": pick.stages, "cluster": min(cluster, 2), "split": pick.split_k}
 
 
 def asked(algorithm, question, tile, gpu, kernel):
-    """The best tile that has these knobs: its knobs and its predicted time. A stage less where shared memory has no room for all."""
+    """Returns the best tile with these knobs, and its predicted time, with a stage less if shared memory has no room
+    for all."""
     found = napkin.select(algorithm, gpu=gpu, kernel=kernel, tile=tile, **question)
     if found.predicted is None:
         return asked(algorithm, question, {**tile, "stages": tile["stages"] - 1}, gpu, kernel)

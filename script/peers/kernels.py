@@ -12,7 +12,7 @@ LOG2_E = 1.4426950408889634
 @triton.jit
 def chunk_loop(acc, total, top, q, K, V, scale, first, last, row0,
                BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, MASKED: tl.constexpr):
-    """The online softmax over keys `first` to `last`; `scale` has log2(e) in it."""
+    """Computes the online softmax over keys `first` to `last`; `scale` includes log2(e)."""
     K = tl.advance(K, (0, first))
     V = tl.advance(V, (first, 0))
     rows = row0 + tl.arange(0, BLOCK_M)
@@ -44,7 +44,8 @@ def chunk_loop(acc, total, top, q, K, V, scale, first, last, row0,
 @triton.jit
 def attention(Q, K, V, O, L, scale, stride, length,
               BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, D: tl.constexpr, CAUSAL: tl.constexpr):
-    """A block's BLOCK_M queries of one head against all its keys; under a causal mask the diagonal in a loop of its own."""
+    """Computes a block's BLOCK_M queries of a head over all its keys; under a causal mask the diagonal has its own
+    loop."""
     head = tl.program_id(1)
     row0 = tl.program_id(0) * BLOCK_M
     base = head.to(tl.int64) * stride
@@ -74,8 +75,8 @@ def attention(Q, K, V, O, L, scale, stride, length,
 @triton.jit
 def encoder(Q, K, V, O, scale, starts, lengths, row_q, row_k, row_v, row_o, head_q, head_k, head_v, head_o,
             GROUP: tl.constexpr, BLOCK: tl.constexpr, D: tl.constexpr, D_PADDED: tl.constexpr):
-    """Attention of an encoder over packed sequences, as SGLang has it: every load masked by the length and the head's
-    width, every chunk's scores too, O divided by its sum in each iteration."""
+    """Computes attention of an encoder over packed sequences as SGLang does: every load masked by the length and the
+    head's width, every chunk's scores too, O divided by its sum in each iteration."""
     batch, head, row0 = tl.program_id(0), tl.program_id(1), tl.program_id(2) * BLOCK
     length, start = tl.load(lengths + batch), tl.load(starts + batch)
     rows, keys, width = row0 + tl.arange(0, BLOCK), tl.arange(0, BLOCK), tl.arange(0, D_PADDED)
@@ -113,7 +114,8 @@ def encoder(Q, K, V, O, scale, starts, lengths, row_q, row_k, row_v, row_o, head
 @triton.jit
 def matmul(A, B, C, M, N, K, stride_a, stride_b, stride_c,
            BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP_M: tl.constexpr):
-    """A block's tile of C = A B; tiles in groups of GROUP_M rows, so that neighbours share what the L2 holds."""
+    """Computes a block's tile of C = A B; tiles go in groups of GROUP_M rows, so that neighbours share data in the
+    L2."""
     tile = tl.program_id(0)
     rows_of_tiles = tl.cdiv(M, BLOCK_M)
     columns_of_tiles = tl.cdiv(N, BLOCK_N)

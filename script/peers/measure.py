@@ -81,7 +81,7 @@ def warm_one(job):
 
 
 def timed(call, seconds):
-    """(median seconds of a launch, spread) of launches in a graph, and how many a graph has."""
+    """Returns (median seconds of a launch, spread) of launches in a graph, and the number of launches in a graph."""
     call()
     torch.cuda.synchronize()
     begin = time.time()

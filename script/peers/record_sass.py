@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Thins a disassembly to what kernels/sass reads, for a test that has no compiler and no disassembler.
+"""Reduces a disassembly to the parts that kernels/sass reads, for a test that has no compiler and no disassembler.
 
     nvdisasm -c KERNEL.cubin | script/peers/record_sass.py --resources "REG:108 STACK:0 SHARED:1024 THREADS:128 BARRIERS:1" \\
         --of "Triton 3.6.0, ..." > tests/unit/sass/recorded/NAME.sass

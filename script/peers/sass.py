@@ -1,4 +1,4 @@
-"""What a kernel's machine code does in one iteration: instructions of a warp by unit, in the order of the loop.
+"""Counts the instructions of a kernel's machine code in one iteration: of a warp, by unit, in the order of the loop.
 
 A loop is the code from the target of a backward branch to that branch; the main loops are those with tensor
 instructions. Each is cut at its tensor instructions: what stands before and among those of the first operation, between
@@ -59,14 +59,15 @@ def stalls(body):
 
 
 def resources(cuobjdump, cubin):
-    """Registers of a thread and bytes of its stack frame: what does not fit."""
+    """Returns a thread's registers and the bytes of its stack frame, which holds values that do not fit in
+    registers."""
     text = subprocess.run([cuobjdump, "-res-usage", cubin], check=True, capture_output=True, text=True)
     found = re.search(r"REG:(\d+) STACK:(\d+)", text.stdout + text.stderr)
     return int(found[1]), int(found[2])
 
 
 def main_loops(code):
-    """The innermost loops with tensor instructions, in the order of the code."""
+    """Returns the innermost loops with tensor instructions, in the order of the code."""
     loops = []
     for branch in code:
         target = re.search(r"0x([0-9a-f]+)", branch.operands) if branch.opcode == "BRA" else None
@@ -81,18 +82,20 @@ def main_loops(code):
 
 
 def width(instruction):
-    """Bytes of a thread."""
+    """Returns the bytes that an instruction moves for each thread."""
     return 16 if ".128" in instruction.suffix else 8 if ".64" in instruction.suffix else 4
 
 
 def words(instruction):
-    """Words of 32 bits of a thread, of an instruction of tensor memory; one of 16 of a warp's rows moves half of them."""
+    """Returns the 32-bit words that an instruction of tensor memory moves for a thread; one for 16 of a warp's rows
+    moves half of them."""
     found = re.search(r"\.x(\d+)", instruction.suffix)
     return (int(found[1]) if found else 1) // (2 if "16dp" in instruction.suffix else 1)
 
 
 def count(body):
-    """Instructions by unit; of local memory, which is what does not fit into registers, bytes of a thread, of tensor memory words."""
+    """Counts instructions by unit; for local memory (values that do not fit in registers) bytes of a thread, for tensor
+    memory words."""
     counts = collections.Counter()
     for i in body:
         counts[i.unit] += {"local": width, "words": words}.get(i.unit, lambda _: 1)(i)
@@ -101,20 +104,22 @@ def count(body):
 
 
 def lead(body):
-    """From the barrier behind which a chunk is there to the first product: what each warp waits for, one by one."""
+    """Returns the instructions from the barrier at which a chunk has arrived to the first product, each of which a warp
+    waits for."""
     first = next(n for n, i in enumerate(body) if i.unit == "tensor")
     barriers = [n for n, i in enumerate(body[:first]) if i.opcode == "BAR"]
     return body[barriers[-1] + 1:first] if barriers else []
 
 
 def from_shared(body):
-    """Of asynchronous products those that read both operands from shared memory: Q K, where P V has P in registers."""
+    """Returns the number of asynchronous products that read both operands from shared memory: Q K, if P V has P in
+    registers."""
     return sum(i.unit == "tensor" and bool(re.match(r"R\d+, gdesc", i.operands)) for i in body)
 
 
 def cut(body, first):
-    """A loop in three parts: up to the `first` products' end, until the next one, and from there on; in one where there
-    are no others."""
+    """Cuts a loop in three parts: up to the end of the `first` products, until the next product, and the rest; a single
+    part if there are no other products."""
     tensor = [n for n, i in enumerate(body) if i.unit == "tensor"]
     if not 0 < first < len(tensor):
         return [body]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds what sources and documents cite to what is there.
+"""Checks that everything that sources and documents cite exists.
 
 usage: check_citations.py ROOT
        check_citations.py --selftest
@@ -42,7 +42,7 @@ UNREAD = ()
 
 
 def wrong_in_book(book):
-    """What is wrong with the numbers of the equations themselves."""
+    """Returns the faults in the numbers of equations."""
     found = []
     sections = [int(n) for n in SECTION.findall(book)]
     if sections != list(range(1, len(sections) + 1)):
@@ -60,12 +60,13 @@ def wrong_in_book(book):
 
 
 def joined(text):
-    """A comment that goes on in the next line reads as one line."""
+    """Joins a comment that continues in the next line."""
     return re.sub(r"\n[ \t]*(?://[/!]?<?|#)?[ \t]*", " ", text)
 
 
 def wrong_in(name, text, book, titles_of=lambda page: None):
-    """What the file cites that does not exist; `titles_of`: a page's titles, None where there is no such page."""
+    """Returns the citations of a file that do not exist. `titles_of` gives a page's titles, None if there is no such
+    page."""
     equations = {f"{a}.{b}" for a, b in EQUATION.findall(book)}
     errata = set(ERRATUM.findall(book))
     text = joined(text)
@@ -82,7 +83,7 @@ def wrong_in(name, text, book, titles_of=lambda page: None):
 
 
 def comments_of(suffix, text):
-    """The file's comments, a comment of several lines as one."""
+    """Yields the file's comments, one of several lines as a single line."""
     pattern, block = COMMENT.get(suffix), ""
     for line in text.split("\n") if pattern else ():
         match = pattern.search(line)
@@ -97,13 +98,14 @@ def comments_of(suffix, text):
 
 
 def endings_of(names):
-    """What a file can be called: "needs.hpp", "graph/needs.hpp", "clock/graph/needs.hpp", ..."""
+    """Returns the names under which a file can be cited: "needs.hpp", "graph/needs.hpp", "clock/graph/needs.hpp",
+    ..."""
     return {"/".join(parts[i:]) for parts in (n.split("/") for n in names) for i in range(len(parts))}
 
 
 def wrong_files(name, text, known, folders):
-    """The files that comments name and nobody has. FILE and NAME stand for any word. What a profile or a mapping names
-    is a peer's file unless its first folder is one here."""
+    """Returns the files that comments name and that do not exist. FILE and NAME stand for any word. A file in a profile
+    or a mapping is a peer's, unless its first folder is one of this project."""
     suffix = pathlib.Path(name).suffix
     return [f"{name}: {m[1]}: no such file" for comment in comments_of(suffix, text) for m in FILE.finditer(comment)
             if m[1] not in known and (suffix != ".yaml" or m[1].split("/")[0] in folders)
@@ -112,7 +114,8 @@ def wrong_files(name, text, known, folders):
 
 
 def wrong_paths(root, name, text):
-    """Links are seen from the document, paths in code from the root or from the document."""
+    """Returns the paths that do not exist. Links are relative to the document, paths in code to the root or to the
+    document."""
     here = (pathlib.Path(root) / name).parent
     found = [f"{name}: {link}: a link to nothing" for link in LINK.findall(text) if not (here / link).exists()]
     found += [f"{name}: {path}: no such file" for path in PATH.findall(text)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Each file of ours includes the headers whose names it uses: the standard's, the libraries' and ours.
+"""Checks that each file of this project includes the headers whose names it uses: of the standard, of libraries and of
+this project.
 
 usage: check_includes.py ROOT
        check_includes.py --selftest
@@ -127,7 +128,7 @@ STRINGS = re.compile(r'R"([^(\s]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 
 
 def declared_in(code):
-    """The types and constants, and the functions, that a header's namespaces have."""
+    """Returns the types and constants, and the functions, in a header's namespaces."""
     names, functions, spaces, start = set(), set(), [], 0
     for mark in re.finditer("[{};]", code):
         statement = code[start : mark.start()]
@@ -146,7 +147,8 @@ def declared_in(code):
 
 
 def line_of_use(code, word, is_function, spaces):
-    """The first line that uses the word of a namespace of ours; None where another one has it, or a declaration here."""
+    """Returns the first line that uses a word of one of this project's namespaces; None if another namespace has it, or
+    the file declares it."""
     call = r"\(" if is_function else r"\b"
     uses = [found for found in re.finditer(rf"(?<![\w.])(?<!->)(?:(\w+)::)?{word}{call}", code)
             if found.group(1) is None or found.group(1) in spaces]
@@ -161,7 +163,7 @@ def line_of_use(code, word, is_function, spaces):
 def check(root):
     @functools.cache
     def code_of(name):
-        """Without comments, strings and includes."""
+        """Returns the code without comments, strings and includes."""
         return STRINGS.sub(lambda found: "\n" * found.group(0).count("\n"), "\n".join(
             "" if INCLUDE.match(line) else line for line in lines_of(name)))
 
@@ -171,7 +173,7 @@ def check(root):
 
     @functools.cache
     def ours():
-        """Our headers by the names that they have; the names that are functions; our namespaces."""
+        """Returns this project's headers by the names in them, the names of functions, and the namespaces."""
         headers, functions, spaces = {}, set(), set()
         for name in (name for name in files if name.endswith(".hpp")):
             names, called = declared_in(code_of(name))
@@ -188,7 +190,7 @@ def check(root):
 
     @functools.cache
     def included(name):
-        """All headers that a file names, by way of ours too."""
+        """Returns all headers that a file includes, directly or through headers of this project."""
         found, waiting, seen = set(), [name], set()
         while waiting:
             file = waiting.pop()
@@ -232,7 +234,7 @@ def check(root):
 
 
 def selftest():
-    """Plants faults and expects them found; and clean files that are not blamed."""
+    """Plants faults, and returns those not found; clean files must have none."""
     common = {"model/base/a.hpp": "#pragma once\n#include <string>\nstd::string f();\nclass Later;\n",
               "model/base/c.hpp": "#pragma once\nnamespace napkin {\nstruct Own { int n; };\nclass Later {};\nint count_all(int n);\n}\n"}
     good = [

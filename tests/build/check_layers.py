@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the sources to the order of the layers.
+"""Checks that sources include only lower layers.
 
 usage: check_layers.py ROOT LAYER...        the layers from the base up, as CMakeLists.txt declares them
        check_layers.py --selftest
@@ -65,12 +65,12 @@ MEMBER = re.compile(r"(?:struct|class)\s+(?:\w+;|\w+::\w+\s*\{)")
 
 
 def path_of(header):
-    """Where a header lies that is included by this name."""
+    """Returns the path of the header that is included by this name."""
     return PUBLIC + header if header.startswith("napkin/") else header
 
 
 def without_comments(text):
-    """Blanks comments and keeps line numbers and string literals."""
+    """Returns the text with blanks for comments, and with its line numbers and string literals."""
     pattern = re.compile(r'//[^\n]*|/\*.*?\*/|R"([^(\s]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
 
     def blank(match):
@@ -81,7 +81,7 @@ def without_comments(text):
 
 
 def folder_of(path, layers):
-    """The layer that a path from the root lies in: model/base/x.hpp -> model/base. None where it is in no layer."""
+    """Returns the layer of a path from the root: model/base/x.hpp -> model/base. None if it is in no layer."""
     for layer in layers:
         if path.startswith(layer + "/"):
             return layer
@@ -89,7 +89,7 @@ def folder_of(path, layers):
 
 
 def check_include(folder, top, quote, name, layers):
-    """Why this include is wrong, or None."""
+    """Returns the reason why this include is wrong, or None."""
     if CUDA.match(name) and top in ("model", "solver"):
         return "nothing of CUDA in model/ or solver/"
     for library, folders in LIBRARIES.items():
@@ -113,12 +113,13 @@ def check_include(folder, top, quote, name, layers):
 
 
 def room_of(path, folder):
-    """The folder in that folder: apps/library/rank/cut.cpp in apps/library/ -> rank; "" where it lies in none."""
+    """Returns the subfolder of a path in a folder: apps/library/rank/cut.cpp in apps/library/ -> rank; "" if it is in
+    none."""
     return path[len(folder):].rpartition("/")[0].split("/")[0]
 
 
 def check_place(path):
-    """Why a file may not lie where it does, or None."""
+    """Returns the reason why a file may not be in its folder, or None."""
     for folder, steps in STEPS.items():
         room = room_of(path, folder) if path.startswith(folder) else ""
         if room and room not in steps:
@@ -129,7 +130,7 @@ def check_place(path):
 
 
 def check_step(path, name):
-    """Why a folder of STEPS may not include this, or None."""
+    """Returns the reason why a folder of STEPS may not include this, or None."""
     for folder, steps in STEPS.items():
         if not (path.startswith(folder) and name.startswith(folder)):
             continue
@@ -141,7 +142,8 @@ def check_step(path, name):
 
 
 def check_own_header(root, path, lines):
-    """Why a header and its source do not show that the header stands alone, or None."""
+    """Returns the fault of a header without #pragma once, or of a source that does not include its own header first,
+    which would prove that the header compiles alone; or None."""
     includes = [found.group(2) for found in map(INCLUDE.match, lines) if found]
     if path.suffix == ".hpp" and "#pragma once" not in lines:
         return "a header says #pragma once"
@@ -152,7 +154,7 @@ def check_own_header(root, path, lines):
 
 
 def classes_of(text):
-    """Each class that is defined in a namespace with a name, and its line."""
+    """Yields each class that is defined in a named namespace, and its line."""
     spaces = []
     for number, line in enumerate(text.splitlines(), 1):
         opened, found = SPACE.match(line), CLASS.match(line)
@@ -165,7 +167,7 @@ def classes_of(text):
 
 
 def installed_headers(root):
-    """The headers of this project that types.hpp is written out with: cmake/NapkinPublic.cmake."""
+    """Returns the headers of this project whose text goes into types.hpp: cmake/NapkinPublic.cmake."""
     known, left = set(), [PUBLIC + "napkin/types.hpp"]
     while left:
         path = root / left.pop()
@@ -177,7 +179,7 @@ def installed_headers(root):
 
 
 def outer_names(text):
-    """Lines that declare names of namespace napkin itself."""
+    """Yields the lines that declare names of namespace napkin itself."""
     outer = False
     for number, line in enumerate(text.splitlines(), 1):
         if SPACE.match(line):
@@ -222,7 +224,7 @@ def check(root, layers):
 
 
 def selftest():
-    """Plants each kind of fault and expects it to be found; and one clean tree."""
+    """Plants a fault of each kind, and returns those not found; a clean tree must have none."""
     layers = ["model/base", "model/diagram", "model/fusion", "model/dependence", "model/interpret", "model/machine",
               "model/mapping", "model/clock", "solver/space", "solver/optimum", "apps/library", "apps/napkin"]
     good = {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Pictures that one can read: every picture that the program draws is drawn, judged as a drawing, and rendered.
+"""Checks that pictures are readable: draws every kind of picture of the program, checks the drawing, and renders it.
 
 Judged: one colour a stage, and no two stages of colours that look alike; text on a bar stands out from it (WCAG
 contrast of 4.5); what is outlined is the critical cycle, copies too, and no bar lies over an outline; no wire of a
@@ -67,7 +67,7 @@ def luminance(colour):
 
 
 def difference(one, other):
-    """Of two colours as seen: CIE 1976 (L*, a*, b*). 2.3 is one that is just noticed."""
+    """Returns the visible difference of two colours, CIE 1976 (L*, a*, b*). A difference of 2.3 is just noticed."""
     def lab(colour):
         r, g, b = linear(colour)
         x = (0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.9505
@@ -84,7 +84,7 @@ def contrast(a, b):
 
 
 def judge_cycle(name, bars, cycle):
-    """Outlined: the bars of the cycle's nodes, above what touches them."""
+    """Checks that the bars of the critical cycle's nodes are outlined, above everything that touches them."""
     def node(bar):
         title = re.match(r"(.*) \d+( \[\d+\])?: ", bar.find(space + "title").text)
         return title.group(1) + (title.group(2) or "").strip()
@@ -102,7 +102,7 @@ def judge_cycle(name, bars, cycle):
 
 
 def stage(node):
-    """Bars have the colour of their stage: "P" of "P.exp"; copies are one stage."""
+    """Returns the stage that decides a bar's colour: "P" of "P.exp"; copies are one stage."""
     return "copies" if re.match("load|store", node) else node.split(".")[0]
 
 
@@ -142,7 +142,7 @@ def judge_timeline(name, root, answer):
 
 
 def ways(root, role):
-    """The ends of the straight lines, or the corners of the boxes, that have that class."""
+    """Yields the ends of straight lines, or the corners of boxes, of that class."""
     for path in root.iter(space + "path"):
         if path.get("class") in role:
             yield [tuple(map(float, point)) for point in re.findall(r"[MLC ]([-0-9.]+) ([-0-9.]+)(?=[MLCZ]|$)", path.get("d"))]
@@ -162,7 +162,7 @@ def judge_derive(name, root):
 
 
 def judge_separators(name, root):
-    """A line between two arrays stands clear of the name below it."""
+    """Checks that a line between two arrays does not touch the name below it."""
     names = [t for t in root.iter(space + "text") if t.get("class") == "name"]
     for (x1, y), (x2, _) in ways(root, ("tuple",)):
         for text in names:
@@ -172,7 +172,8 @@ def judge_separators(name, root):
 
 
 def judge_colours(name, root):
-    """A colour of the page's variables is an attribute too: many programs do not know variables, and draw black."""
+    """Checks that a colour from the page's variables is also an attribute, as many programs ignore variables and draw
+    black."""
     for element in root.iter():
         for role in re.findall(r"(\w+):var\(--", element.get("style") or ""):
             if not re.match(r"#[0-9a-f]{3,6}$", element.get(role) or ""):
@@ -180,7 +181,7 @@ def judge_colours(name, root):
 
 
 def judge_size(name, root):
-    """Text of 8 points or more when the picture is 1,600 pixels wide."""
+    """Checks that text has at least 8 points if the picture is 1,600 pixels wide."""
     width = number(root, "width")
     sizes = [number(t, "font-size", 13) for t in root.iter(space + "text")]
     if not sizes:
@@ -202,7 +203,7 @@ def render(name, path):
 
 
 def compile_tikz(name, path):
-    """The same picture for LaTeX. Without pdflatex: braces and the picture's own ends."""
+    """Compiles the picture for LaTeX. Without pdflatex it checks braces, and the beginning and end of the picture."""
     text = path.read_text()
     if text.count("{") != text.count("}") or not text.rstrip().endswith("\\end{document}") or "?" in text.split("\\draw")[-1]:
         fail(name, "the TikZ has open braces, or no end")

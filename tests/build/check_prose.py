@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds comments and documents to sentences that a stranger can read.
+"""Checks that comments and documents have sentences that a stranger can read.
 
 usage: check_prose.py ROOT
        check_prose.py --selftest
@@ -56,7 +56,7 @@ PRONOUN = re.compile(
 
 
 def head_of(text):
-    """The comment that a header begins with, as one line."""
+    """Returns the comment at the beginning of a header, as one line."""
     lines = []
     for line in text.split("\n"):
         if line.startswith("//"):
@@ -81,7 +81,8 @@ def first_word(text):
 
 
 def is_function(declaration):
-    """Whether a declaration, up to its ; or {, is a function's: a name before a parenthesis, outside of <> and =."""
+    """Returns True if a declaration, up to its ; or {, is a function's: a name before a parenthesis, outside of <> and
+    =."""
     text = re.sub(r"\[\[[^\]]*\]\]", "", declaration)
     before = None
     while before != text:
@@ -94,7 +95,7 @@ def is_function(declaration):
 
 
 def doc_comments(text):
-    """(line number, lines, declaration) of each comment /// and ///<."""
+    """Yields (line number, lines, declaration) of each comment /// and ///<."""
     lines, i = text.split("\n"), 0
     while i < len(lines):
         before, mark, _ = re.match(r"(.*?)(///<|///(?!/)|$)", lines[i]).groups() + (None,)
@@ -117,7 +118,7 @@ def doc_comments(text):
 
 
 def plain_comments(text):
-    """Line numbers of comments // that stand directly before a function's definition or at a namespace's level."""
+    """Yields the line numbers of comments // directly before a function's definition or at the level of a namespace."""
     lines = text.split("\n")
     for at, line in enumerate(lines[1:], 1):
         if not re.match(r"\s*//(?!/)", lines[at - 1]) or re.match(r"\s*//|\s*$", line) or STATEMENT.match(line.strip()):
@@ -134,7 +135,7 @@ def plain_comments(text):
 
 
 def wrong_comment(words, declaration):
-    """Why a doc comment breaks the rule; "" where it does not."""
+    """Returns the reason why a doc comment breaks the rule; "" if it does not."""
     text, word = " ".join(words), first_word(" ".join(words))
     if len(words) > 3:
         return "more than three lines"
@@ -162,7 +163,8 @@ def wrong_note(note, declaration):
 
 
 def docstrings(text):
-    """(line number, lines up to the first empty one, declaration) of each docstring of a function or a class of Python."""
+    """Yields (line number, lines up to the first empty one, declaration) of each docstring of a function or a class of
+    Python."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and (doc := ast.get_docstring(node)):
             kind = "f()" if isinstance(node, ast.FunctionDef) else "class"
@@ -170,14 +172,14 @@ def docstrings(text):
 
 
 def field_notes(text):
-    """(line number, note, declaration) of each note // after a declaration or a statement."""
+    """Yields (line number, note, declaration) of each note // after a declaration or a statement."""
     for number, line in enumerate(text.split("\n"), 1):
         if match := re.match(r"\s*([^/\s].*;)\s+//(?!/) ?(.*)", line):
             yield number, match[2], match[1]
 
 
 def notes(text):
-    """(line number, first line) of each comment # of a YAML file."""
+    """Yields (line number, first line) of each comment # of a YAML file."""
     lines = text.split("\n")
     for number, line in enumerate(lines, 1):
         own = re.match(r"\s*#\s?(.*)", line)
@@ -188,7 +190,7 @@ def notes(text):
 
 
 def prose_of(suffix, text):
-    """Lines of a document outside of its code, comments of a source; (line number, text)."""
+    """Yields (line number, text) of a document's lines outside of code, or of a source's comments."""
     code = False
     for number, line in enumerate(text.split("\n"), 1):
         if suffix in PAGES:
@@ -223,7 +225,8 @@ def wrong_in(name, text):
 
 
 def wrong_glossary(text):
-    """Rows of the glossary's table of house terms without a meaning or an example, and a table that grew."""
+    """Returns the faults of the glossary's table of house terms: rows without a meaning or an example, and more rows
+    than allowed."""
     table = text.split("| term | meaning | example |\n")[1].split("\n\n")[0].splitlines()[1:]
     found = [f"{GLOSSARY}: '{row}': term, meaning, example" for row in table if len(row.strip("|").split(" | ")) != 3]
     return found + ([] if 10 <= len(table) <= 20 else [f"{GLOSSARY}: {len(table)} house terms: about fifteen"])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Pages of `napkin report` that one can open anywhere, on any screen.
+"""Checks that pages of `napkin report` can be opened anywhere, on any screen.
 
 usage: check_report.py PROGRAM               what a parser sees: every tag closed, ids unique, every link's target there,
                                              nothing from elsewhere, words for what is drawn, headings of tables; names
@@ -37,7 +37,7 @@ PAGES = {
 
 
 def other_hues(style):
-    """Colours of the page that have another hue in the dark."""
+    """Returns the colours of the page whose hue differs in dark mode."""
     sets = [dict(re.findall(r"--(\w+): (#[0-9a-f]{3,6});", part)) for part in re.findall(r":root \{([^}]*)\}", style)[:2]]
     wrong = []
     for name in sets[0].keys() & sets[-1].keys() if sets else ():
@@ -48,13 +48,13 @@ def other_hues(style):
 
 
 def colour_of(text):
-    """Hue, lightness and saturation of "#abc" or "#aabbcc"."""
+    """Returns hue, lightness and saturation of "#abc" or "#aabbcc"."""
     digits = text[1:] if len(text) == 7 else "".join(2 * digit for digit in text[1:])
     return colorsys.rgb_to_hls(*(int(digits[i:i + 2], 16) / 255 for i in (0, 2, 4)))
 
 
 def crossed(text):
-    """Names at the ends of a roofline's slopes that meet one another, and names of any drawing beyond its edge."""
+    """Returns the names at the ends of a roofline's slopes that overlap, and names of any drawing beyond its edge."""
     wrong = []
     for drawing in re.findall(r"<svg.*?</svg>", text, re.S):
         box = re.search(r'viewBox="0 0 ([0-9.]+)', drawing)
@@ -73,7 +73,7 @@ def crossed(text):
 
 
 class Page(HTMLParser):
-    """Reads one page and keeps what is wrong with it."""
+    """Reads a page and collects its faults."""
 
     def __init__(self, text):
         super().__init__(convert_charrefs=True)
@@ -182,7 +182,7 @@ class Page(HTMLParser):
 
 
 def make(program, folder):
-    """Every page, and what is wrong with making it."""
+    """Makes every page. Returns the pages and the faults of making them."""
     made, wrong = {}, []
     for name, words in PAGES.items():
         path = folder / f"{name}.html"
@@ -233,7 +233,7 @@ def chromium(browser, *words):
 
 
 def look(browser, name, path, folder, dark):
-    """What is wrong with one page in light or dark, and the colour of its paper."""
+    """Returns the faults of a page in light or dark mode, and its background colour."""
     label = f"{name}, {'dark' if dark else 'light'}"
     scheme = f"--blink-settings=preferredColorScheme={0 if dark else 1}"
     harness = folder / "harness.html"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Holds that a program built from an sdist is this one: all that the program embeds is in the sdist, and `napkin report`,
-which reads most of it, answers.
+"""Checks that a program built from an sdist is complete: the sdist has all files that the program embeds, and `napkin
+report`, which reads most of them, answers.
 
 usage: check_sdist.py ROOT EMBED EMBEDDED PROGRAM      EMBED: cmake/embed.cpp's program; EMBEDDED: what it wrote here
        check_sdist.py --selftest
@@ -26,7 +26,8 @@ PRODUCT = ("model/", "solver/", "kernels/", "apps/")
 
 
 def sdist_of(names, pyproject):
-    """As scikit-build-core picks them: what git tracks, less what is excluded, and what is included whatever was said."""
+    """Returns the files that scikit-build-core takes: those that git tracks, without excluded ones, and those that are
+    explicitly included."""
     rules = tomllib.loads(pyproject)["tool"]["scikit-build"].get("sdist", {})
     include, exclude = rules.get("include", []), rules.get("exclude", [])
 
@@ -36,14 +37,15 @@ def sdist_of(names, pyproject):
 
 
 def embedded_of(names, lists):
-    """What napkin_embed takes: a pattern's last part at any depth below its folder."""
+    """Returns the files that napkin_embed takes: those that match a pattern's last part at any depth below its
+    folder."""
     patterns = [p for p in CALL.search(lists)[1].split() if p]
     return sorted({n for n in names for p in patterns
                    if n.startswith(p.rpartition("/")[0] + "/") and fnmatch.fnmatch(n.rpartition("/")[2], p.rpartition("/")[2])})
 
 
 def wrong(names, sources, pyproject, lists):
-    """`sources`: the product's C++ by name."""
+    """Returns the missing files. `sources`: the product's C++ files by name."""
     embedded = embedded_of(names, lists)
     there = sdist_of(names, pyproject)
     found = [f"{n}: embedded, and not in the sdist: name it in sdist.include of pyproject.toml" for n in embedded if n not in there]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Compiles the C++ that README.md and docs/cpp.md show: a snippet with main() as it stands, the others of a page one after the
-other in a function that has the arrays they speak of.
+"""Compiles the C++ that README.md and docs/cpp.md show: a snippet with main() as it stands, the others of a page one
+after the other in a function that has the arrays which they use.
 
 usage: check_snippets.py ROOT INCLUDE COMPILER
        check_snippets.py --selftest COMPILER
@@ -20,7 +20,7 @@ void* allocate(std::int64_t bytes);
 
 
 def programs(page):
-    """Whole programs of a page."""
+    """Yields the whole programs of a page."""
     apart = []
     for snippet in BLOCK.findall(page):
         if "int main" in snippet:
@@ -33,7 +33,7 @@ def programs(page):
 
 
 def refusal(compiler, include, program):
-    """What the compiler says against it; "" where nothing."""
+    """Returns the compiler's errors; "" if there are none."""
     command = [compiler, "-std=c++20", "-fsyntax-only", "-Wall", "-Wno-unused", "-Werror", *include, "-x", "c++", "-"]
     return subprocess.run(command, input=program, text=True, capture_output=True, check=False).stderr
 

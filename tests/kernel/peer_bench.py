@@ -1,4 +1,5 @@
-"""What the programs that measure beside PyTorch share: the time of a call, rows of a file, a bench that answers lines.
+"""The common part of the programs that measure against PyTorch: the time of a call, rows of a file, a bench that
+answers lines.
 
   times = [median_time(lambda: x @ y) for x, y in products]        bench = Bench("build/tests/run_attention"); bench.ask("--shape ...")
 """
@@ -6,7 +7,7 @@ import argparse, contextlib, json, statistics, subprocess, sys, time
 
 
 def timed(torch, call, queued=1):
-    """Seconds of a call, of that many queued ones between two events."""
+    """Returns the seconds of a call, from that many queued ones between two events."""
     start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     start.record()
     for _ in range(queued):
@@ -17,7 +18,7 @@ def timed(torch, call, queued=1):
 
 
 def median_time(torch, call, queued=20, runs=12, warm_up=0.1):
-    """Behind `warm_up` seconds of the same calls."""
+    """Returns the median time of a call, after `warm_up` seconds of the same calls."""
     start = time.time()
     while time.time() - start < warm_up:
         for _ in range(queued):

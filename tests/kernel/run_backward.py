@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""attention_backward_sm90 and attention_backward_wide_sm90 on the GPU here: held to float64 on odd shapes, then timed beside PyTorch's backward passes.
+"""attention_backward_sm90 and attention_backward_wide_sm90 on this machine's GPU: compared with float64 on odd shapes,
+then timed against PyTorch's backward passes.
 
   run_backward.py --program build/tests/run_backward [--out FILE.jsonl] [--limit SECONDS] [--tiles 5] [--heads 128 64] [--no-peers]
 

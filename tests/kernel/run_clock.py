@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The clock that the GPU here holds, against the time since a load began: one JSON object a series.
+"""Measures the clock of this machine's GPU against the time since a load began: one JSON object for each series.
 
   run_clock.py [--out FILE.jsonl] [--only NAME,...] [--seconds S] [--card N]
 
@@ -37,7 +37,7 @@ extern "C" __global__ void multiply_adds(float* out, int n) {
 
 
 def poll(card, stop, pipe):
-    """NVML's readings every millisecond until `stop`, as (host seconds, W now, W mean, J, MHz, reasons)."""
+    """Collects NVML's readings every millisecond until `stop`, as (host seconds, W now, W mean, J, MHz, reasons)."""
     import pynvml as nvml
     nvml.nvmlInit()
     device = nvml.nvmlDeviceGetHandleByIndex(card)
@@ -76,7 +76,7 @@ class Polled:
 
 
 def thinned(rows):
-    """Readings that differ from the one before, or are 20 ms later."""
+    """Returns the readings that differ from the one before, or are 20 ms later."""
     kept = []
     for row in rows:
         if not kept or row[1:] != kept[-1][1:] and (row[3] != kept[-1][3] or row[1] != kept[-1][1]) or row[0] - kept[-1][0] > 20:
@@ -100,7 +100,7 @@ class Card:
             self.probe_kernel((self.sms,), (32,), (into,))
 
     def host_offset(self):
-        """Seconds that the host's clock is ahead of globaltimer."""
+        """Returns the seconds by which the host's clock is ahead of globaltimer."""
         best = None
         for _ in range(20):
             out = self.cupy.zeros(2 * self.sms, dtype="uint64")
@@ -142,9 +142,9 @@ class Card:
                 "vector": vector, "memory": lambda: [b.copy_(a) for _ in range(4)], "mix": mix, "rested": rested}
 
     def series(self, load, seconds, rest=None, again=0):
-        """Launches for so long, and behind a rest of the card for `again` seconds more: (t ns at each launch's end, MHz, ns),
-        the host's time when the load began, and the index of the first row behind the rest. Of `rested` launches the
-        probe behind the rest ends a launch; the rest is a row of its own, one thread at work."""
+        """Launches for so long, and after a pause for `again` seconds more. Returns (t ns at each launch's end, MHz,
+        ns), the host's time when the load began, and the index of the first row behind the rest. Of `rested` launches
+        the probe behind the rest ends a launch; the rest is a row of its own, one thread at work."""
         torch, most, second = self.torch, 20000, None
         pool = self.cupy.zeros((most, 2 * self.sms), dtype="uint64")
         torch.cuda.synchronize()
@@ -175,7 +175,7 @@ class Card:
 
 
 def joined(rows):
-    """Beyond 200 ms, runs of 20 ms: the mean clock by time."""
+    """Returns the clock by time; after 200 ms the mean of every 20 ms."""
     out, run = [], []
     for t, clock, span in rows:
         if t < 200e6:

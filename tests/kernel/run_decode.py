@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""attention_decode_sm90 beside PyTorch on the GPU here: right against float64, then twelve shapes with the L2 cold and warm.
+"""Compares attention_decode_sm90 with float64 on this machine's GPU, then times it against PyTorch at twelve shapes
+with the L2 cold and warm.
 
   run_decode.py --program build/tests/run_decode [--out FILE.jsonl] [--pages 0,64] [--tiles 2] [--gpu h200-sxm] [--no-check]
 

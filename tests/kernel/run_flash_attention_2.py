@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""FlashAttention-2 forward as PyTorch brings it (scaled_dot_product_attention, backend FLASH_ATTENTION), predicted and timed.
+"""Predicts and times the FlashAttention-2 forward pass of PyTorch (scaled_dot_product_attention, backend
+FLASH_ATTENTION).
 
   run_flash_attention_2.py --rows FORWARD.jsonl --predict FILE.jsonl --program build/napkin --gpu h100-sxm    no GPU needed
   run_flash_attention_2.py --rows FORWARD.jsonl --measure FILE.jsonl                                          on the GPU here
@@ -79,7 +80,7 @@ def measure(a, rows):
 
 
 def keep_busy(torch, call, seconds):
-    """Seconds of a call in a loop that lasts so long; 20 are queued before each look at the clock."""
+    """Returns the seconds of a call in a loop that lasts so long; 20 calls are queued between readings of the clock."""
     torch.cuda.synchronize()
     start, calls = time.time(), 0
     while time.time() - start < seconds:

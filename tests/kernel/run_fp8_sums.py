@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What the tensor cores keep of a sum of e4m3 products, by cuBLASLt's product through PyTorch on the GPU here.
+"""Finds the bits that tensor cores keep of a sum of e4m3 products, by cuBLASLt's product through PyTorch on this
+machine's GPU.
 
   run_fp8_sums.py --out FILE.jsonl
 
@@ -12,7 +13,7 @@ import torch
 
 
 def product(a, b):
-    """float32 [rows, columns] of e4m3 [rows, terms] and [columns, terms]."""
+    """Returns the product [rows, columns] in float32 of e4m3 [rows, terms] and [columns, terms]."""
     one = torch.ones((), device="cuda")
     return torch._scaled_mm(a, b.t(), scale_a=one, scale_b=one, out_dtype=torch.float32, use_fast_accum=True)
 

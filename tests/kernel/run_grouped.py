@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Grouped heads through napkin.torch on the GPU here, by the rule of FlashAttention's own tests: the largest error of an
-output is at most twice, of a gradient at most three times, that of PyTorch's unfused attention in the same type.
+"""Tests grouped heads through napkin.torch on this machine's GPU by the rule of FlashAttention's own tests: the largest
+error of an output is at most twice, of a gradient at most three times, that of PyTorch's unfused attention in the same
+type.
 
   PYTHONPATH=build/python python3 tests/kernel/run_grouped.py [--cases 320] [--seed 38] [--jobs 14] [--limit 230] [--out FILE.jsonl]
 
@@ -19,7 +20,8 @@ LSE_ERROR = 2e-3
 
 
 def cases(seed, count):
-    """In a fixed order; heads, widths, masks and packing go round at paces of their own, so that all pairs come up."""
+    """Returns the cases in a fixed order; heads, widths, masks and packing repeat with different periods, so that all
+    pairs occur."""
     draw, out = random.Random(seed), []
     for number in range(count):
         heads, kv = HEADS[number % len(HEADS)]
@@ -38,7 +40,7 @@ def cases(seed, count):
 
 
 def hidden(torch, mask, q, x):
-    """[q, x]: the pairs that the mask hides, aligned at the bottom right; None: none."""
+    """Returns the pairs [q, x] that the mask hides, aligned at the bottom right; None if there are none."""
     if mask == "full":
         return None
     left, right = (x, 0) if mask == "causal" else map(int, mask.split()[1].split(","))
@@ -47,7 +49,7 @@ def hidden(torch, mask, q, x):
 
 
 def unfused(torch, q, k, v, mask, exact):
-    """O and the log-sum-exp of [rows, heads, d], in float64 or in the inputs' own type."""
+    """Computes O and the log-sum-exp of [rows, heads, d], in float64 or in the inputs' type."""
     group, scale = q.shape[-2] // k.shape[-2], q.shape[-1] ** -0.5
     k, v = (t.repeat_interleave(group, dim=-2) for t in (k, v))
     if exact:
@@ -66,7 +68,7 @@ def unfused(torch, q, k, v, mask, exact):
 
 
 def sequences(torch, case, q, k, v, exact):
-    """unfused() of each sequence by itself: O as q lies, the log-sum-exps one behind the other."""
+    """Computes unfused() of each sequence by itself: O in q's layout, the log-sum-exps one after another."""
     if "q_lengths" not in case:
         found = [unfused(torch, *(t[b] for t in (q, k, v)), case["mask"], exact) for b in range(case["b"])]
         return torch.stack([o for o, _ in found]), torch.stack([lse for _, lse in found])
@@ -92,7 +94,7 @@ def fused(torch, nt, case, q, k, v):
 
 
 def largest(torch, found, exact):
-    """Of the differences; what is no number is infinitely wrong."""
+    """Returns the largest difference; infinity if one is NaN."""
     error = (found.double() - exact).abs().max().item() if exact.numel() else 0.0
     return error if error == error else float("inf")
 
@@ -123,7 +125,7 @@ def run(torch, nt, case):
 
 
 def work(a):
-    """One process's part of the cases, a line each."""
+    """Runs a process's part of the cases, and prints a line for each."""
     import torch, napkin, napkin.torch as nt
     torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
     start = time.time()

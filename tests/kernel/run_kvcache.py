@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""napkin.torch.flash_attn_with_kvcache on the GPU here, right against float64: pages, counted keys, new keys, few queries.
+"""Compares napkin.torch.flash_attn_with_kvcache with float64 on this machine's GPU: pages, counted keys, new keys, few
+queries.
 
   run_kvcache.py [--out FILE.jsonl] [--cases 60]
 
@@ -26,7 +27,7 @@ def drawn(seed):
 
 
 def reference(q, k, v, causal, number):
-    """Attention of one sequence [rows, heads, d] in a type, keys' heads repeated."""
+    """Computes attention of a sequence [rows, heads, d] in a type, with repeated key heads."""
     k, v = (x.repeat_interleave(q.shape[1] // k.shape[1], 1) for x in (k, v))
     scores = torch.einsum("qhd,xhd->hqx", q.to(number), k.to(number)) * q.shape[-1] ** -0.5
     if causal:

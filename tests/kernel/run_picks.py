@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Other people's picks beside ours in turns on the GPU here: the file that script/peers/heuristics.py writes, timed.
+"""Times first choices of other selectors and ours in turns on this machine's GPU, from the file that
+script/peers/heuristics.py writes.
 
   run_picks.py PICKS.jsonl --build build/tests [--out FILE.jsonl] [--limit SECONDS]
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Products with parts (split-K) and of e4m3 on the GPU here: right against float64, then timed beside cuBLAS in one run.
+"""Compares products with parts (split-K) and of e4m3 with float64 on this machine's GPU, then times them against cuBLAS
+in the same run.
 
   run_products.py --program build/tests/run_products [--out FILE.jsonl] [--type bf16] [--tiles 2] [--gpu h200-sxm] [--no-check]
 

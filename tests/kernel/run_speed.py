@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The bundled kernels beside their peers through PyTorch, in one run on the GPU here: attention beside cuDNN and, where it is
-installed, FlashAttention-2; products beside cuBLAS.
+"""Times the bundled kernels against peers through PyTorch in one run on this machine's GPU: attention against cuDNN
+and, if installed, FlashAttention-2; products against cuBLAS.
 
   run_speed.py --program build/tests/run_attention --tiles FILE [--kernel attention_sm80] [--out FILE.jsonl] [--limit SECONDS] [--rounds N]
   run_speed.py --program build/tests/run_attention --picks build/napkin --inputs normal,zeros,growing,shrinking,spike [--out FILE.jsonl]
@@ -55,7 +55,7 @@ class Power:
 
 
 def shaped(inputs, b, h, s, d, causal):
-    """Q, K, V of [b, h, s, d] as run_attention --inputs makes them, from other random numbers."""
+    """Returns Q, K, V of [b, h, s, d] as run_attention --inputs makes them, from other random numbers."""
     q, k, v = (torch.randn(b, s, h, d, device="cuda", dtype=torch.bfloat16).transpose(1, 2) for _ in range(3))
     if inputs == "zeros":
         for each in (q, k, v):
@@ -84,7 +84,7 @@ def peer_time(backend, q, k, v, causal):
 
 
 def on_inputs(a, lines, out, number):
-    """Each shape's tile on each of the inputs, cuDNN right before."""
+    """Times each shape's tile on each of the inputs, right after cuDNN."""
     bench = Bench(a.program)
     power = Power()
     for words in lines:
@@ -109,7 +109,7 @@ def on_inputs(a, lines, out, number):
 
 
 def picks(program):
-    """As lines of --tiles."""
+    """Yields the selected tiles as lines of --tiles."""
     for d in (64, 128, 256):
         for causal in (0, 1):
             for s in (512, 1024, 2048, 4096, 8192, 16384):

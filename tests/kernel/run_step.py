@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A small transformer's step in PyTorch as one CUDA graph, timed: one JSON object a question.
+"""Times a small transformer's step in PyTorch as one CUDA graph: one JSON object for each question.
 
   run_step.py [--out FILE.jsonl] [--card N] [--kernels] prefill:b=1,q=4096 decode:b=32,x=2048 ...
 

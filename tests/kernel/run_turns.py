@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""napkin.torch in turns with others' attention on the GPU here, in one process: cuDNN's and PyTorch's flash, and FlashAttention-4
-where it is installed.
+"""Times napkin.torch in turns with other attention on this machine's GPU, in one process: cuDNN's and PyTorch's flash,
+and FlashAttention-4 if installed.
 
   run_turns.py [--out FILE.jsonl] [--only forward,wide,backward,decode,step] [--who napkin,cudnn] [--rounds 3] [--limit SECONDS] [--warm I/N]
 
@@ -52,7 +52,7 @@ def first(result):
 
 
 def ways(causal, window, wide, of_flash4):
-    """Of tensors [b, rows, heads, d]: who, and its function."""
+    """Returns the implementations by name, each a function of tensors [b, rows, heads, d]."""
     side = {} if window is None else {"window_size": (window, 0)}
     out = {"napkin": lambda q, k, v: napkin.torch.flash_attn_func(q, k, v, causal=causal, **side)}
     if wide:
@@ -67,7 +67,7 @@ def ways(causal, window, wide, of_flash4):
 
 
 def error_of(o, q, k, v, causal, window):
-    """Of the last head's last rows, in the last sequence, against float64."""
+    """Returns the error of the last head's last rows, in the last sequence, against float64."""
     rows = min(64, q.shape[1])
     scores = q[-1, -rows:, -1].double() @ k[-1, :, -1].double().T * q.shape[-1] ** -0.5
     ahead = torch.arange(k.shape[1], device="cuda")[None] - (torch.arange(rows, device="cuda")[:, None] + k.shape[1] - rows)
@@ -80,7 +80,7 @@ def error_of(o, q, k, v, causal, window):
 
 
 def calls_of(question, of_flash4, who_asked=None):
-    """Who, and (a call without arguments, its error)."""
+    """Returns, by implementation, (a call without arguments, its error)."""
     kind, b, hq, h, n, x, d, dv, causal, window = question
     make = lambda rows, heads, width: torch.randn(b, rows, heads, width, device="cuda", dtype=torch.bfloat16, requires_grad=kind == "backward")
     q, k, v = make(n, hq, d), make(x, h, d), make(x, h, dv)
@@ -128,7 +128,7 @@ def measure(question, of_flash4, rounds, who_asked):
 
 
 def growing(b, hq, h, x):
-    """Microseconds of the host a call, of 256 keys more, one at a time; caches of one length."""
+    """Returns the host's microseconds a call, for 256 calls with a key more each; caches have one length."""
     q = torch.randn(b, 1, hq, 128, device="cuda", dtype=torch.bfloat16)
     k, v = (torch.randn(b, x + 600, h, 128, device="cuda", dtype=torch.bfloat16) for _ in range(2))
     ours = {"napkin.attention": lambda n: napkin.torch.flash_attn_func(q, k[:, :n], v[:, :n]),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Questions of kinds that no fit and no test has had, drawn by a seed: the prediction of each before it is measured, then a
-blind sweep of each.
+"""Draws questions of kinds that no fit and no test has had, by a seed; predicts each before it is measured, then sweeps
+each.
 
   unseen.py --seed 26 --predict FILE.jsonl  --program build/napkin     what select answers for each, no GPU needed
   unseen.py --seed 26 --compile             --program build/napkin     compiles what the sweeps run into the cache, no GPU needed
@@ -32,7 +32,8 @@ def ragged(draw, low, high):
 
 
 def questions(seed):
-    """In a fixed order: each kind draws by a seed of its own, so that one can change without the others."""
+    """Returns the questions in a fixed order: each kind draws by its own seed, so that one can change without the
+    others."""
     out = []
     draw = random.Random(f"{seed} grouped")
     for mask in ("causal", "causal", "causal", "window"):
@@ -66,7 +67,8 @@ def questions(seed):
 
 
 def card():
-    """Of README's shapes (b s = 16384, h d = 2048) twelve, and three products; none of them a calibration row."""
+    """Returns twelve of README.md's shapes (b s = 16384, h d = 2048) and three products, none of which is a calibration
+    row."""
     out = []
     for d in (64, 128, 256):
         for mask in ("none", "causal"):
@@ -101,7 +103,8 @@ def predict(a, out):
 
 
 def measure(a):
-    """One process a kind, type of mask and list of lengths: what they share is planned and settled once."""
+    """Measures with a process for each kind, mask and list of lengths, which plans and warms up once for all of its
+    questions."""
     groups = {}
     for question in asked(a):
         if not a.kinds or question["kind"] in a.kinds.split(","):

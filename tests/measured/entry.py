@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Prints the manifest's entry of a recorded file, as far as the rows say it; `what` and `written_by` are for people.
+"""Prints the manifest's entry for a recorded file, as far as it follows from the rows; `what` and `written_by` are left
+to people.
 
   entry.py FILE.jsonl...
 """

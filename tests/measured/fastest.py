@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes apps/library/judge/data/fastest.json: of every question that was measured here, the fastest tile whose result was right.
+"""Writes apps/library/judge/data/fastest.json: for every question that was measured here, the fastest tile with a right
+result.
 
   fastest.py [--check]
 
@@ -20,7 +21,8 @@ PROBES = {"edges", "edges_h100"}
 
 
 def is_right(measured):
-    """As napkin::is_right (apps/library/judge/validation.hpp): within twice the type's own error and 1e-5; or not compared."""
+    """Returns True for a right row by the rule of napkin::is_right (apps/library/judge/validation.hpp): its error is
+    within twice the type's own and 1e-5, or was not compared."""
     error, own = measured["max_error"], measured["reference_error"]
     return own is None or (error is not None and error <= 2 * own + 1e-5)
 

@@ -1,4 +1,4 @@
-"""Reads recorded rows, and writes once what neighbouring rows share.
+"""Reads recorded rows, and writes fields that neighbouring rows share only once.
 
   for row in read_rows("sweeps/matmul_sm90.jsonl"): ...
 
@@ -46,7 +46,8 @@ def members(line):
 
 
 def shared_once(lines):
-    """The lines of a file with what neighbouring rows share in lines of its own. A row's other members stay as they are written."""
+    """Yields the lines of a file in which fields that neighbouring rows share have their own lines. A row's other
+    members keep their text."""
     shared = {}
     for line in lines:
         here = dict(members(line))

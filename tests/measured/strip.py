@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Prepares recorded rows for this folder: takes out what `napkin validate --replay` computes anew, `levels`, and `predicted` unless
-told to keep it, and writes what neighbouring rows share once (rows.py).
+"""Prepares recorded rows for this folder: removes fields that `napkin validate --replay` computes again (`levels`, and
+`predicted` unless told to keep it), and writes fields that neighbouring rows share only once (rows.py).
 
   strip.py [--keep-predicted] FILE.jsonl...
 

@@ -1,4 +1,5 @@
-"""What the tests of the Python package share. Run them with the package on PYTHONPATH (build/python), or installed."""
+"""The common part of the Python package's tests. Run them with the package on PYTHONPATH (build/python), or
+installed."""
 
 import json
 import os
@@ -16,7 +17,7 @@ SEED = int(os.environ.get("NAPKIN_SEED", random.SystemRandom().randrange(2**32))
 
 
 def read_rows(path):
-    """The rows of a recorded file, by the reader beside it (tests/measured/rows.py)."""
+    """Returns the rows of a recorded file, by the reader of tests/measured/rows.py."""
     sys.path.insert(0, str(pathlib.Path(path).parent.parent))
     import rows
 
@@ -25,7 +26,7 @@ def read_rows(path):
 
 @pytest.fixture(scope="session")
 def command():
-    """The command's answer to words, as JSON: the program of C++ where a build has one, else the package's own.
+    """Returns the command's answer to words as JSON: from the C++ program if a build has one, else from the package.
 
     The ranking of all kernels goes: the command's `select` adds it where no kernel is named, Python asks `compare` for it."""
     program = os.environ.get("NAPKIN_PROGRAM")

@@ -1,4 +1,4 @@
-"""What napkin.torch launches, around a driver that computes nothing: run by test_torch.py in a process of its own.
+"""Checks the launches of napkin.torch with a driver that computes nothing; test_torch.py runs it as a separate process.
 
     python tests/python/fake_launches.py FOLDER       FOLDER/lib64 has the driver (tests/golden/fake_cuda) as libcuda.so.1 and
                                                       libnvrtc.so.13
@@ -28,7 +28,7 @@ torch._C._cuda_getDevice = int
 
 
 def forget():
-    """No call came before."""
+    """Forgets all earlier calls."""
     nt._calls.clear()
     nt._launches = nt._known_calls(getattr(torch.Tensor, "__dlpack_c_exchange_api__", None),
                                    lambda *like: torch.empty_strided(*like[:2], dtype=like[2]))
@@ -43,7 +43,7 @@ torch.set_num_threads(1)
 
 
 def launched(call):
-    """Names of the kernels, in their order, and how dQ is added up."""
+    """Returns the names of the launched kernels in order, and the way in which dQ is added up."""
     before = driver.fakeLaunches()
     call()
     names = [driver.fakeLaunched(back).decode() for back in reversed(range(driver.fakeLaunches() - before))]
@@ -52,7 +52,7 @@ def launched(call):
 
 
 def rows(d=64, heads=2, length=64):
-    """q, k, v as views of one array, as a model has them."""
+    """Returns q, k, v as views of one array, as a model has them."""
     qkv = torch.zeros(1, length, 3, heads, d, dtype=torch.bfloat16).permute(2, 0, 3, 1, 4)
     return [t.detach().requires_grad_() for t in qkv]
 
@@ -68,7 +68,8 @@ def microseconds(call, n=300):
 
 
 class Generation:
-    """One query a step, and keys that grow by one: a cache's first rows, or arrays of their own ([b, heads, keys, d], dense)."""
+    """Steps of one query, with keys that grow by one: a cache's first rows, or separate arrays ([b, heads, keys, d],
+    dense)."""
 
     def __init__(self, dense, **options):
         self.dense, self.options = dense, options
@@ -86,7 +87,7 @@ class Generation:
         return driver.fakeLaunched(0), driver.fakeBoxes()
 
     def check(self, lengths):
-        """Each step launches what it launches where no call came before."""
+        """Checks that each step launches the same kernels as without earlier calls."""
         forget()
         grown = [self.step(self.arrays(keys)) for keys in lengths]
         for keys, step in zip(lengths, grown):
@@ -94,7 +95,7 @@ class Generation:
             assert self.step(self.arrays(keys)) == step, keys
 
     def microseconds(self, first, steps):
-        """Of the middle one of the steps."""
+        """Returns the median microseconds of the steps."""
         took = []
         for keys in range(first, first + steps):
             arrays = self.arrays(keys)
@@ -105,7 +106,7 @@ class Generation:
 
 
 def paged():
-    """What a step with pages and counted keys launches, in each of its steps, and its microseconds."""
+    """Returns the launches of each step with pages and counted keys, and its microseconds."""
     q = torch.zeros(2, 1, 8, 128, dtype=torch.bfloat16)
     pages = torch.zeros(2, 300, 64, 2, 128, dtype=torch.bfloat16)
     table, counts = torch.arange(128, dtype=torch.int32).reshape(2, 64), torch.tensor([1000, 7], dtype=torch.int32)
@@ -121,7 +122,8 @@ def paged():
 
 
 def cache_microseconds(first, steps):
-    """flash_attn_with_kvcache: the middle one of the steps that bring no new keys, and of those that append them."""
+    """Returns the median microseconds of flash_attn_with_kvcache in steps without new keys, and in steps that append
+    them."""
     q, new = torch.zeros(1, 1, 8, 128, dtype=torch.bfloat16), torch.zeros(1, 1, 2, 128, dtype=torch.bfloat16)
     caches = torch.zeros(2, 1, 4096, 2, 128, dtype=torch.bfloat16)
     found = []

@@ -1,5 +1,5 @@
-"""A small transformer trained with napkin's attention and with PyTorch's, on the GPU at hand: eager, compiled and as a CUDA
-graph of the whole step; and what a call costs beside its kernel.
+"""Trains a small transformer with napkin's attention and with PyTorch's, on this machine's GPU: eager, compiled and as
+a CUDA graph of the whole step; and measures the time of a call beyond its kernel.
 
     python tests/python/run_end_to_end.py OUT.jsonl [--steps N] [PART...]
 
@@ -37,7 +37,7 @@ def sdpa(q, k, v):
 
 @contextlib.contextmanager
 def activated(only):
-    """PyTorch's own operator of flash attention, computed by napkin: its autograd is C++."""
+    """Computes PyTorch's operator of flash attention by napkin; its autograd is in C++."""
     nt.activate()
     try:
         with only:
@@ -47,7 +47,7 @@ def activated(only):
 
 
 def backends():
-    """How q, k, v become the output, by name, and what is in force meanwhile."""
+    """Returns, by name, the functions from q, k, v to the output, and the context that each needs."""
     backend, only = torch.nn.attention.SDPBackend, torch.nn.attention.sdpa_kernel
     return {"napkin": (lambda q, k, v: nt.attention(q, k, v, causal=True), contextlib.nullcontext),
             "napkin_sdpa": (sdpa, lambda: activated(only(backend.FLASH_ATTENTION))),
@@ -56,7 +56,7 @@ def backends():
 
 
 class Training:
-    """One model, one optimizer, one stream of rows that repeat themselves: only attention finds out how."""
+    """A model, an optimizer and rows whose repetitions only attention can predict."""
 
     def __init__(self, attend, compiled=False, device="cuda", rows=1024, batch=8, period=32, **sizes):
         torch.manual_seed(7)
@@ -85,7 +85,7 @@ class Training:
 
 
 def captured(training):
-    """The whole step as a CUDA graph, behind the warm steps, which run on a stream of their own as capture wants it."""
+    """Captures the whole step as a CUDA graph, after warm-up steps on a separate stream, as a capture requires."""
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
@@ -101,7 +101,7 @@ def captured(training):
 
 
 def curve(training, steps, graphed=False):
-    """Losses, and milliseconds of each step."""
+    """Returns the losses, and the milliseconds of each step."""
     cuda = training.device == "cuda"
     if graphed:
         step = captured(training)
@@ -129,8 +129,8 @@ def curve(training, steps, graphed=False):
 
 
 def in_turns(attend, names, rounds=12, steps=10):
-    """Milliseconds of an eager step of each: the median of all its rounds but the first two, each round's, and what the host
-    needs to issue a step."""
+    """Returns the milliseconds of an eager step of each: the median of its rounds without the first two, those of each
+    round, and the host's time to issue a step."""
     trainings = {name: Training(attend[name][0]) for name in names}
     times, host = {name: [] for name in names}, {name: [] for name in names}
     for turn in range(rounds):
@@ -153,7 +153,7 @@ def in_turns(attend, names, rounds=12, steps=10):
 
 
 def compared(runs):
-    """Each curve against eager flash: the largest and the mean difference, and the final losses."""
+    """Compares each curve with that of eager flash: the largest and the mean difference, and the final losses."""
     right = runs["eager", "flash"]
     return {f"{how} {name}": {"largest_difference": max(abs(a - b) for a, b in zip(losses, right)),
                               "mean_difference": sum(abs(a - b) for a, b in zip(losses, right)) / len(right), "last": losses[-1]}
@@ -161,13 +161,14 @@ def compared(runs):
 
 
 def is_one_curve(found):
-    """Ours are no farther from flash than twice PyTorch's own others are, of any way to run it."""
+    """Returns True if napkin's curves differ from flash by at most twice the difference of PyTorch's other backends, in
+    every mode."""
     others = max(one["largest_difference"] for name, one in found.items() if "napkin" not in name)
     return all(one["largest_difference"] <= 2 * max(others, 1e-3) for name, one in found.items() if "napkin" in name)
 
 
 def calls(say):
-    """Of a call in a row of calls what is not the kernel: 0 where the host keeps ahead of the GPU."""
+    """Measures a call's time beyond its kernel in a row of calls: 0 if the host stays ahead of the GPU."""
     for b, heads, s, d, causal in ((1, 8, 512, 64, True), (1, 16, 2048, 64, True), (2, 16, 2048, 128, False), (1, 16, 8192, 128, True)):
         q, k, v = make(b, heads, heads, s, s, d)
         o = torch.empty_like(q)
@@ -197,7 +198,7 @@ def calls(say):
 
 
 def once(call):
-    """Microseconds of the third of three calls."""
+    """Returns the microseconds of the third of three calls."""
     for _ in range(3):
         torch.cuda.synchronize()
         start = time.perf_counter()
@@ -207,8 +208,8 @@ def once(call):
 
 
 def queued(call):
-    """Microseconds of a call among 200, or among as many as take 20 ms, and of its kernel among as many in a CUDA graph: medians of
-    seven."""
+    """Returns the microseconds of a call among 200, or among as many as take 20 ms, and of its kernel among as many in
+    a CUDA graph: medians of seven."""
     n = max(10, min(200, int(2e4 / max(1e-3, once(call)))))
 
     def timed(run):

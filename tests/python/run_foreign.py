@@ -1,5 +1,6 @@
-"""What a pruned autotuner loses on Triton kernels that nobody of this project wrote, on the GPU at hand: attention, a
-product and the grouped products of a mixture of experts, each in the configurations that its own project lists or tunes over.
+"""Measures the loss of a pruned autotuner on Triton kernels of other projects, on this machine's GPU: attention, a
+product and the grouped products of a mixture of experts, each in the configurations that its own project lists or tunes
+over.
 
     python tests/python/run_foreign.py OUT.jsonl --attention FILE --product FILE --experts FILE [--seconds S] [--processes N]
 
@@ -30,7 +31,7 @@ PRODUCT_KERNELS = ["triton_matmul", "triton_matmul_few_rows"]
 
 
 def module_of(path, names):
-    """The module of the functions that `names` and what they call by name need, without the rest of the file."""
+    """Returns a module with the functions `names` and those that they call, without the rest of the file."""
     tree = ast.parse(pathlib.Path(path).read_text(encoding="utf-8"))
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     wanted = list(names)
@@ -117,8 +118,8 @@ class Product(prune.Question):
 
 
 class Experts(prune.Question):
-    """The first product of a layer of experts: tokens dealt to them evenly, so that it is one product with the experts'
-    columns side by side."""
+    """The first product of a layer of experts: tokens are divided among them evenly, so that it is one product with the
+    experts' columns side by side."""
 
     def __init__(self, path, experts, tokens, chosen, width, columns):
         configs = product(BLOCK_M=[16, 32, 64, 128], BLOCK_N=[64, 128, 256], BLOCK_K=[64, 128], num_warps=[4, 8], num_stages=[3, 4])
@@ -134,7 +135,7 @@ class Experts(prune.Question):
         return {**super().head(), "experts": {"experts": self.experts, "tokens": self.tokens, "chosen": self.chosen, "columns": self.columns}}
 
     def theirs(self):
-        """What vLLM takes where its tables have no row of a card."""
+        """Returns the configuration that vLLM takes if its tables lack the card."""
         found = module_of(self.path, ["get_default_config"]).get_default_config(
             self.tokens, self.experts, self.columns // 2, self.shape["b"], self.chosen, None)
         return {name.replace("BLOCK_SIZE", "BLOCK"): value for name, value in found.items() if name != "GROUP_SIZE_M"}
@@ -184,7 +185,8 @@ def questions_of(asked):
 
 
 def loss_of_theirs(question, rows):
-    """What their own configuration takes over the best that ran, less one; None where it is not in the list."""
+    """Returns the time of the project's own configuration over the best that ran, less one; None if it is not in the
+    list."""
     times = {json.dumps(row["config"], sort_keys=True): row["time"] for row in rows if row.get("time") is not None}
     own = times.get(json.dumps(question.theirs(), sort_keys=True))
     return own / min(times.values()) - 1 if own else None

@@ -1,5 +1,6 @@
-"""Runs napkin.torch on a GPU and prints what it finds, one JSON object a line: errors against float64 beside PyTorch's,
-time of a call, CUDA graphs, compilation, the SDPA registry, and a training run beside PyTorch's own attention.
+"""Runs napkin.torch on a GPU and prints the results, one JSON object a line: errors against float64 and those of
+PyTorch, time of a call, CUDA graphs, compilation, the SDPA registry, and a training run compared with PyTorch's
+attention.
 
     python tests/python/run_torch.py [--out FILE] [PART...]
 """
@@ -65,7 +66,7 @@ def error(a, b):
 
 @part
 def correctness():
-    """b, heads, key heads, rows, keys, d; the mask; the layout; the type."""
+    """Checks the cases: b, heads, key heads, rows, keys, d; mask; layout; type."""
     torch.manual_seed(1)
     cases = [(2, 4, 4, 512, 512, 128, {}, False, torch.bfloat16), (2, 4, 2, 512, 512, 128, {"causal": True}, True, torch.bfloat16),
              (1, 8, 1, 333, 777, 64, {"causal": True}, False, torch.float16), (1, 2, 2, 777, 333, 64, {"causal": True}, True, torch.bfloat16),
@@ -155,7 +156,7 @@ def host_time(call, n=300):
 
 @part
 def overhead():
-    """Microseconds of the host a call, without a wait for the GPU."""
+    """Measures the host's microseconds a call, without a wait for the GPU."""
     q, k, v = make(1, 1, 1, 64, 64, 64)
     o = torch.empty_like(q)
     with torch.no_grad():
@@ -339,7 +340,7 @@ def training():
 
 @part
 def speed():
-    """Milliseconds on the GPU, the best of 5 times 10 queued calls."""
+    """Returns milliseconds on the GPU, the best of 5 times 10 queued calls."""
     backend = torch.nn.attention.SDPBackend
 
     def gpu_time(call):

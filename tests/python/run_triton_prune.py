@@ -1,5 +1,6 @@
-"""What a Triton autotuner saves with napkin's prune, on the GPU at hand: a plain attention kernel in 36 configurations (30
-under a causal mask) and a matrix product in 60 (script/peers/kernels.py), every one of them predicted first, then every one measured.
+"""Measures the time that a Triton autotuner saves with napkin's prune on this machine's GPU: a plain attention kernel
+in 36 configurations (30 under a causal mask) and a matrix product in 60 (script/peers/kernels.py). All are predicted
+first, then measured.
 
     python tests/python/run_triton_prune.py OUT.jsonl [--seconds S] [--processes N]
 
@@ -47,12 +48,12 @@ class Question:
         return {"gpu": GPU, "kernel": self.kernel, "dtype": self.dtype, "causal": self.causal, **self.shape}
 
     def small(self):
-        """The same kernel at sizes that take no time: a launch of it compiles a configuration."""
+        """Returns the question of the kernel at small sizes, whose launch only serves to compile a configuration."""
         size = {"h": 1, "q": 256, "x": 256} if self.kind == "attention" else {"a": 128, "b": 128, "c": 256}
         return Question(self.kind, {**self.shape, **size}, self.causal, [])
 
     def call(self, config):
-        """A launch, the error of its result, and the result."""
+        """Returns a launch, the error of its result, and the result."""
         sys.path.insert(0, str(PEERS))
         import measure
 
@@ -63,7 +64,7 @@ class Question:
 
 
 def configs_of(tiles):
-    """As a user lists them: Triton's names, in an order that says nothing."""
+    """Returns the configurations as a user lists them: with Triton's names, in an order without preference."""
     attention = [{"BLOCK_M": t["q"], "BLOCK_N": t["x"], "num_warps": t["warps"], "num_stages": t["stages"]} for t in tiles["attention"]]
     matmul = [{"BLOCK_M": t["a"], "BLOCK_N": t["c"], "BLOCK_K": t["b"], "num_warps": t["warps"], "num_stages": t["stages"]} for t in tiles["matmul"]]
     return attention, matmul
@@ -77,7 +78,8 @@ def questions_of(attention, matmul):
 
 
 def predicted(question):
-    """A row a configuration: whether it can run, its time and its place; and the milliseconds of the call."""
+    """Returns a row for each configuration (whether it can run, its time and its rank), and the milliseconds of the
+    call."""
     start = time.perf_counter()
     ranked = napkin.rank_configs(question.kind, question.configs, **question.ask())
     spent = time.perf_counter() - start
@@ -87,7 +89,8 @@ def predicted(question):
 
 
 def regret_of(rows, spent):
-    """Of a shape's rows, in the order of prediction, each with what was measured; nothing where nothing ran."""
+    """Returns the regrets of a shape's rows, which are in the order of prediction with measured times; nothing if none
+    ran."""
     ran = [row for row in rows if row.get("time") is not None]
     if not ran:
         return None
@@ -116,7 +119,8 @@ def tile_of(question, config):
 
 
 def compile_one(job):
-    """Seconds to compile one variant into the cache, by a launch; None where the compiler or the card refuses."""
+    """Returns the seconds to compile a variant into the cache, by a launch; None if the compiler or the card
+    refuses."""
     question, config = job
     try:
         import torch
@@ -152,7 +156,7 @@ def measured(question, config, seconds):
 
 
 def facts():
-    """What every row says of where it comes from."""
+    """Returns the fields of every row that name its origin."""
     import torch
     import triton
 
@@ -163,7 +167,8 @@ def facts():
 
 
 def autotuned(question, top_k):
-    """Seconds of Triton's own autotuner with our hook, from an empty cache, and what it settles on."""
+    """Returns the seconds of Triton's autotuner with napkin's hook, from an empty cache, and the configuration that it
+    chooses."""
     import torch
     import triton
 

@@ -1,4 +1,4 @@
-"""Answers are typed, cannot be changed, and are what the command prints."""
+"""Answers have types, cannot be changed, and equal the command's output."""
 
 import copy
 import json

@@ -1,4 +1,4 @@
-"""What napkin.torch hands over to the GPU, around a driver that computes nothing (tests/golden/fake_cuda).
+"""The launches of napkin.torch, with a driver that computes nothing (tests/golden/fake_cuda).
 
 PyTorch has no GPU here: tensors of the CPU stand in for its own, and a process of its own finds the driver."""
 

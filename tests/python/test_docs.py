@@ -1,4 +1,4 @@
-"""The page's examples run; what needs a GPU or another package is at least Python."""
+"""The page's examples run; those that need a GPU or another package are at least valid Python."""
 
 import ast
 import pathlib

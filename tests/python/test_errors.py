@@ -1,4 +1,4 @@
-"""Wrong arguments by the hundred: each is an InputError that says where, what and what would be right."""
+"""Hundreds of wrong arguments: each gives an InputError with the place, the problem and a correction."""
 
 import math
 import pickle

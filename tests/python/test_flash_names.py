@@ -1,4 +1,5 @@
-"""What users of FlashAttention and transformers call, by their names: log-sum-exps, kept keys, padding, and what is refused."""
+"""The functions of FlashAttention and transformers by their names: log-sum-exps, cached keys, padding, and refused
+arguments."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What our first configuration loses on Triton kernels that nobody of this project wrote: recorded runs on an H200
+"""The loss of napkin's first configuration on Triton kernels of other projects: recorded runs on an H200
 (tests/measured/foreign), ranked with today's model."""
 
 import collections

@@ -38,7 +38,7 @@ def test_triton_autotune_keeps_the_best(kernel):
 
 
 def test_what_is_kept_compiles(kernel):
-    """For Hopper, by the real compiler: registers and shared memory fit."""
+    """Configurations that are kept compile for Hopper, and their registers and shared memory fit."""
     triton = pytest.importorskip("triton")
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
@@ -94,7 +94,8 @@ def test_emitted_configs_are_tritons():
 
 
 def test_a_draft_of_a_compiled_kernel(kernel, tmp_path):
-    """Compiled for Hopper here, disassembled by what Triton brings: the draft's counts are the kernel's, and it answers."""
+    """A kernel compiled for Hopper and disassembled by Triton's tools: the draft has the kernel's counts, and answers a
+    question."""
     triton = pytest.importorskip("triton")
     import napkin.triton
     from triton.backends.compiler import GPUTarget
@@ -145,7 +146,7 @@ def test_inductor_asks_napkin_for_flex_attention():
 
 
 def test_inductor_asks_napkin_for_products():
-    """Through Inductor's own classes; the inputs are a stand-in, since theirs need a GPU."""
+    """Uses Inductor's own classes, with other inputs, since its own need a GPU."""
     torch = pytest.importorskip("torch", reason="SKIP: no PyTorch in this environment")
     import napkin.inductor
     from torch._inductor.kernel_template_choice import KernelTemplateChoice

@@ -1,5 +1,5 @@
-"""What an autotuner of Triton loses that tries only our first one or three configurations, on an H200: recorded sweeps
-(tests/measured/prune), ranked with today's model."""
+"""The loss of a Triton autotuner that tries only napkin's first one or three configurations, on an H200: recorded
+sweeps (tests/measured/prune), ranked with today's model."""
 
 import collections
 import itertools
@@ -22,7 +22,7 @@ def sweeps():
 
 
 def ranked_times(kernel, algorithm, shape, mask, rows):
-    """Measured times in the order of today's ranking, of the configurations that ran."""
+    """Returns measured times in the order of today's ranking, of the configurations that ran."""
     ranking = napkin.rank_configs(algorithm, [row["config"] for row in rows], gpu="h200-sxm", kernel=kernel,
                                   causal=mask == "causal", dtype=rows[0]["dtype"], **dict(shape))
     for one in ranking:

@@ -1,4 +1,4 @@
-"""What goes out: one version, a configuration that cibuildwheel reads, a wheel that has what it needs."""
+"""A release: a single version, a configuration that cibuildwheel reads, a complete wheel."""
 
 import importlib.util
 import pathlib

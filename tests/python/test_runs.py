@@ -1,4 +1,4 @@
-"""The programs that measure on a GPU, as far as they go without one: predictions, regrets, training, curves."""
+"""The parts of measuring programs that run without a GPU: predictions, regrets, training, curves."""
 
 import json
 import pathlib

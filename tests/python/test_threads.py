@@ -1,4 +1,4 @@
-"""One session from many threads, beside a fork, and without the interpreter's lock."""
+"""A session used by many threads, after a fork, and without the interpreter's lock."""
 
 import os
 import threading

@@ -1,4 +1,4 @@
-"""The PyTorch operators as far as no GPU reaches: schemas, fake tensors, autograd, compilation, refusals.
+"""The parts of the PyTorch operators that need no GPU: schemas, fake tensors, autograd, compilation, refusals.
 
 On the CPU the operators have no kernel: torch_on_cpu.py gives them ones that compute in float64.
 """
@@ -122,7 +122,7 @@ def test_a_gradient_compiles_without_graph_breaks(hopper):
 
 
 def watched(call):
-    """The operators that run meanwhile, with their arguments."""
+    """Calls `call`, and returns the operators that run meanwhile, with their arguments."""
     from torch.utils._python_dispatch import TorchDispatchMode
 
     seen = []

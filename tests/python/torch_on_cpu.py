@@ -21,7 +21,7 @@ def visible(rows, keys, left, right):
 
 
 def reference(q, k, v, left, right, scale):
-    """In float64, with the natural log-sum-exp."""
+    """Computes attention in float64, with the natural log-sum-exp."""
     group = q.shape[1] // k.shape[1]
     k, v = (t.double().repeat_interleave(group, dim=1) for t in (k, v))
     s = q.double() @ k.transpose(-1, -2) * (scale if scale is not None else q.shape[-1] ** -0.5)
@@ -32,7 +32,7 @@ def reference(q, k, v, left, right, scale):
 
 
 def gradients(grad, q, k, v, left, right, scale):
-    """In float64, by the formula: below PyTorch's autograd no kernel may differentiate."""
+    """Computes gradients in float64 by the formula, since kernels below PyTorch's autograd cannot differentiate."""
     o, lse = reference(q, k, v, left, right, scale)
     group, scale = q.shape[1] // k.shape[1], scale if scale is not None else q.shape[-1] ** -0.5
     grad, q = grad.double(), q.double()
@@ -91,7 +91,7 @@ def cpu_kernels():
 
 @pytest.fixture
 def hopper(monkeypatch):
-    """Tensors are taken to lie on an H200."""
+    """Makes the package take tensors for tensors on an H200."""
     monkeypatch.setattr(_gradients, "_gpu", lambda device: "h200-sxm")
 
 

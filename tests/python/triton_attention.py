@@ -1,4 +1,4 @@
-"""A flash attention kernel in Triton, as its tutorials write one: what the hooks are tried on."""
+"""A flash attention kernel in Triton, as its tutorials write one; tests use it for the hooks."""
 
 import triton
 import triton.language as tl
@@ -6,7 +6,7 @@ import triton.language as tl
 
 @triton.jit
 def attention(Q, K, V, Out, scale, Z, H, N_CTX, HEAD_DIM: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
-    """Causal, [Z, H, N_CTX, HEAD_DIM], dense; N_CTX is a multiple of both blocks."""
+    """Computes causal attention of dense [Z, H, N_CTX, HEAD_DIM]; N_CTX is a multiple of both blocks."""
     start = tl.program_id(0) * BLOCK_M
     base = tl.program_id(1).to(tl.int64) * N_CTX * HEAD_DIM
     rows = start + tl.arange(0, BLOCK_M)

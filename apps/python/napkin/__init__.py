@@ -1,4 +1,4 @@
-"""What an attention or matmul kernel costs on a GPU, and which configuration to use. No GPU is needed.
+"""Predicts the time of attention and matmul kernels on a GPU, and selects their configurations. No GPU is needed.
 
 >>> import napkin
 >>> answer = napkin.select("attention", gpu="h200-sxm", h=16, q=8192, x=8192, d=128)

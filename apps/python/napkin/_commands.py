@@ -131,13 +131,14 @@ def deps(algorithm: Algorithm) -> Record:
 
 
 def sensitivity(algorithm: Algorithm, **question: Any) -> Sensitivity:
-    """Returns what one percent more of each of the machine's numbers changes, and what limits next."""
+    """Returns the changes of a prediction for one percent more of each of the machine's numbers, and the next limit."""
     words = _words("sensitivity", algorithm, question)
     return Sensitivity(_json(words), words)
 
 
 def island(algorithm: Algorithm, **question: Any) -> Island:
-    """Returns how several GPUs divide an algorithm best. Takes what select() takes, and `split`, such as "ring_attention".
+    """Returns the ways in which several GPUs can divide an algorithm, the best first. Takes what select() takes, and
+    `split`, such as "ring_attention".
 
     >>> napkin.island("attention", gpu="hgx-h100-8", h=8, g=4, q=65536, x=65536, d=128, causal=True).ways[0].split
     """
@@ -146,7 +147,8 @@ def island(algorithm: Algorithm, **question: Any) -> Island:
 
 
 def need(algorithm: Algorithm, **question: Any) -> Record:
-    """Returns what a machine must have for a target: `time` ("600us"), `tflops` or `joules`. `of` and `line` name its numbers.
+    """Returns the values that a machine's numbers need for a target: `time` ("600us"), `tflops` or `joules`. `of` and
+    `line` name its numbers.
 
     >>> napkin.need("attention", gpu="h100-sxm", h=16, q=8192, x=8192, d=128, time="700us").needs[0].needed
     """
@@ -155,7 +157,8 @@ def need(algorithm: Algorithm, **question: Any) -> Record:
 
 
 def step(model: str, **question: Any) -> Record:
-    """Returns what one pass through a model costs, all its launches at one clock. `model`: a bundled step's name or a file's path.
+    """Returns the time of one pass through a model, all its launches at one clock. `model`: a bundled step's name or a
+    file's path.
 
     `power` (watts) and `issue` ("stream" or "graph") are its conditions; a keyword that is no option is a step's symbol.
 
@@ -166,7 +169,8 @@ def step(model: str, **question: Any) -> Record:
 
 
 def timeline(algorithm: Algorithm, *, iterations: int = 6, **question: Any) -> Timeline:
-    """Simulates the first iterations of a block: who runs when, in clocks, and what an iteration waits for."""
+    """Simulates the first iterations of a block: when each agent and pipe works, in clocks, and the waits of an
+    iteration."""
     words = _words("timeline", algorithm, {**question, "iterations": iterations})
     return Timeline(_json(words), words)
 
@@ -180,7 +184,7 @@ def emit(algorithm: Algorithm, form: str = "json", **question: Any) -> str:
 
 
 def validate_replay(*files: str | os.PathLike[str]) -> Replay:
-    """Predicts recorded rows (JSONL of `napkin validate`) anew: errors by kernel and split, regret by sweep."""
+    """Predicts recorded rows (JSONL of `napkin validate`) again: errors by kernel and split, regret by sweep."""
     from ._errors import InputError
 
     if not files:

@@ -1,4 +1,4 @@
-"""How bad input and a missing GPU are reported."""
+"""The exceptions for bad input and for a missing GPU."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def _plain(text: str) -> str:
 
 
 class InputError(ValueError):
-    """Bad input: where it stands, what is wrong, and what would be right.
+    """Bad input, with its place, the problem and a correction.
 
     >>> import napkin
     >>> napkin.select("attention", gpu="h200-sxm", h=16, q=0, x=8192, d=128)

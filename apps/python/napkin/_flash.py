@@ -138,8 +138,8 @@ def _counted_shapes(q: Tensor, k: Tensor, v: Tensor, o: Tensor, keys: int, mask:
 
 def _counted(q: Tensor, k: Tensor, v: Tensor, counts: Tensor, table: Optional[Tensor], mask: tuple[int, int], scale: Optional[float],
              want_lse: bool) -> Any:
-    """Computes attention to keys that are read where they lie and counted on the GPU: one launch, equal at each step of a
-    generation. Returns None if no kernel takes the call so."""
+    """Computes attention to keys that are read in place and counted on the GPU: one launch, the same at each step of a
+    generation. Returns None if no kernel takes such a call."""
     if not _torch._is_plain(q, k, v) or (table is not None and (table.dtype != _pytorch.int32 or table.stride(1) != 1)):
         return None
     o = q.new_empty((*q.shape[:3], v.shape[3]))
@@ -174,7 +174,7 @@ def flash_attn_with_kvcache(q: Tensor, k_cache: Tensor, v_cache: Tensor, k: Opti
                             causal: bool = False, window_size: tuple[int, int] = (-1, -1), softcap: float = 0.0,
                             rotary_interleaved: bool = True, alibi_slopes: Any = None, num_splits: int = 0,
                             return_softmax_lse: bool = False) -> Any:
-    """Computes attention of [b, rows, heads, d] to keys and values that are kept from step to step, as flash_attn's function does.
+    """Computes attention of [b, rows, heads, d] to cached keys and values, as flash_attn's function does.
 
     k_cache, v_cache: [b or more, keys, key heads, d], or with block_table pages of them: [pages, keys of a page, key heads, d].
     k, v: new rows, which are stored after the cache_seqlens rows that there are, and are seen. There are no gradients. Sequences of one length

@@ -17,7 +17,8 @@ from ._tensors import _ALL, _DTYPES, _on_stream, _row_strides
 
 
 class Call:
-    """A checked call, shared by all of its shape, layout and mask: how it and its gradients are launched."""
+    """A checked call with the functions that launch it and its gradients, shared by all calls of its shape, layout and
+    mask."""
 
     __slots__ = ("forward", "gradients", "refused")
 
@@ -47,7 +48,7 @@ def _refusal_on(gpu: str, dtype: str, d: int, dv: int) -> str:
 
 
 def refusal(q: Tensor, v: Tensor) -> str:
-    """Returns why the bundled backward pass does not take such heads, or "" if it does."""
+    """Returns the reason why the bundled backward pass does not take such heads, or "" if it does."""
     return _refusal_on(_gpu(q.device), _DTYPES[q.dtype], int(q.shape[-1]), int(v.shape[-1]))
 
 
@@ -112,7 +113,8 @@ def like(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _prepare(call: Call, grad: Tensor, q: Tensor, k: Tensor, v: Tensor, deterministic: bool) -> Optional[_Prepared]:
-    """Returns how gradients are launched from a dO of these strides, or None if it has to be made contiguous first."""
+    """Returns the function that launches gradients from a dO of these strides, or None if dO has to be made contiguous
+    first."""
     check_gradient(grad, grad.new_empty((*q.shape[:-1], v.shape[-1])))
     try:
         first = _row_strides(grad, "grad")

@@ -1,5 +1,5 @@
-"""How tensors lie for the kernels: taken as they lie where the copy engine can, copied where it cannot, and heads of a width that
-is no multiple of 8 widened with zeros, which change no product."""
+"""Prepares tensors for the kernels: copies those that the copy engine cannot read in place, and widens heads to a
+multiple of 8 with zeros, which change no product."""
 
 from __future__ import annotations
 

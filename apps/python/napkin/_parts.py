@@ -1,4 +1,5 @@
-"""Parts of a question (algorithm, GPU, kernel) that are no names: dicts and texts become files that the library reads."""
+"""Writes parts of a question (algorithm, GPU, kernel) that are dicts or texts rather than names to files that the
+library reads."""
 
 from __future__ import annotations
 
@@ -88,7 +89,7 @@ def _own_folder() -> str:
 
 
 def made_from(path: str) -> str | None:
-    """Returns what a file of this module was made from, or None."""
+    """Returns the dict or text from which a file of this module was made, or None."""
     return _made.get(path)
 
 

@@ -1,4 +1,4 @@
-"""How answers show themselves in a notebook: a table and the busy pipes, without scripts or files from elsewhere."""
+"""Draws answers in a notebook: a table and the busy pipes, without scripts or external files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _bytes(number: float | None) -> str:
 
 
 def _memory(number: float | None) -> str:
-    """Returns what a level holds in units of 2^10 bytes, as the command shows it."""
+    """Returns the bytes of a level's memory in units of 2^10, as the command shows them."""
     if not number:
         return ""
     for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):

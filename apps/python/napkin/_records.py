@@ -1,4 +1,4 @@
-"""What the questions of _commands.py answer: Record and its kinds, which show a command's JSON as attributes."""
+"""The answers to the questions of _commands.py: Record and its kinds, which show a command's JSON as attributes."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Record:
 
 
 class Comparison(Record):
-    """An algorithm on several GPUs and in several element types, with the laws that say why they differ."""
+    """An algorithm on several GPUs and in several element types, with the laws that explain the differences."""
 
     __slots__ = ()
 
@@ -132,7 +132,7 @@ class Derivation(_Drawn):
 
 
 class Timeline(_Drawn):
-    """The first iterations of a block: who runs when, and what an iteration waits for."""
+    """The first iterations of a block: when each agent and pipe works, and the waits of an iteration."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""What the operators on PyTorch's tensors share: what holds of every call, strides and masks as the kernels take them, and
+"""The common part of the operators on PyTorch's tensors: checks of every call, strides and masks for the kernels, and
 the launch on the tensors' device and stream."""
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _check_tensors(**given: Any) -> None:
 
 
 def _check(q: Tensor, k: Tensor, v: Tensor, dims: int) -> None:
-    """Checks what every call must meet; heads are the second axis."""
+    """Checks the conditions of every call; heads are the second axis."""
     for name, t in (("q", q), ("k", k), ("v", v)):
         if t.dim() != dims:
             raise InputError(name, f"has {t.dim()} axes", f"{dims} axes")
@@ -108,7 +108,7 @@ def _check(q: Tensor, k: Tensor, v: Tensor, dims: int) -> None:
 
 
 def _strides(t: Tensor, name: str, axes: tuple[int, ...]) -> tuple[int, ...]:
-    """Returns the strides of these axes. That of an axis of size 1 is not checked."""
+    """Returns the strides of these axes. The stride of an axis of size 1 is not checked."""
     if t.stride(-1) != 1:
         raise InputError(name, f"has the stride {t.stride(-1)} along its last axis", "a dense last axis: .contiguous()")
     found = []
@@ -139,7 +139,7 @@ def _window(left: int, right: int, q: int, x: int) -> tuple[bool, Optional[tuple
 
 @functools.cache
 def _load_compiler() -> None:
-    """Loads PyTorch's own NVRTC, for machines without a CUDA toolkit: the library opens by name what is loaded."""
+    """Loads PyTorch's own NVRTC, for machines without a CUDA toolkit: the library then finds it by name."""
     import ctypes
     import pathlib
 
@@ -151,7 +151,7 @@ def _load_compiler() -> None:
 
 
 def _on_stream(device: int, launch: Callable[..., None], *arguments: Any) -> None:
-    """Calls launch(*arguments, device, its current stream). PyTorch's current device is the one from before afterwards."""
+    """Calls launch(*arguments, device, its current stream). Afterwards restores PyTorch's current device."""
     stream = torch._C._cuda_getCurrentRawStream(device)
     if torch._C._cuda_getDevice() == device:
         launch(*arguments, device, stream)

@@ -85,8 +85,8 @@ def _mask(*args: Any, **given: Any) -> Optional[Tensor]:
 
 
 def _is_padding_alone(mask: Tensor, padding: Tensor, rows: int) -> bool:
-    """Returns True if a mask [b, 1, rows, keys] hides the later tokens and padding from every token, and nothing else: that of a
-    window longer than every text, say."""
+    """Returns True if a mask [b, 1, rows, keys] hides the later tokens and padding from every token, and nothing else,
+    like the mask of a window longer than every text."""
     keys = padding.shape[1]
     if mask.shape != (padding.shape[0], 1, rows, keys) or mask.dtype != _pytorch.bool:
         return False

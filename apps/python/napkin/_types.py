@@ -1,4 +1,4 @@
-"""What the arguments of a question may be."""
+"""The types of a question's arguments."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ def _forward(q: Tensor, k: Tensor, v: Tensor, left: int, right: int, scale: Opti
 
 def _first(q: Tensor, k: Tensor, v: Tensor, left: int, right: int, scale: Optional[float], want_lse: bool,
            flash: bool) -> tuple[Tensor, Optional[Tensor]]:
-    """Computes what _forward() does, for the first call of its shapes."""
+    """Computes _forward() for the first call of its shapes."""
     if q.dim() != 4 or v.dim() != 4:
         _check(q, k, v, 4)
     if flash:

@@ -1,4 +1,4 @@
-"""Napkin in Triton's autotuner: of the configurations that are listed, only the best by prediction are timed.
+"""Hooks for Triton's autotuner, which then times only the best of the listed configurations by prediction.
 
 >>> @triton.autotune(configs=[...], key=["N_CTX"],
 ...     prune_configs_by={"early_config_prune": napkin.triton.prune("triton", top_k=6, gpu="h200-sxm",
@@ -36,7 +36,7 @@ def _question(shape: Shape, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _knobs(config: Any) -> dict[str, Any]:
-    """Returns what the configuration sets, by Triton's names."""
+    """Returns the configuration's values by Triton's names."""
     knobs = dict(config.kwargs)
     for name in ("num_warps", "num_stages", "num_ctas"):
         value = getattr(config, name, None)
@@ -80,8 +80,8 @@ def configs(algorithm: Any = "attention", top_k: int = 8, *, kernel: Any = "trit
 
 def draft_mapping(compiled: Any, algorithm: Any = "attention", *, name: str | None = None, tile: Mapping[str, int] | None = None,
                   out: Any = None) -> str:
-    """Drafts a mapping of a kernel that Triton compiled: what its machine code says is counted, what it cannot
-    say is marked "# TODO" (docs/own-kernel.md). Needs Triton's own nvdisasm and no GPU.
+    """Drafts a mapping of a kernel that Triton compiled: counts the instructions of its machine code, and writes "#
+    TODO" at values that it does not show (docs/own-kernel.md). Needs Triton's own nvdisasm and no GPU.
 
     compiled: what kernel.warmup(..., grid=...), kernel[grid](...) or triton.compile(...) returns. tile: sizes that the
     code leaves open. Returns the text, and writes it to `out` if that is given.
@@ -109,7 +109,7 @@ def draft_mapping(compiled: Any, algorithm: Any = "attention", *, name: str | No
 
 
 def _disassembled(cubin: str, warps: int, registers: int | None) -> str:
-    """Returns what the tools that Triton brings print: resources, then instructions."""
+    """Returns the output of the tools in Triton's package: resources, then instructions."""
     import os
     import re
     import subprocess
