@@ -27,7 +27,7 @@ struct CounterReading {
                                    const std::function<void()>& launch, const std::vector<std::string>& counters,
                                    const std::vector<std::string>& directories);
 
-/// Explains a result of CUPTI's, given its own words. Pure.
+/// Explains an error code of CUPTI, given CUPTI's own message. Pure.
 [[nodiscard]] std::string refusal(const std::string& call, int result, const std::string& words);
 
 }  // namespace napkin::internal

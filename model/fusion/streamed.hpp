@@ -1,6 +1,7 @@
 #pragma once
-// A Streamed is what the fusion theorem derives from a diagram: which axes are grouped, which one streams, what is
-// maintained, and the head, loop and tail that compute it. (model/README.md, "Groups" and "Streams")
+// A Streamed is the program that the fusion theorem derives from a diagram: the roles of its axes (grouped, streamed,
+// whole), the arrays that the loop maintains, and the statements of head, loop and tail. (model/README.md, "Groups" and
+// "Streams")
 
 #include <array>
 #include <optional>

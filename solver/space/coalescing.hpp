@@ -8,8 +8,8 @@
 
 namespace napkin::internal {
 
-/// Returns the divisor of each axis along which an input or an output lies with unit stride. They bind no tile. By
-/// AxisId.
+/// Returns the divisor of each axis along which an input or an output lies with unit stride. No rule holds tiles to
+/// them. By AxisId.
 [[nodiscard]] std::vector<Granularity> coalescing(const Diagram& diagram, const Machine& machine,
                                                   const Problem& problem);
 

@@ -36,7 +36,8 @@ struct MatrixDescriptor {
   }
 };
 
-// The elements of a lane: accumulators d[0..3] of each eight columns, pairs a[0..3] of operand A, pairs b[0..1] of B.
+// These functions return the elements of a lane: accumulators d[0..3] of each eight columns, pairs a[0..3] of operand
+// A, pairs b[0..1] of B.
 constexpr u32 accumulator_row(u32 lane, u32 i) { return lane / 4 + i / 2 % 2 * 8; }
 constexpr u32 accumulator_column(u32 lane, u32 i) { return i / 4 * 8 + lane % 4 * 2 + i % 2; }
 constexpr u32 a_row(u32 lane, u32 pair) { return lane / 4 + pair % 2 * 8; }

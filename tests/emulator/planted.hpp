@@ -83,7 +83,7 @@ inline BackwardCase planted_backward_case(const BackwardConfiguration& c) {
   return one;
 }
 
-/// Up to three variants that show a bug, each with some chunks and tiles.
+/// Returns up to three variants that show a bug, each with some chunks and tiles.
 inline std::vector<CorrectnessCase> planted_cases(const PlantedBug& bug) {
   std::vector<CorrectnessCase> out;
   for (const auto& variant : variant_cases()) {

@@ -16,17 +16,18 @@ struct Place {
 // -------------------------------------
 //   groupID = %laneid >> 2, threadID_in_group = %laneid % 4
 
-/// a_i: row groupID for i in {0, 1, 4, 5}, else groupID + 8; column 2 threadID_in_group + (i & 1), + 8 from i = 4 on.
+/// Returns the place of a_i: row groupID for i in {0, 1, 4, 5}, else groupID + 8; column 2 threadID_in_group + (i & 1),
+/// + 8 from i = 4 on.
 constexpr Place mma_a(unsigned lane, unsigned i) {
   const unsigned group = lane >> 2, member = lane % 4;
   return {i < 2 || (i >= 4 && i < 6) ? group : group + 8, i < 4 ? member * 2 + (i & 1) : member * 2 + (i & 1) + 8};
 }
-/// b_i: row 2 threadID_in_group + (i & 1), + 8 from i = 2 on; column groupID.
+/// Returns the place of b_i: row 2 threadID_in_group + (i & 1), + 8 from i = 2 on; column groupID.
 constexpr Place mma_b(unsigned lane, unsigned i) {
   const unsigned member = lane % 4;
   return {i < 2 ? member * 2 + (i & 1) : member * 2 + (i & 1) + 8, lane >> 2};
 }
-/// c_i: row groupID, + 8 from i = 2 on; column 2 threadID_in_group + (i & 1).
+/// Returns the place of c_i: row groupID, + 8 from i = 2 on; column 2 threadID_in_group + (i & 1).
 constexpr Place mma_c(unsigned lane, unsigned i) {
   const unsigned group = lane >> 2, member = lane % 4;
   return {i < 2 ? group : group + 8, member * 2 + (i & 1)};
@@ -71,7 +72,7 @@ constexpr std::array<std::array<unsigned, 8>, 4> swizzle_64 = {
     {{0, 1, 2, 3, 4, 5, 6, 7}, {1, 0, 3, 2, 5, 4, 7, 6}, {2, 3, 0, 1, 6, 7, 4, 5}, {3, 2, 1, 0, 7, 6, 5, 4}}};
 constexpr std::array<std::array<unsigned, 8>, 2> swizzle_32 = {{{0, 1, 2, 3, 4, 5, 6, 7}, {1, 0, 3, 2, 5, 4, 7, 6}}};
 
-/// A byte's place within a pattern that begins at 0, repeated.
+/// Returns a byte's place within the swizzle's pattern, which begins at 0 and repeats.
 constexpr unsigned swizzled(unsigned byte, unsigned mode) {
   const unsigned row = byte / 128, unit = byte % 128 / 16, rest = byte % 16;
   const unsigned to = mode == 128  ? swizzle_128[row % 8][unit]

@@ -24,7 +24,7 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-// Small enough for a run of the nest to take no time.
+// Returns true if the nest is small enough to be run in no time.
 bool is_small(const Nest& nest) {
   double iterations = 1, offsets = 1;
   for (const Loop& l : nest.loops) iterations *= static_cast<double>(l.size());

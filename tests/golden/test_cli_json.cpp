@@ -98,7 +98,8 @@ void check_levels(const Json& levels, bool fits = true) {
   }
 }
 
-/// Bytes that attention of `shape` moves, with 2 bytes a value: every block reads all keys and values of its head.
+/// Checks the bytes that attention of `shape` moves, with 2 bytes a value: every block reads all keys and values of its
+/// head.
 void check_attention_bytes(const Json& json) {
   const std::int64_t q = json["tile"]["q"], array = 2 * 16 * 8192 * 128 * 2, blocks = 2 * 16 * ((8192 + q - 1) / q);
   bool found = false;

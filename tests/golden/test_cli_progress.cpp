@@ -18,7 +18,7 @@ namespace {
 
 using namespace napkin::internal::cli;
 
-/// Makes standard error a terminal while the object lives.
+/// A terminal that replaces standard error while the object lives.
 class Terminal {
  public:
   Terminal() : before_(dup(STDERR_FILENO)) {

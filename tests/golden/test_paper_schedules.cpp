@@ -61,8 +61,9 @@ Schedule napkin_fp8(const std::string& warpgroups) {
            {"d_step", "8"}}};
 }
 
-/// The paper's own arithmetic, from its table of clocks a thread: an iteration of n warpgroups that overlap one
-/// another, each with one iteration in flight, and of one that overlaps its softmax with its own second product.
+/// Computes an iteration of n warpgroups that overlap one another, each with one iteration in flight, by the paper's
+/// arithmetic from its table of clocks a thread; within_twin() one of a warpgroup that overlaps its softmax with its
+/// own second product.
 double between_twin(const ThroughputTable& table, int n, double overhead) {
   double tensor = 0, special = 0;
   for (const ThroughputRow& row : table.rows) (row.unit == "special" ? special : tensor) += row.clocks;

@@ -264,8 +264,8 @@ inline CorrectnessCase regrouped(CorrectnessCase one, std::int64_t g, std::size_
   return one;
 }
 
-/// Questions of groups of 3 to 12 query heads: of each tile of several heads, few of which divide them, and of a dozen
-/// in the kernel whose tiles have one head.
+/// Adds questions of groups of 3 to 12 query heads: of each tile of several heads, few of which divide them, and of a
+/// dozen in the kernel whose tiles have one head.
 inline void add_undivided(const std::string& kernel, Draws& draws, std::size_t& next,
                           std::vector<CorrectnessCase>& out) {
   const bool sm90 = kernel == "attention_sm90";

@@ -145,7 +145,7 @@ inline std::vector<DecodeCase> cases_of_undivided_groups() {
   return out;
 }
 
-/// Tiles in more parts than a thread of the combining block loads at once, in pages and with a short sequence.
+/// Returns tiles in more parts than a thread of the combining block loads at once, in pages and with a short sequence.
 inline std::vector<DecodeCase> cases_of_many_parts() {
   std::vector<DecodeCase> out;
   for (const DecodeConfiguration& c : decode_configurations()) {

@@ -45,7 +45,7 @@ inline std::vector<MatmulSizes> product_sizes() {
           {130, 136, 65}, {300, 200, 200}, {64, 2048, 24},  {65, 72, 1001}, {128, 640, 33}, {257, 520, 17}};
 }
 
-/// Each configuration on all sizes, odd numbers of tiles in clusters of two among them.
+/// Returns each configuration at all sizes, odd numbers of tiles in clusters of two among them.
 inline std::vector<CorrectnessCase> split_cases() {
   std::vector<CorrectnessCase> out;
   std::size_t next = 0;
@@ -82,7 +82,7 @@ inline std::vector<ProductConfiguration> fp8_product_configurations() {
           {DType::e4m3, tile("128", "224", "64", "2", "4", "1", "4", "running", "grid")}};
 }
 
-/// Each configuration on all sizes, b a multiple of 16.
+/// Returns each configuration at all sizes; b is a multiple of 16.
 inline std::vector<CorrectnessCase> fp8_product_cases() {
   std::vector<CorrectnessCase> out;
   std::size_t next = 0;

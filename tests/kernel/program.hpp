@@ -30,7 +30,7 @@ void add_text(CLI::App& app, const std::string& option, Read read) {
   app.add_option_function<std::string>(option, std::move(read));
 }
 
-/// Words in their order; CLI11 takes them from the last on.
+/// Parses words; CLI11 wants them in reverse order.
 inline void parse(CLI::App& app, std::vector<std::string> words) {
   std::reverse(words.begin(), words.end());
   app.parse(std::move(words));

@@ -20,8 +20,8 @@ struct RuledTile {
   bool legal;  ///< true for a legal tile; false if only the register rule rejects it
 };
 
-/// Every tile that `select` searches for this question and that is legal, or that the register rule alone rejects, by
-/// at most `near` registers.
+/// Visits every tile that `select` searches for this question and that is legal, or that the register rule alone
+/// rejects, by at most `near` registers.
 inline void for_each_ruled(const Measurable& m, std::int64_t near, const std::function<void(const RuledTile&)>& visit) {
   const Setup& setup = *m.setup;
   const Space space = space_of(setup);

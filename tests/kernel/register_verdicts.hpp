@@ -38,8 +38,8 @@ inline std::string words_of(const Mapping& mapping, const Tile& tile) {
   return out;
 }
 
-/// A tile in the words of a record with these knobs; nothing where the tile has another value than `before` of a knob
-/// beside them, which was not compiled then.
+/// Returns a tile in the words of a record with these knobs; nothing where the tile has another value than `before` of
+/// a knob beside them, which was not compiled then.
 inline std::optional<std::string> words_of(const Mapping& mapping, const Tile& tile,
                                            const std::vector<std::string>& knobs) {
   std::string out;

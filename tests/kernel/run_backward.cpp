@@ -144,7 +144,8 @@ class Problem {
   [[nodiscard]] test::KeyHead key_head(std::int64_t b, std::int64_t h) const;
   void compare(std::int64_t b, std::int64_t h, std::int64_t rows, Errors& errors) const;
 
-  /// A tile of the forward kernel that divides no group of heads but of 1 and 2.
+  /// Returns a tile of the forward kernel whose number of heads does not divide the group, except for groups of 1 and
+  /// 2.
   static test::Knobs forward_tile(const AttentionLayout& layout) {
     std::int64_t heads = layout.sizes.g > 2 ? 2 : 1;
     while (heads > 1 && layout.sizes.g % heads == 0) heads *= 2;

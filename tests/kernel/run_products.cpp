@@ -40,7 +40,7 @@ std::string kernel_of(DType type) { return type == DType::e4m3 ? "matmul_fp8_sm9
 
 test::Shape shape_of(const MatmulSizes& s) { return {{"a", s.a}, {"b", s.b}, {"c", s.c}}; }
 
-/// Few rows of the layers of models with 4,096 and 8,192 columns; squares.
+/// Returns the questions: few rows of layers of models with 4,096 and 8,192 columns, and squares.
 std::vector<Question> timed_questions() {
   std::vector<Question> out;
   for (const auto& [b, c] : {std::pair{4096, 14336}, {14336, 4096}, {8192, 28672}, {28672, 8192}, {4096, 4096}}) {
@@ -60,7 +60,7 @@ std::vector<Question> questions_of(const Options& r) {
   return out;
 }
 
-/// The first `count` tiles of select's ranking, with the knobs that `fixed` gives.
+/// Returns the first `count` tiles of select's ranking, with the knobs that `fixed` gives.
 std::vector<Pick> ranked(const Question& question, const std::string& gpu, int count,
                          const std::vector<std::string>& fixed) {
   Ask ask;

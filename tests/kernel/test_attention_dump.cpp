@@ -73,7 +73,7 @@ class Bounds {
     return files.at(name + of.file_end).tensor.data[row];
   }
 
-  /// P, O and z are relative to the subtracted number: the kernel's own where it lags behind the maximum.
+  /// Returns the factor on P, O and z if the kernel subtracts a number of its own, which lags behind the maximum.
   [[nodiscard]] double relative(const Shown& of, std::size_t row) const {
     const double exact = state(exact_, "mu", of, row), own = state(kernel_, "mu", of, row);
     return lags_ && exact != own ? std::exp(exact - own) : 1;

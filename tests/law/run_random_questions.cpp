@@ -118,8 +118,8 @@ class Asker {
     mine.began = 0;
   }
 
-  /// The questions of one table one after the other, tables in an order that says nothing: a session keeps 96 tables,
-  /// and in the order of seeds each would be made again and again.
+  /// Returns the seeds of questions in an order in which those of one table are together, and tables in random order: a
+  /// session keeps 96 tables, and in the order of seeds each would be made again and again.
   [[nodiscard]] static std::vector<std::uint64_t> in_turn(std::uint64_t first, std::uint64_t end,
                                                           const test::QuestionKind& kind) {
     std::vector<std::pair<std::size_t, std::uint64_t>> turns;

@@ -24,7 +24,7 @@ using namespace napkin::internal::test;
 
 namespace {
 
-/// Computes the value of a printed sum of products: "2 g_q d + 2 (i - 2) d / (g_g g_q)".
+/// A printed sum of products that can be evaluated: "2 g_q d + 2 (i - 2) d / (g_g g_q)".
 class Formula {
  public:
   Formula(const std::string& text, const QueryAnswer& answer) : text_(text), answer_(answer) {}

@@ -34,7 +34,7 @@ GeometricProgram random_program(std::mt19937& random, int axes) {
   return p;
 }
 
-// sum of the terms that lack an axis: -dH / d ln g_i.
+// Returns the sum of the terms that lack an axis, -dH / d ln g_i.
 double pull(const GeometricProgram& p, const std::vector<double>& group, std::size_t axis) {
   GeometricProgram lacking = p;
   std::erase_if(lacking.terms, [&](const ProgramTerm& t) { return ((t.lacks >> axis) & 1U) == 0; });

@@ -49,8 +49,9 @@ void ask_one(const Session& session, const Ask& ask, bool of_the_smallest, Outco
                                                   : outcome.refused);
 }
 
-/// A kind that is new costs its table, tenths of a second; the next question of it milliseconds. `NAPKIN_QUESTIONS=N`
-/// sets their number, `NAPKIN_SEED=S` the first one: the next part of the million.
+/// Returns the number in an environment variable, or `otherwise`. NAPKIN_QUESTIONS is the number of questions,
+/// NAPKIN_SEED the first one, for another part of the million. A new kind takes tenths of a second, the next question
+/// of it milliseconds.
 int asked_for(const char* name, int otherwise) {
   const char* text = std::getenv(name);
   return text == nullptr ? otherwise : std::atoi(text);

@@ -34,7 +34,7 @@ Values values(const std::vector<Json>& rows, const char* key) {
   return out;
 }
 
-/// The numbers that sweeps' names end with: "... seed=61".
+/// Returns the numbers with which sweeps' names end: "... seed=61".
 Values seeds_of(const std::vector<Json>& rows) {
   Values out;
   for (const std::string& sweep : values(rows, "sweep")) {

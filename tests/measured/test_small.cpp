@@ -12,7 +12,7 @@ namespace {
 
 using cli::Json;
 
-/// Measured times by shape and kernel.
+/// Returns measured times by shape and kernel.
 std::map<std::string, std::map<std::string, double>> measured() {
   std::map<std::string, std::map<std::string, double>> out;
   for (const Json& row : measured::rows_of("small/few_blocks.jsonl"))

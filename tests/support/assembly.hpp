@@ -20,7 +20,7 @@ struct Instruction {
   bool waits = false;  ///< true for an instruction of a warpgroup that waits for its products
 };
 
-/// The instructions of an ELF image, section by section: "\x01..." of 16 bytes each.
+/// Returns the instructions of an ELF image, section by section: "\x01..." of 16 bytes each.
 inline std::string machine_code(std::string_view image) {
   const auto read = [&](std::size_t at, auto& into) { std::memcpy(&into, image.data() + at, sizeof into); };
   Elf64_Ehdr header;

@@ -337,7 +337,7 @@ TEST_CASE(
 
 namespace {
 
-/// Two agents that each issue `instructions` of 10 clk at once, over and over, and wait for nothing else.
+/// Makes two agents that each issue `instructions` of 10 clk at once, over and over, and wait for nothing else.
 EventGraph two_issuers(int instructions, int queue, bool round_robin) {
   EventGraph g;
   g.tensor_queue = queue;

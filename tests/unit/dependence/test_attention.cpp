@@ -65,7 +65,7 @@ std::set<std::string> flow(const Nest& nest) {
   return edges;
 }
 
-// One query, five keys whose exponentials sum to 1.505 of the largest.
+// Returns a value of one query and five keys, whose exponentials sum to 1.505 of the largest.
 double query_key_value(const std::string& array, const std::vector<std::int64_t>& at) {
   const double keys[] = {std::log(0.3), std::log(0.15), 0.0, std::log(0.05), std::log(0.005)};
   const auto i = static_cast<double>(at[0]);
@@ -74,7 +74,7 @@ double query_key_value(const std::string& array, const std::vector<std::int64_t>
   return std::sin(1.0 + i + 7.0 * static_cast<double>(at[1]));
 }
 
-// softmax(Q K) V in float64, straight from its definition.
+// Computes softmax(Q K) V in float64 by its definition.
 double expected_output(const Given& given, std::int64_t i, std::int64_t d) {
   double top = -1e300, sum = 0, output = 0;
   for (std::int64_t j = 0; j < 5; ++j) top = std::max(top, given("Q", {i}) * given("K", {j}));

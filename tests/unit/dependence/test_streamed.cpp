@@ -149,7 +149,7 @@ TEST_CASE("re-association: the streamed axis of flash-decoding becomes parallel,
   CHECK(carried == 3);  // the maximum and the sum of the log-sum-exp, and the weighted sum
 }
 
-// O = softmax(scale S) V for S = Q K^T, straight from the definition.
+// Computes O = softmax(scale S) V for S = Q K^T by the definition.
 double attention_output(const Given& given, std::int64_t n, std::int64_t q, std::int64_t column) {
   std::vector<double> scores;
   double top = -1e300, sum = 0, output = 0;

@@ -55,7 +55,7 @@ inline const std::string rise = R"yaml(  rise:
     result: last - first
 )yaml";
 
-/// The diagram with those folds.
+/// Returns the diagram with those folds.
 inline Diagram with_folds(const std::string& folds, const std::string& axes, const std::string& inputs,
                           const std::string& operation, const std::string& output) {
   return parse_diagram("algorithm: t\naxes: {" + axes + "}\nfolds:\n" + folds + "inputs: [" + inputs +

@@ -25,8 +25,8 @@ Transport ring_of(double copy, std::int64_t gpus) {
   return one;
 }
 
-/// All GPUs at once: a copy into a GPU waits for its sender to have the block, for the copy before it on both links,
-/// and for the step that leaves its buffer; its own block has none.
+/// Computes the time of all GPUs step by step: a copy into a GPU waits for its sender to have the block, for the copy
+/// before it on both links, and for the step that leaves its buffer; its own block has none.
 double recurrence(const Steps& steps, double copy, double finishing) {
   const std::size_t p = steps.size();
   std::vector<std::vector<double>> copied(p, std::vector<double>(p)), worked = copied;
