@@ -16,7 +16,7 @@ struct ReplayedFiles {
   std::vector<ScoredRow> scored;
   ValidationSummary summary, unfitted;  ///< summaries with and without the constants that were fitted to whole kernels
 };
-/// Predicts the rows of files anew. Throws Error at a row that cannot be predicted.
+/// Predicts the rows of files again. Throws Error at a row that cannot be predicted.
 [[nodiscard]] ReplayedFiles replay_files(const std::vector<std::string>& files);
 
 }  // namespace napkin::internal::cli

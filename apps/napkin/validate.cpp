@@ -1,5 +1,5 @@
 // napkin validate: runs the bundled kernels on the GPU here and sets prediction beside measurement, or predicts
-// recorded or published rows anew.
+// recorded or published rows again.
 
 #include "apps/napkin/validate.hpp"
 

@@ -56,7 +56,7 @@ struct ValidateOptions {
 /// Predicts what others published; no files: the built-in rows.
 [[nodiscard]] Reply published(const std::vector<std::string>& files, bool json, const report::Style& style);
 
-/// Predicts recorded rows anew.
+/// Predicts recorded rows again.
 [[nodiscard]] Reply replay(const std::vector<std::string>& files, bool json, const report::Style& style);
 
 }  // namespace napkin::internal::cli

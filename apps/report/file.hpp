@@ -7,7 +7,7 @@
 
 namespace napkin::internal::report {
 
-/// Writes `text` beside `path` and renames it into place. Throws Error at `where`, and then leaves nothing behind.
+/// Writes `text` beside `path` and renames it into place. Throws Error at `where`, without a partial file.
 void write_file(const std::string& path, std::string_view text, const std::string& where);
 
 /// Checks, before any work is done, that write_file() can write there. Throws Error at `where`.

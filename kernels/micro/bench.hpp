@@ -30,7 +30,7 @@ class Bench {
   [[nodiscard]] virtual const DeviceProperties& device() const = 0;
   /// Returns the address of at least `bytes` bytes that all callers share; they hold what the last caller left.
   [[nodiscard]] virtual std::uint64_t memory(std::size_t bytes) = 0;
-  /// Returns memory as above, filled anew with random bf16 numbers, on which the power of moving data depends.
+  /// Returns memory as above, filled again with random bf16 numbers, on which the power of moving data depends.
   [[nodiscard]] virtual std::uint64_t random_memory(std::size_t bytes) = 0;
   /// Returns the address of the 16 MiB into which kernels write results.
   [[nodiscard]] virtual std::uint64_t results() = 0;

@@ -4,11 +4,11 @@
 //
 // Groups and chunks of one element: a loop for each grouped axis, one for the streamed axis, and inner loops of its own
 // for each statement of head, loop and tail. Memory belongs to a group, so every value that is not an input or output
-// of the diagram is subscripted by all grouped loops; what an iteration makes anew is subscripted by the streamed loop;
-// what the loop maintains is not. Partial results of a split axis are subscripted by it and combined by statements
-// after all other loops, as a second launch would. An output that does not depend on a grouped axis at all is made by
-// every group of that axis, and has a place for each of these equal copies. Masks are left out: they remove iterations
-// and add no dependence.
+// of the diagram is subscripted by all grouped loops; a value that each iteration makes is also subscripted by the
+// streamed loop; a value that the loop maintains is not. Partial results of a split axis are subscripted by it and
+// combined by statements after all other loops, as a second launch would. An output that does not depend on a grouped
+// axis at all is made by every group of that axis, and has a place for each of these equal copies. Masks are left out:
+// they remove iterations and add no dependence.
 
 #include <cstdint>
 #include <optional>

@@ -36,7 +36,7 @@ class NestWriter {
   /// Returns the pass with new loops for all axes, as the launch that combines parts has.
   Pass all_loops(const Axes& axes, Pass pass = {});
 
-  /// Returns a value in the group's own memory; `anew` if the loop makes it in each iteration.
+  /// Returns a value in the group's own memory; `anew`: true if each iteration of the loop makes a new one.
   Reference low(const std::string& name, const Axes& axes, const Pass& pass, bool anew) const;
   Reference low(ArrayId id, const Pass& pass) const { return low(low_[at(id)], array(id).axes, pass, false); }
   /// Returns a value of a softmax's state; the loop makes delta and the new maximum in each iteration.

@@ -3,8 +3,8 @@
 //
 // The assumptions:
 // - The cache holds what the `cached` innermost loops touch: of each reference, the values of one iteration of the
-//   loops around them. A value stays while only loops run that its subscripts do not name, and is fetched anew when
-//   one of them or a loop around it has moved on.
+//   loops around them. A value stays while only loops run that its subscripts do not name, and is fetched again
+//   when one of them or a loop around it has advanced.
 // - Memory arrays are loaded where they are read and stored where they are written; equal references of several
 //   statements are one. Initial values are loaded like given ones. No line size, no write-allocate.
 // - A temporary stays in the cache. Only where the order puts other values of it between its writing and its reading

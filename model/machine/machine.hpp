@@ -173,7 +173,8 @@ struct Core {
 };
 
 struct Clocks {
-  std::optional<Number> maximum, tensor, base;  ///< hertz; `tensor` is the datasheet's clock behind its tensor peak
+  /// Hertz; `tensor` is the clock to which the datasheet's tensor peak refers.
+  std::optional<Number> maximum, tensor, base;
 };
 
 struct Power {

@@ -76,8 +76,8 @@ struct Crossing {
   LevelId into = 0;    ///< the lower level of the pipe
   bool store = false;
   Phase phase = Phase::loop;  ///< phase; head and tail: once a group; loop: the streamed axis in full
-  bool reread = false;  ///< true if read anew in every iteration although it lacks the streamed axis (Q from shared
-                        ///< memory)
+  /// True if read again in every iteration although it lacks the streamed axis (Q from shared memory).
+  bool reread = false;
   DType type = DType::bf16;
   CopyEngine engine = CopyEngine::none;
   bool fills = false;                ///< true for an input on its way down to `variable`, multicast if that is

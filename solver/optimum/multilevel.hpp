@@ -19,7 +19,7 @@ using TransferLaw = std::function<double(double memory)>;
 
 /// Returns sum_t alpha_t M^-beta_t as a function of M.
 [[nodiscard]] TransferLaw power_law(std::vector<PowerTerm> terms);
-/// Returns the real-valued optimum in its box as a function of M, solved anew for each M.
+/// Returns the real-valued optimum in its box as a function of M, solved for each M.
 [[nodiscard]] TransferLaw optimum_law(GeometricProgram program);
 
 /// A level below the top, in the unit of the law (values or bytes).

@@ -20,7 +20,7 @@ class DecidedRule {
       if ((rule.knobs & knob_bit(static_cast<KnobId>(k))) == 0) continue;
       strides_[k] = size;
       size *= space.domains[k].size();
-      if (size > most_memo) return;  // too large to keep: decided anew for each tile
+      if (size > most_memo) return;  // too large to keep: decided for each tile by itself
     }
     verdicts_.assign(size, unknown);
   }

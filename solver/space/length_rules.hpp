@@ -1,6 +1,6 @@
 #pragma once
-// LengthRules makes the rules of a question that read the lengths of axes anew, for a question whose other rules are
-// known from another one of its kind: of 17 rules of attention_sm90 those of the cluster and of device memory.
+// LengthRules makes those rules of a question that read the lengths of axes; the other rules are known from another
+// question of its kind. Of 17 rules of attention_sm90 they are those of the cluster and of device memory.
 
 #include <cstddef>
 #include <utility>

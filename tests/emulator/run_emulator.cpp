@@ -5,8 +5,8 @@
 //
 // The seeds of each kernel, --seeds from --first on, are divided among its questions of at most --most multiply-adds,
 // four running seeds each; the kernels take turns, so that a run that is cut has about as many seeds of each. Every
-// answer is held to float64, and those of one question to each other where no seed may change a bit. --summary: one
-// line a kernel, written again every few seconds. Exit 1 where something is wrong, 3 where time ended first.
+// answer is compared with float64, and answers to one question with each other if no seed may change a bit. --summary:
+// one line a kernel, written again every few seconds. Exit 1 where something is wrong, 3 where time ended first.
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -66,7 +66,7 @@ void run(const Nest& nest) {
   try {
     own = execute(nest, arbitrary_values(1));
   } catch (const Error&) {
-    return;  // reads what nobody wrote
+    return;  // reads a value that was never written
   }
   for (const Step& step : improve(nest)) {
     if (!step.preserves) return;

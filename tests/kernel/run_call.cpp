@@ -69,7 +69,7 @@ int run(const std::vector<std::string>& words) {
   device.synchronize();
   out["first"] = since(first);
 
-  AttentionArgs other = args;  // the same question, other memory: prepared anew
+  AttentionArgs other = args;  // the same question with other memory, which is prepared again
   other.q.row = args.q.row;
   other.o.data = args.q.data;
   other.q.data = args.o.data;

@@ -5,9 +5,8 @@
 //   run_machine_code --known FILE [--kernel NAME]... [--sources ROOT] [--jobs 1] [--every 1] > NEW
 //
 // Without --known: a row for each variant of the correctness cases, of the emulator's and of the calibration. --kernel:
-// of these kernels alone. --known: the rows of FILE's
-// variants anew; exit 1 where their code differs. --sources: the kernels' text is that below ROOT, not this program's.
-// --jobs N threads; --every N takes one variant in N.
+// of these kernels alone. --known: the rows of FILE's variants again; exit 1 if their code differs. --sources: the
+// kernels' text is that below ROOT, not this program's. --jobs N threads; --every N takes one variant in N.
 #include <fmt/format.h>
 
 #include <cstdio>

@@ -4,7 +4,7 @@
 //   run_napkin --check [--shapes 14]      the emulator's cases (napkin_cases.hpp), two launches each
 //   run_napkin --time [--tiles 2] [--rounds 3] [--shape b,h,g,q,x,d]... [--causal]
 //                                         the paper's tile and those that select ranks first, in turns with the first
-//                                         of attention_fp8_sm90's: a burst behind a rest, and half a second
+//                                         of attention_fp8_sm90's: a burst after a pause, and half a second
 //   run_napkin --tile x=64,d_block=64 [--tile ...]     those tiles in place of them
 //   run_napkin --predict                  what --time predicts, without a GPU
 //   run_napkin --compile                  the variants of --check and --time into the cache, without a GPU

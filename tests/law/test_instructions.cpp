@@ -144,7 +144,7 @@ TEST_CASE("attention_fp8_sm90: so is the producer's, of a warp that asks for cop
 }
 
 // Instructions of a consumer's iteration that each mapping leaves out; docs/lab/fp8.md has the table. Control code that
-// hides behind products is not counted in products, nor all of it in the backward pass.
+// runs during products is not counted in mappings of products, nor all of it in the backward pass.
 TEST_CASE("the other kernels of Hopper: of a consumer's turn their mappings count so much" *
           doctest::test_suite("compiling")) {
   const auto environment = test::compiling_environment();

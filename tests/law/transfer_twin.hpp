@@ -171,7 +171,7 @@ class Actor {
     }
   }
 
-  /// Counts every row of the tile, box by box; rows lie behind one another at multiples of 16 bytes.
+  /// Counts every row of the tile, box by box; rows follow one another at multiples of 16 bytes.
   [[nodiscard]] i64 boxes(const Array& array, const std::vector<Range>& tile, i64 bytes, bool multicast) const {
     const auto last = static_cast<std::size_t>(array.axes.back());
     const i64 pitch = (size(last) * bytes + 15) / 16 * 16,

@@ -72,7 +72,7 @@ TEST_CASE("a product takes max(N/2, 16 + N/4) clocks, with A in registers max(N/
 
 TEST_CASE("the tensor cores serve products in the order in which they were issued") {
   // Batches of 8, n = 128: 512 clocks each. Issued 128 clocks apart, the first ends as if it were alone and the second
-  // behind it; issued at once, products of both take turns until the first has its 8.
+  // after it; issued at once, products of both take turns until the first has its 8.
   for (const Run& run : runs()) {
     for (const char* a : {"shared", "registers"}) {
       const Conditions apart = {{"n", "128"}, {"a", a}, {"offset", "128"}},

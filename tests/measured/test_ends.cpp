@@ -75,8 +75,8 @@ TEST_CASE("a tile's ends and the whole of it, as marks in the kernel read them")
   CHECK(rows == 9);
 }
 
-// ends/diagonal.jsonl: marks at the top of every iteration, medians over the tiles of four blocks' warpgroups
-// behind their first: of the first four, and of all later ones.
+// ends/diagonal.jsonl: marks at the top of every iteration, medians over all tiles but the first of four blocks'
+// warpgroups: of the first four iterations, and of all later ones.
 TEST_CASE(
     "the third chunk of a masked tile is waited for where two stages hold two, and the first touch of the diagonal "
     "says how long") {

@@ -1,5 +1,5 @@
 // The kernels' machine code equals the recorded code, so that a change of their text that is to change nothing is found
-// out if it does. If a change is intended, `run_machine_code --known FILE` records the variants anew.
+// out if it does. If a change is intended, `run_machine_code --known FILE` records the variants again.
 #include <doctest/doctest.h>
 
 #include <algorithm>

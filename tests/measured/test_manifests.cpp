@@ -62,7 +62,7 @@ Problems problems_of(const Manifest& manifest, const Recording& recording, const
     if (!found.empty()) compare(out, key, {value}, found);
   }
   const Values dates = values(rows, "date");
-  // A row shares the date of the first one of its kind: the last date of the manifest may be of a row behind it.
+  // A row shares the date of the first one of its kind: the last date of the manifest may be that of a later row.
   if (!dates.empty() && (*dates.begin() != recording.when.front() || *dates.rbegin() > recording.when.back()))
     out.push_back(fmt::format("when: the manifest says {}, the rows {} to {}", fmt::join(recording.when, " to "),
                               *dates.begin(), *dates.rbegin()));

@@ -138,7 +138,7 @@ TEST_CASE("the run's own compiler gave every tile the registers and shared memor
       CAPTURE(key);
       const std::size_t at = text.find(key);
       REQUIRE(at != std::string::npos);
-      const std::size_t shared = text.find(',', at + key.size()) + 1;  // behind the stack
+      const std::size_t shared = text.find(',', at + key.size()) + 1;  // the number after the stack's
       CHECK(text.substr(shared, text.find(',', shared) - shared) == row["compiled"]["shared"].dump());
       CHECK(row["error"].get<double>() < 0.01);
     }

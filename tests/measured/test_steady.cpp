@@ -40,7 +40,7 @@ TEST_CASE("loads of seconds on two cards that have been at work: clock within 3 
   int held = 0;
   for (const Json& row : rows()) {
     CHECK(row["good"].get<bool>());
-    // Runs of 20 launches, one behind the other.
+    // Runs of 20 consecutive launches.
     CHECK(20 * row["runs"].get<double>() * row["time"].get<double>() >= 1);
     const Errors errors = errors_of(row);
     CHECK(std::abs(errors.time) <= 0.03);

@@ -1,7 +1,7 @@
 // The breakpoints of a family of shapes: as few as a tile within 1 % of the best at every size of the grid allows.
 //
 // The best tiles of each size are the candidates. From the first size on, the candidate that stays within the tolerance
-// for the longest is taken, and the next one begins behind it: no other choice among them has fewer breakpoints.
+// for the longest is taken, and the next one begins after it: no other choice among them has fewer breakpoints.
 
 #include <algorithm>
 #include <limits>

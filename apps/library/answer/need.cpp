@@ -1,5 +1,5 @@
 // The inverse of a prediction: the least of a number with which the kernel's fastest tile reaches a target. Tiles are
-// chosen anew for a changed machine: more memory is of use to larger tiles alone.
+// chosen again for a changed machine, since more memory helps only larger tiles.
 
 #include "napkin/need.hpp"
 
@@ -26,10 +26,10 @@ namespace napkin::internal {
 namespace {
 
 constexpr double farthest = 16;      // largest factor by which a number is raised or lowered
-constexpr double beyond = 1.01;      // factor past the answer at which tiles are chosen anew
+constexpr double beyond = 1.01;      // factor past the answer at which tiles are chosen again
 constexpr double resolution = 1e-6;  // relative precision of an answer
 constexpr double same_value = 1e-9;  // relative change of the goal that counts as none
-constexpr int most_choices = 12;     // times that tiles are chosen anew for one answer, at most
+constexpr int most_choices = 12;     // most times that tiles are chosen again for one answer
 constexpr int steps_a_side = 16;     // values that are tried between today's and the farthest
 constexpr int first_tiles = 8;       // best tiles of today's ranking with which a search begins
 

@@ -1,5 +1,5 @@
 #pragma once
-// A Replay predicts recorded rows anew with today's model: for a row that took 753 us, 781 us. Needs no GPU. Internal
+// A Replay predicts recorded rows again with today's model: 781 us for a row that took 753 us. Needs no GPU. Internal
 // to apps/.
 
 #include <functional>

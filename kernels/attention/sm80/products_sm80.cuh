@@ -19,7 +19,8 @@ struct AttentionSm80Products : AttentionSm80Block<C> {
   using typename Block::Scores, typename Block::Outputs, typename Block::QFragments, typename Block::Rows;
 
   /// Returns the first address that a lane gives to ldmatrix, for Q and V: rows 0-7 and 8-15 of the first 8 columns,
-  /// then of the next 8. Computed anew with each chunk: kept, it would take registers that the accumulators need.
+  /// then of the next 8. Computed again for each chunk, since a kept one would take registers that the accumulators
+  /// need.
   template <class R>
   __device__ __forceinline__ u32 rows_first(u32 offset) const {
     const u32 lane = lane_id();

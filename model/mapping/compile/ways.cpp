@@ -23,7 +23,7 @@ std::vector<int> Ways::homes(ArrayId array, bool staging) const {
   return out;
 }
 
-/// Returns true if other variables use its storage, so that its content must be loaded anew in every iteration.
+/// Returns true if other variables use its storage, so that its content must be loaded again in every iteration.
 bool Ways::shares(int variable) const {
   if (variables_[at(variable)].alias >= 0) return true;
   return std::any_of(variables_.begin(), variables_.end(), [&](const Variable& v) { return v.alias == variable; });

@@ -102,7 +102,7 @@ TEST_CASE("a copy that holds nodes slows the steps beside it: by its share, or b
     CHECK(plain.seconds == doctest::Approx(2 * step));
     CHECK(slowed.seconds == doctest::Approx(2 * step + (stays ? copy : held * copy)));
     CHECK(slowed.work == plain.work);
-    CHECK(slowed.hidden);  // nobody waits for the copy itself
+    CHECK(slowed.hidden);  // no step waits for the copy itself
     CHECK(slowed.exposed == doctest::Approx(slowed.seconds - slowed.work));
     // A copy longer than the step hides it, as other nodes do its work; the second step follows.
     if (!stays) CHECK(time_of({ring_of(1, 2)}, steps, 0, held).seconds == doctest::Approx(1 + step));

@@ -99,7 +99,7 @@ void check_damaged(int files) {
     seen += bytes == whole ? 0 : 1;
   }
   CHECK(seen > files * 9 / 10);
-  REQUIRE(cache.store(key_of('a'), content_of('x')).empty());  // made anew
+  REQUIRE(cache.store(key_of('a'), content_of('x')).empty());  // made again
   CHECK(cache.find(key_of('a')) == content_of('x'));
   CHECK(cache.find(key_of('b')) == content_of('y'));
 }

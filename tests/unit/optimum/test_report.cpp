@@ -146,7 +146,7 @@ TEST_CASE("the exact problem's H is the model's transfer") {
 }
 
 TEST_CASE("under a causal mask the integer optimum is that of trying every partition") {
-  // The masked axis behind the other grouped axis, in front of it, and in front of one that K and V carry.
+  // The masked axis after the other grouped axis, before it, and before one that K and V have.
   std::string swapped = attention_text;
   swapped.replace(swapped.find("g: 1, q: "), 9, "q: , g: 1");
   std::string separate = swapped;

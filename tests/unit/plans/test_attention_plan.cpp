@@ -65,7 +65,7 @@ TEST_CASE("the plan of one launch, worked out by hand") {
   CHECK(plan.grid == 132);
   CHECK(plan.threads == 384);
   CHECK(plan.cluster == 1);
-  // Q 32 KiB, K and V 2 x 32 KiB each, barriers behind them.
+  // Q 32 KiB, K and V 2 x 32 KiB each, then the barriers.
   CHECK(plan.expression ==
         "napkin::attention_sm90<napkin::AttentionConfig{.q = 128, .x = 128, .warpgroups = 2, .stages = 2, .q_stages = "
         "1, .overlap = true, .pingpong = true, "

@@ -74,7 +74,7 @@ TEST_CASE("the plan of one product, worked out by hand") {
   CHECK(plan.grid == 132);
   CHECK(plan.threads == 384);
   CHECK(plan.cluster == 2);
-  // A 3 x 16 KiB, B 3 x 32 KiB, two warpgroups' two parts of 64 x 64, barriers behind them.
+  // A 3 x 16 KiB, B 3 x 32 KiB, two warpgroups' two parts of 64 x 64, then the barriers.
   CHECK(plan.expression ==
         "napkin::matmul_sm90<napkin::MatmulConfig{.a = 128, .c = 256, .b = 64, .warpgroups = 2, .stages = 3, .cluster "
         "= 2, "

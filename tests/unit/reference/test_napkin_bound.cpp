@@ -1,4 +1,4 @@
-// napkin_fp8_sm90's results are held to twice the plain formula's error, and at least to the two roundings at a
+// napkin_fp8_sm90's results may have twice the plain formula's error, and at least the error of the two roundings at a
 // result's end: where a row sees one key, a correct kernel may be a step off and the formula has no error.
 #include <doctest/doctest.h>
 

@@ -112,7 +112,7 @@ TEST_CASE("a right output passes, each planted fault is found") {
     wrong.log_sum_exp[5] += 0.01f;
     CHECK_FALSE(compare(wrong, 1000, 0).good());
     wrong = a;
-    wrong.o.values.push_back(0);  // a value behind the array's end
+    wrong.o.values.push_back(0);  // a value beyond the array's end
     CHECK(compare(wrong, 1000, 0).strayed == 1);
   }
 }

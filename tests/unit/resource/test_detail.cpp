@@ -150,7 +150,7 @@ TEST_CASE(
   CHECK(detail.caps[1].most == Count(255));
   CHECK(detail.caps[2].warps == Count(12));
   CHECK(detail.caps[2].most == Count(168));
-  CHECK(detail.caps[2].missing > Count(0));  // 202 as compiled: a compiler held to 168 spills
+  CHECK(detail.caps[2].missing > Count(0));  // 202 as compiled: a compiler limited to 168 spills
   const Detail whole = detail_of(laid.place({{"q", "64"}, {"x", "64"}, {"warps", "4"}, {"fragments", "whole"}}));
   CHECK(whole.caps[2].missing == Count(428 - 168));
 }
