@@ -208,9 +208,8 @@ struct TilesConfig {
   int cluster;                       // blocks along the rows that share B by multicast
   int a = 128, c = 128, chunk = 64;  // rows and columns of a tile; contracted elements, all of bf16
 
-  static constexpr NAPKIN_BOTH int span(int columns) {
-    return columns % 64 == 0 ? 64 : columns % 32 == 0 ? 32 : 16;
-  }  // of a box
+  /// Returns the columns of a box.
+  static constexpr NAPKIN_BOTH int span(int columns) { return columns % 64 == 0 ? 64 : columns % 32 == 0 ? 32 : 16; }
   NAPKIN_BOTH constexpr int a_bytes() const { return a * chunk * 2; }
   NAPKIN_BOTH constexpr int stage_bytes() const { return (a + c) * chunk * 2; }
   NAPKIN_BOTH constexpr int barriers_at() const { return stages * stage_bytes(); }
