@@ -15,8 +15,7 @@ struct ResidentLaunch {
   std::int64_t planes = 1;
   std::size_t nodes = 1;
   double iteration = 0, beyond = 0;  ///< clocks of an iteration, and of a block beyond its iterations
-  /// By number of resident blocks, less one: the clocks of that much work on a node, over those of the blocks in
-  /// sequence.
+  /// The clocks of work on a node over those of its blocks in sequence, by the number of resident blocks, less one.
   std::vector<double> shares;
   /// Relative range of the durations of equal blocks. Above 0, the result is the mean of several draws, so that it is
   /// continuous: which node a block goes to turns with any small change of a duration.
