@@ -71,13 +71,17 @@ std::uint64_t PartMaker::facts_of(const TileSizes& sizes) {
   if (parts_) facts = static_cast<std::uint64_t>(placed->block().groups_of[at(*setup_.streamed->stream)].get());
   const std::vector<Count>& extent = parts_ ? placed->block().extent : sizes.extent;
   for (const std::vector<AxisId>& axes : table_.shared_along_) {
-    const bool shared = std::any_of(axes.begin(), axes.end(),
-                                    [&](AxisId axis) { return setup_.problem.sizes[at(axis)] > extent[at(axis)]; });
-    facts = facts << 1U | (shared ? 1U : 0U);
+    double readers = 1;
+    for (const AxisId axis : axes)
+      readers *= real(ceil_div(setup_.problem.sizes[at(axis)], std::max(extent[at(axis)], Count(1))));
+    // How many there are matters where device memory is waited for.
+    const int digits = (device_ & 1U) != 0 ? digits_of_readers(readers) : 0;
+    facts = facts << 6U | (readers > 1 ? 1U + static_cast<unsigned>(std::min(digits, 62)) : 0U);
   }
   facts = facts << 2U | device_;
-  const Count blocks = parts_ ? placed->blocks : blocks_of(sizes);
-  return facts << 16U | static_cast<std::uint64_t>(nodes_at_work(*setup_.machine, blocks).get());
+  const Count blocks = parts_ ? placed->blocks : blocks_of(sizes), few = few_nodes(*setup_.machine, blocks);
+  const Count nodes = few > Count(0) ? blocks : nodes_at_work(*setup_.machine, blocks);
+  return facts << 16U | static_cast<std::uint64_t>(nodes.get());
 }
 
 /// Returns the number of blocks for these sizes. Places a tile, to count parts, only if uncut rows leave nodes idle.

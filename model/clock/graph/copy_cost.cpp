@@ -75,17 +75,6 @@ double first_latency(const PlacedDiagram& placed, const Crossing& crossing) {
   return box > 0 && alone > 0 ? std::max(box - 16 * 1024 / alone, chased) : chased;
 }
 
-/// Returns the number of blocks that read the same bytes.
-double readers(const PlacedDiagram& placed, const Crossing& crossing) {
-  const std::vector<AxisId>& axes = placed.axes_of(crossing);
-  double blocks = 1;
-  for (std::size_t a = 0; a < placed.block().groups_of.size(); ++a) {
-    if (std::find(axes.begin(), axes.end(), static_cast<AxisId>(a)) == axes.end())
-      blocks *= real(placed.block().groups_of[a]);
-  }
-  return blocks;
-}
-
 /// Returns the share of what blocks load that the L2 has lost, where the kernel's order permutes the grid's axes:
 /// blocks that share are then not launched side by side, and nothing keeps them in step. (eq. 13.6)
 double missed_share(const PlacedDiagram& placed) {
@@ -103,7 +92,13 @@ double waited_share(const PlacedDiagram& placed, const Crossing& crossing) {
   const bool step = in_step(*placed.problem);
   // Boxes are asked for ahead, spread over the time until what was asked for first is there.
   if (crossing.engine == CopyEngine::tma) return step ? placed.machine->constant_or("device_wait_share", 0) : 0;
-  const double first = (step && !permutes_axes(placed) ? 2 : 1) / readers(placed, crossing);
+  const std::vector<AxisId>& axes = placed.axes_of(crossing);
+  double readers = 1;
+  for (std::size_t a = 0; a < placed.block().extent.size(); ++a) {
+    if (std::find(axes.begin(), axes.end(), static_cast<AxisId>(a)) == axes.end())
+      readers *= real(ceil_div(placed.problem->sizes[a], std::max(placed.block().extent[a], Count(1))));
+  }
+  const double first = std::ldexp(step && !permutes_axes(placed) ? 2 : 1, -digits_of_readers(readers));
   return std::min(first + missed_share(placed), 1.0);
 }
 
@@ -164,6 +159,8 @@ bool comes_like_boxes(const PlacedDiagram& placed, const Crossing& crossing) {
   return crossing.engine == CopyEngine::cp_async && placed.machine->constant_or("tma_l2_latency_16kib", 0) > 0 &&
          std::none_of(placed.operations.begin(), placed.operations.end(), loads_operands);
 }
+
+int digits_of_readers(double readers) { return std::ilogb(std::max(readers, 1.0)); }
 
 bool read_by_others(const PlacedDiagram& placed, const Crossing& crossing) {
   const std::vector<AxisId>& axes = placed.axes_of(crossing);

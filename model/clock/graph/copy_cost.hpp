@@ -41,6 +41,10 @@ struct EdgeCopies {
 /// reads the chunk and the L2 does not keep it; in between if all blocks wait for it in step (waits_for_device).
 [[nodiscard]] double chunk_latency(const PlacedDiagram& placed, const Crossing& crossing);
 
+/// Returns the digits by which a chunk's readers count: their number to one binary digit is 2 to that power, so that
+/// the graphs of a table are few.
+[[nodiscard]] int digits_of_readers(double readers);
+
 /// Returns the clocks of that for which device memory is waited.
 [[nodiscard]] double chunk_wait(const PlacedDiagram& placed, const Crossing& crossing);
 
