@@ -2,6 +2,7 @@
 // fewer rows of a product take no longer.
 
 #include <doctest/doctest.h>
+#include <algorithm>
 
 #include "model/base/file.hpp"
 #include "model/clock/prediction.hpp"
@@ -102,7 +103,12 @@ TEST_CASE("the last block: parts move as by a second launch, and the busiest nod
       CHECK(combine->loaded.value == Count(apart ? want.stores : 0));
       CHECK(combine->whole.value == Count(apart ? s.a * s.c * 2 : 0));
       const Pipe& l2 = *mapped.machine.find_pipe("l2");
-      const double latency = l2.latency->value, rate = l2.per_node_clock.best().value,
+      // Fewer results than nodes share what the L2 gives to all, up to what it gives to one.
+      const auto readers = static_cast<double>(results);
+      const double all = l2.per_node_clock.best().value, one = mapped.machine.constant("l2_bandwidth_one_sm"),
+                   share = mapped.machine.constant("l2_bandwidth_total") / readers,
+                   rate = results < nodes ? std::max(std::min(share, one), all) : all;
+      const double latency = l2.latency->value,
                    each = static_cast<double>(want.stores + s.a * s.c * 2) / static_cast<double>(results);
       const double clocks = 2 * latency * static_cast<double>(up(want.blocks, nodes)) +
                             static_cast<double>(up(results, nodes)) * (latency + each / rate);
