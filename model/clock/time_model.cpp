@@ -81,7 +81,7 @@ double clocks_together(const PlacedDiagram& placed, double resident, const NodeB
   return (std::max(1 / hiding, node.pipe) + std::max(1 / meeting, node.pipe)) / 2;
 }
 
-constexpr double unlike = 0.04;  // range of the durations of equal blocks, over their mean
+constexpr double unlike = 0.04;  // range of equal blocks' durations over their mean, for continuity
 
 /// Returns the clocks of a launch whose unequal blocks share nodes, each put onto the first node with room, but no more
 /// than if all were as long as the longest; 0 where they are equal or go in another order. (eq. 15.1)
