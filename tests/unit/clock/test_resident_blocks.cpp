@@ -89,7 +89,7 @@ TEST_CASE("a launch of causal rows takes what acting it out takes") {
 }
 
 TEST_CASE("blocks whose durations have a spread end where equal ones do, and a percent more moves no end by much") {
-  for (const std::size_t nodes : {13, 72, 108}) {
+  for (const std::size_t nodes : std::vector<std::size_t>{13, 72, 108}) {
     double jump = 0, jump_of_equal = 0;
     double before = 0, before_of_equal = 0;
     for (int i = 0; i <= 40; ++i) {
