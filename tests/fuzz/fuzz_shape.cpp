@@ -61,7 +61,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                   [](const std::vector<napkin::SequenceLengths>& lengths) {
                     require(!lengths.empty());
                     for (const napkin::SequenceLengths& one : lengths) require(one.q >= 0 && one.x >= 0);
-                    require(napkin::parse_lengths(napkin::text_of(lengths)) == lengths);
+                    require(napkin::parse_lengths(napkin::internal::text_of(lengths)) == lengths);
                   });
   parse_and_check([&] { return napkin::parse_words(text, "--gpus", "names"); },
                   [](const auto& words) { require(!words.empty()); });
