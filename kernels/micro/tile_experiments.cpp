@@ -102,8 +102,8 @@ Readings tiles(Bench& bench) {
                              {{6, 1, 128, 128, 32}, 11},
                              {{4, 2, 192, 64, 64}, 4},
                              {{4, 2, 128, 160, 64}, 10},
-                             // All blocks load one B: the time that 128 more rows of its boxes take, of 128, 64 and 32
-                             // bytes.
+                             // B is one for all blocks: the time that 128 more rows of its boxes take, of 128, 64 and
+                             // 32 bytes.
                              {{4, 1, 64, 128, 64}, 132},
                              {{4, 1, 64, 256, 64}, 132},
                              {{4, 1, 64, 160, 64}, 132},

@@ -56,8 +56,8 @@ Readings vector_alone(Bench& bench) {
   Readings out;
   for (const VectorWork work : works()) {
     for (const int groups : {1, 2, 3}) {
-      // With up to that many warpgroups, the variant that also has products. In variants with products the assembler
-      // does not use HFMA2.MMA, which is half of the bf16 rate.
+      // Takes the variant that also has products for up to that many warpgroups. In variants with products the
+      // assembler does not use HFMA2.MMA, which is half of the bf16 rate.
       const AgentsConfig config = groups == 3 || work == VectorWork::fma16
                                       ? AgentsConfig{0, 64, false, 3, work, false}
                                       : AgentsConfig{1, 128, false, 2, work, false};

@@ -163,30 +163,34 @@ bool BlockTouches::find(std::int64_t number, Block& block) {
   return true;
 }
 
-const BlockTouches::Known& BlockTouches::row_of(const BlockPlace& place, std::size_t lengths) {
-  Known& known = rows_[index(place.row) % rows_.size()];
-  if (known.at == place.row && known.lengths == lengths) return known;
-  known.at = place.row;
+template <class Find>
+const BlockTouches::Known& BlockTouches::kept(std::vector<Known>& all, std::int64_t number, const BlockPlace& place,
+                                              std::size_t lengths, const Find& find) {
+  Known& known = all[index(number) % all.size()];
+  if (known.at == number && known.lengths == lengths) return known;
+  known.at = number;
   known.lengths = lengths;
   sequence_.coordinates(place, coordinate_);
-  if (rows_decide_) known.seen = segments_seen(lengths_[lengths]);
-  find_groups(true, lengths_[lengths], known);
+  find(known);
   return known;
 }
 
+const BlockTouches::Known& BlockTouches::row_of(const BlockPlace& place, std::size_t lengths) {
+  return kept(rows_, place.row, place, lengths, [&](Known& row) {
+    if (rows_decide_) row.seen = segments_seen(lengths_[lengths]);
+    find_groups(true, lengths_[lengths], row);
+  });
+}
+
 const BlockTouches::Known& BlockTouches::plane_of(const BlockPlace& place, std::size_t lengths) {
-  Known& known = planes_[index(place.plane) % planes_.size()];
-  if (known.at == place.plane && known.lengths == lengths) return known;
-  known.at = place.plane;
-  known.lengths = lengths;
-  sequence_.coordinates(place, coordinate_);
-  find_groups(false, lengths_[lengths], known);
-  known.first.resize(arrays_.size());
-  for (std::size_t a = 0; a < arrays_.size(); ++a) {
-    const TouchedArray& array = arrays_[a];
-    if (array.as == a && !array.alone && !array.by_row) known.first[a] = number_of(a, known.groups[a].key);
-  }
-  return known;
+  return kept(planes_, place.plane, place, lengths, [&](Known& plane) {
+    find_groups(false, lengths_[lengths], plane);
+    plane.first.resize(arrays_.size());
+    for (std::size_t a = 0; a < arrays_.size(); ++a) {
+      const TouchedArray& array = arrays_[a];
+      if (array.as == a && !array.alone && !array.by_row) plane.first[a] = number_of(a, plane.groups[a].key);
+    }
+  });
 }
 
 /// Finds the groups at the current coordinates, along the axis of rows or along all others.

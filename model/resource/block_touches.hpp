@@ -101,6 +101,10 @@ class BlockTouches {
   [[nodiscard]] std::int64_t steps_of(const BlockPlace& place);
   [[nodiscard]] Span columns_seen(const Lengths& lengths) const;
   [[nodiscard]] Span segments_seen(const Lengths& lengths) const;
+  /// Returns the kept facts of that row or plane; calls `find` at the place's coordinates for those that are not kept.
+  template <class Find>
+  [[nodiscard]] const Known& kept(std::vector<Known>& all, std::int64_t number, const BlockPlace& place,
+                                  std::size_t lengths, const Find& find);
   [[nodiscard]] const Known& row_of(const BlockPlace& place, std::size_t lengths);
   [[nodiscard]] const Known& plane_of(const BlockPlace& place, std::size_t lengths);
   void find_groups(bool of_row, const Lengths& lengths, Known& known) const;

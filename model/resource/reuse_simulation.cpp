@@ -18,7 +18,7 @@
 namespace napkin::internal {
 namespace {
 
-constexpr std::int64_t most_steps = std::int64_t{1} << 16;  // of all blocks together
+constexpr std::int64_t most_steps = std::int64_t{1} << 16;  // steps of all blocks together
 
 /// A running block: it takes its first segment at step `begins`, its last at `ends`.
 struct Running {
@@ -276,22 +276,22 @@ class Acted {
   const L2Model& l2_;
   BlockTouches blocks_;
   std::vector<Running> slots_;
-  std::vector<BlockPieces> held_;   // by slot and array
-  std::vector<std::int64_t> turn_;  // by slot, where blocks are dealt out
+  std::vector<BlockPieces> held_;   // pieces by slot and array
+  std::vector<std::int64_t> turn_;  // turns by slot, where blocks are dealt out
   std::size_t ring_;
   SetsOfSlots sets_;  // due(), leading_ and visited_
   Slots leading_, visited_;
   bool apart_ = false, deals_out_ = false;
   std::vector<Touched> touched_;
   std::vector<std::uint64_t> facts_;  // facts of the block that joins a walk
-  Walks walks_;                       // by streamed pieces and the step that touches them
+  Walks walks_;                       // walks by streamed pieces and the step that touches them
   std::int64_t started_ = 0;
   std::int64_t left_ = 0, running_ = 0;  // slots that may still get a block; blocks that have begun
   std::vector<std::size_t> ended_;       // walks that ended in this step
   std::int64_t step_ = 0, steps_ = 0;    // steps_: of all blocks
   bool counts_ = false;                  // steps_ block by block
   double half_ = 0;                      // bytes read again in the first half of most_steps
-  std::vector<std::int64_t> stamp_;      // by piece: the step in which it was touched last
+  std::vector<std::int64_t> stamp_;      // step in which each piece was touched last
   Distances distances_;
   std::array<Gone, 128> gone_;  // latest results of chance_gone(), by a hash of the bytes
   Reread out_;

@@ -131,7 +131,7 @@ void each_verdict(const Space& space, const Rules& rules, bool lengths, KnobSet 
                   const Visit& visit) {
   const std::size_t tile_rules = rules.tile.size();
   std::vector<std::pair<std::size_t, DecidedRule>> decided;
-  // by rule: number of consecutive tiles with equal knobs of this rule and all earlier ones
+  // number of consecutive tiles, by rule, with equal knobs of that rule and all earlier ones
   std::vector<std::int64_t> alike;
   for (std::size_t r = 0; r < tile_rules; ++r) {
     if (rules.tile[r].lengths && !lengths) continue;

@@ -39,7 +39,7 @@ TEST_CASE("attention_backward_sm90: gradients of small shapes are those of float
     const int shapes = test::is_wide(c) ? (test::rounds(12) + 2) / 3 : test::rounds(12);  // wide heads take long
     for (int i = 0; i < shapes; ++i, ++asked, number += 5) {
       test::BackwardCase one = test::small_case(c, number);
-      // One longer shape of each: many queries and few keys, or few queries and many keys.
+      // A longer shape of each: many queries and few keys, or few queries and many keys.
       if (i == 11 && !c.packed) test::lengthen(one, number);
       CAPTURE(c.d);
       CAPTURE(number);

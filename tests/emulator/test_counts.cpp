@@ -81,8 +81,8 @@ TEST_CASE("bytes, products and exponentials are those of the model") {
 
     // Warpgroups that divide O's columns make all scores, each for itself.
     const std::int64_t times = one.kernel == "attention_wide_sm90" ? number(one.tile, "warpgroups") : 1;
-    // One exponential for each score of a visited tile, and one for each row and chunk whose maximum is found, in each
-    // of the four threads that share the row.
+    // Counts an exponential for each score of a visited tile, and one for each row and chunk whose maximum is found, in
+    // each of the four threads that share the row.
     const std::int64_t scores = products / (times * one.attention.sizes.d + one.attention.sizes.dv) * times,
                        chunk_rows = scores / number(one.tile, "x");
     CHECK(count_of(problem.placed(), "P", "exp") == 1);

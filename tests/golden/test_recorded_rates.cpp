@@ -108,7 +108,7 @@ double error_of(const Series& s, std::int64_t length, double tflops) {
   const EventGraph graph = event_graph(placed);
   const double time = predict_by_graph(placed, graph, period(graph)).time.value;
   const double pairs = static_cast<double>(16384) * static_cast<double>(length) / (s.causal ? 2 : 1);
-  return time / (4 * 2048 * pairs / tflops / 1e12) - 1;  // by the usual convention a causal mask hides half
+  return time / (4 * 2048 * pairs / tflops / 1e12) - 1;  // a causal mask hides half, by the usual convention
 }
 
 struct Summary {

@@ -181,7 +181,7 @@ TEST_CASE("a newer row of the same key supersedes an older one, wherever it stan
     CHECK(split.rows == 1);
     CHECK(split.time->worst == doctest::Approx(0.25));
   }
-  // Of rows of the same second the later one in the file counts, so that a sweep's last pass replaces its first.
+  // The later of two rows of the same second counts, so that a sweep's last pass replaces its first.
   ValidationRow again = row_of(64, 400, 200);
   CHECK(only_split(summarise(scored({old, again}))).time->worst == doctest::Approx(0.5));
   // Another tile, mask, type, kernel or GPU is another key.

@@ -133,7 +133,7 @@ class Calls {
       if (const auto coming = coming_.find(question); until != nullptr && coming != coming_.end())
         *until = coming->second;
       if (in_background_) kinds_.put(kind_key(args), question);
-      // One ranking serves several lengths; they need no entries of their own on disk.
+      // No entries on disk: one ranking serves several lengths.
       if (std::optional<Ready> out = prepare_selected(**near, args, held)) return std::move(*out);
     }
     const std::string key = plan_key(args, runtime_.device().properties(), runtime_.device().launch_device());

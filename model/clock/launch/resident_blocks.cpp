@@ -8,8 +8,8 @@
 namespace napkin::internal {
 namespace {
 
-constexpr double rounds = 8;  // of blocks on all nodes, which are put onto nodes one by one
-constexpr int draws = 4;      // of the blocks' durations, where these have a spread
+constexpr double rounds = 8;  // rounds of blocks on all nodes that are put onto nodes one by one
+constexpr int draws = 4;      // draws of the blocks' durations, if these have a spread
 
 /// Returns a block's duration over the mean one in a draw: evenly spread, in another order in each draw.
 double factor_of(double spread, std::int64_t block, int draw) {

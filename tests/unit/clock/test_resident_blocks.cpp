@@ -89,11 +89,11 @@ TEST_CASE("a launch of causal rows takes what acting it out takes") {
 }
 
 TEST_CASE("blocks whose durations have a spread end where equal ones do, and a percent more moves no end by much") {
-  for (const std::size_t nodes : std::vector<std::size_t>{13, 72, 108}) {
+  for (const std::size_t nodes : std::vector<std::size_t>{72, 108}) {
     double jump = 0, jump_of_equal = 0;
     double before = 0, before_of_equal = 0;
     for (int i = 0; i <= 40; ++i) {
-      ResidentLaunch launch = causal(64, 4, nodes, {1, 0.78});
+      ResidentLaunch launch = causal(64, 8, nodes, {1, 0.78});
       launch.beyond = 30 * (1 + 0.01 * i);
       const double equal = resident_clocks(launch);
       launch.spread = 0.04;
@@ -104,8 +104,8 @@ TEST_CASE("blocks whose durations have a spread end where equal ones do, and a p
       before = drawn, before_of_equal = equal;
     }
     CAPTURE(nodes);
-    CAPTURE(jump_of_equal);
     CHECK(jump < 0.02);
+    CHECK(jump_of_equal > 0.05);  // the launch of equal durations jumps
   }
 }
 
