@@ -114,7 +114,7 @@ BlockOrder block_order(const PlacedDiagram& placed) {
     default: break;
   }
   if (order.tiles == OrderWord::Tiles::even) return BlockOrder::even;
-  return order.tiles == OrderWord::Tiles::launched ? BlockOrder::grid : BlockOrder::persistent;
+  return order.tiles == OrderWord::Tiles::dealt ? BlockOrder::persistent : BlockOrder::grid;
 }
 
 Count cut_tiles(const PlacedDiagram& placed) {

@@ -10,7 +10,7 @@
 namespace napkin::internal {
 
 enum class BlockOrder {
-  grid,        ///< row after row, plane after plane; the next block goes to the first free node
+  grid,        ///< row after row, plane after plane; the next block or drawn tile goes to the first free node
   persistent,  ///< row after row, plane after plane; node i has blocks i, i + nodes, ...
   /// Sections of planes; in a section the last row of every plane, then the row before it; to the first free node.
   longest_first,

@@ -49,9 +49,7 @@ OrderWord order_word(const yaml::Node& node) {
   if (out.tiles == Tiles::even && out.path != OrderWord::Path::rows)
     node.at("path").fail("tiles in even shares go row by row", "rows, or tiles: dealt");
   switch (out.path) {
-    case OrderWord::Path::rows:
-      if (out.tiles == Tiles::drawn) node.at("tiles").fail("tiles drawn row by row", "launched or dealt");
-      break;
+    case OrderWord::Path::rows: break;
     case OrderWord::Path::longest_first:
       if (out.tiles == Tiles::dealt) node.at("tiles").fail("the longest tiles first, dealt out", "launched or drawn");
       break;
