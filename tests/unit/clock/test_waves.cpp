@@ -130,6 +130,20 @@ TEST_CASE(
   CHECK(busiest("longest_first") == doctest::Approx(busiest("persistent")).epsilon(1e-6));
 }
 
+TEST_CASE("tiles that are drawn row by row go to the first free node, and one block a node takes them") {
+  const LaidOut l("cudnn_attention_sm90", "h200-sxm", {{"h", 24}, {"q", 4096}, {"x", 4096}, {"d", 128}}, DType::bf16,
+                  Mask{Mask::Kind::causal, 0, 0});
+  const PlacedDiagram placed = l.place({{"q", "128"}, {"x", "128"}, {"stages", "2"}, {"order", "drawn"}});
+  CHECK(block_order(placed) == BlockOrder::grid);
+  CHECK(blocks_persist(placed));
+  std::vector<int> row;
+  for (const double iterations : block_lengths(placed)) row.push_back(static_cast<int>(iterations));
+  CHECK(row.front() == 1);
+  BlockLengths known = block_lengths(placed, launch_shape(placed));
+  CHECK(known.busiest(BlockOrder::grid, 1000, 3000) ==
+        doctest::Approx(acted_out(row, 24, 132, "grid", 1000, 3000)).epsilon(1e-9));
+}
+
 TEST_CASE("what is known of blocks put onto nodes is exact between the e / c at which they would go another way") {
   std::mt19937 random(5);
   std::size_t known_before = 0, asked = 0;
