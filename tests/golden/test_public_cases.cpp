@@ -53,6 +53,23 @@ TEST_CASE("public cases: reported times are met within a tenth") {
   }
 }
 
+TEST_CASE("few long sequences are decoded the faster the more bandwidth a GPU has, by its own architecture's kernel") {
+  for (const char* shape :
+       {"b=32,h=1,g=8,q=1,x=8192,d=128", "b=16,h=1,g=8,q=4,x=16384,d=128 --causal", "b=4,h=8,g=4,q=1,x=32768,d=128"}) {
+    CAPTURE(shape);
+    double slower = 1;
+    for (const char* gpu : {"l4", "l40s", "rtx-4090", "rtx-5090", "h100-sxm", "h200-sxm", "b200"}) {
+      const double time = time_of("select attention --gpu " + std::string(gpu) + " --shape " + shape);
+      CHECK_MESSAGE(time < slower, gpu);
+      slower = time;
+    }
+  }
+  for (const char* gpu : {"mi300x", "mi355x"}) {  // FlashAttention's splits of Composable Kernel
+    const std::string at = "select attention --gpu " + std::string(gpu) + " --shape b=32,h=1,g=8,q=1,x=8192,d=128";
+    CHECK(time_of(at) < 0.3 * time_of(at + " --kernel ck_tile"));
+  }
+}
+
 TEST_CASE("sinks cost nothing: gpt-oss' layers take as long as without them, on Hopper and on Blackwell") {
   const std::string layers[] = {"h=8,g=8,q=4096,x=4096,d=64 --causal", "b=8,h=8,g=8,q=2048,x=2048,d=64 --window 127,0"};
   for (const char* of : {"h100-sxm --kernel flash_attention_3", "b200 --kernel flash_attention_4"}) {

@@ -36,7 +36,13 @@ std::int64_t by_trying(std::int64_t blocks, std::int64_t slots, std::int64_t chu
   return 1;
 }
 
-OwnParts rule_of(const char* kernel) { return *load_mapping(kernel, "").levels.front().own_parts; }
+OwnParts rule_of(const char* kernel) {
+  const Mapping mapping = load_mapping(kernel, "");
+  const auto level = std::find_if(mapping.levels.begin(), mapping.levels.end(),
+                                  [](const LevelMapping& each) { return each.own_parts.has_value(); });
+  REQUIRE(level != mapping.levels.end());
+  return *level->own_parts;
+}
 
 Count parts_at(const PlacedDiagram& placed) {
   return placed.block().groups_of[static_cast<std::size_t>(placed.streamed->diagram.axis("x"))];
@@ -94,6 +100,24 @@ TEST_CASE("FlashAttention-2 and -3 cut keys as their heuristics do") {
         CHECK(own_parts(two, rows).get() == (enough(2 * nodes) ? 1 : by_trying(blocks, 2 * nodes, chunks, 128, true)));
         CHECK(own_parts(three, rows).get() ==
               (enough(nodes) || chunks <= 4 ? 1 : by_trying(blocks, nodes, chunks, 128, false)));
+      }
+    }
+  }
+}
+
+TEST_CASE("FlashAttention-4 and Composable Kernel cut keys as their host code does") {
+  const OwnParts four = rule_of("flash_attention_4_split"), ck = rule_of("ck_tile_split");
+  for (const std::int64_t nodes : {132, 148, 256, 304}) {
+    for (std::int64_t blocks = 1; blocks < 700; blocks += 13) {
+      for (const std::int64_t chunks : {1, 4, 5, 16, 33, 128, 1000}) {
+        const RowsToCut rows{blocks, nodes, chunks * 128 - 5, 128};
+        CAPTURE(nodes);
+        CAPTURE(blocks);
+        CAPTURE(chunks);
+        const std::int64_t filling = std::min({nodes / blocks, std::int64_t{128}, chunks});
+        CHECK(own_parts(four, rows).get() == (chunks <= 4 ? 1 : std::max(filling, std::int64_t{1})));
+        CHECK(own_parts(ck, rows).get() ==
+              (5 * blocks >= 4 * 2 * nodes ? 1 : by_trying(blocks, 2 * nodes, chunks, 8, true)));
       }
     }
   }
