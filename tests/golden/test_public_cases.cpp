@@ -70,6 +70,19 @@ TEST_CASE("few long sequences are decoded the faster the more bandwidth a GPU ha
   }
 }
 
+TEST_CASE("FlashInfer's prefill on Hopper takes as long as FlashAttention-3 with the same tile, short calls too") {
+  const std::string tile = "warpgroups=2,g=1,q=128,x=128,overlap=on,stages=2,pingpong=on,order=persistent";
+  for (const char* shape :
+       {"h=16,q=1,x=1,d=64", "h=16,q=4096,x=1024,d=128 --causal", "b=4,h=16,q=4096,x=4096,d=128 --window 511,0"}) {
+    const std::string at = " --gpu h100-sxm --shape " + std::string(shape) + " --tile " + tile;
+    const double own = time_of("query attention --kernel flashinfer" + at),
+                 three = time_of("query attention --kernel flash_attention_3" + at + ",p_in=registers,cluster=1");
+    CHECK_MESSAGE(std::abs(own / three - 1) < 1e-6, shape);
+  }
+  cli::check_refused(cli::napkin_forked(
+      "select attention --gpu h100-sxm --kernel flashinfer --emit fa3 --shape h=16,q=4096,x=4096,d=128"));
+}
+
 TEST_CASE("sinks cost nothing: gpt-oss' layers take as long as without them, on Hopper and on Blackwell") {
   const std::string layers[] = {"h=8,g=8,q=4096,x=4096,d=64 --causal", "b=8,h=8,g=8,q=2048,x=2048,d=64 --window 127,0"};
   for (const char* of : {"h100-sxm --kernel flash_attention_3", "b200 --kernel flash_attention_4"}) {

@@ -36,7 +36,8 @@ Mapping Reader::read(const yaml::Node& document, const std::string& file, const 
   if (const auto* proposed = document.find("proposed")) mapping.proposed = proposed->boolean();
   if (mapping.proposed && !mapping.source.empty())
     document.at("proposed").fail("a kernel with a source is built", "no proposed, or no source");
-  if (const auto* emit = document.find("emit")) mapping.emit = emit->choice({"fa3", "fa4", "triton"});
+  if (const auto* emit = document.find("emit")) mapping.emit = emit->choice({"fa3", "fa4", "triton", "none"});
+  if (mapping.emit == "none") mapping.emit.clear();  // for a mapping that extends one with a form
   Reader reader(mapping, find_table);
   if (const auto* dtypes = document.find("dtypes")) {
     for (const yaml::Node& item : dtypes->items()) mapping.dtypes.push_back(reader.type(item));
