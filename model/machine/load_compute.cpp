@@ -195,6 +195,15 @@ constexpr std::array limit_fields = {
     LimitField{"shared_granule", &Limits::shared_granule, bytes, false},
 };
 
+/// Throws Error if a product states the rate, and the clocks of the timing are its architecture's, of another rate.
+void check_timing_file(const yaml::Node& node, const yaml::Node& timing) {
+  const std::string stated = node.location().file;  // of an item that both have the product's
+  if (node.at("rate").location().file == stated && timing.location().file != stated) {
+    node.at("rate").fail("without timing: the architecture's clocks are of its own rate, and decide",
+                         "timing: {unit: clk, source: ..., rows: [...]} beside it, of this rate");
+  }
+}
+
 void read_instruction(const yaml::Node& node, Machine& machine) {
   node.allow({"name", "types", "asynchronous", "by_descriptor", "rate", "shape", "timing", "level"});
   TensorInstruction instruction;
@@ -205,7 +214,10 @@ void read_instruction(const yaml::Node& node, Machine& machine) {
   instruction.flop_per_clock = rate.value;
   instruction.from = rate.from;
   read_shape(node.at("shape"), instruction);
-  if (const auto* timing = node.find("timing")) read_timing(*timing, instruction);
+  if (const auto* timing = node.find("timing")) {
+    check_timing_file(node, *timing);
+    read_timing(*timing, instruction);
+  }
   instruction.level = read_level_of(node, machine);
   const yaml::Node& types = node.at("types");
   const std::vector<std::string> names = types.words();

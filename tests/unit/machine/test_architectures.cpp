@@ -120,11 +120,18 @@ TEST_CASE("errors stand where the wrong word stands, in the product or in its ar
           .find("shape") != std::string::npos);
 }
 
-TEST_CASE("a rate that the architecture's clocks would exceed is refused: the product says both") {
-  check_contains(
-      error_of(
-          product("tensor:\n  - {name: wgmma, types: [bf16, f16], rate: {value: 1024, unit: FLOP/clk, source: s}}\n")),
-      {"architectures/sm_90.yaml:", "fewer clocks than the rate allows", "mine.yaml"});
+TEST_CASE("a rate without its clocks is refused, lower or higher: the architecture's decide") {
+  for (const char* rate : {"1024", "8192"}) {
+    CAPTURE(rate);
+    check_contains(error_of(product("tensor:\n  - {name: wgmma, types: [bf16, f16], rate: {value: " +
+                                    std::string(rate) + ", unit: FLOP/clk, source: s}}\n")),
+                   {"mine.yaml:13:45: tensor[0].rate: without timing", "rows"});
+  }
+  const std::string clocks =
+      "tensor:\n  - {name: wgmma, types: [bf16, f16], timing: {unit: clk, source: s, rows: "
+      "[{n: 256, a_shared: ";
+  CHECK(instruction_clocks(*machine_of(clocks + "200}]}}\n").tensor_for(DType::bf16), 256, false) == 200);
+  check_contains(error_of(product(clocks + "64}]}}\n")), {"mine.yaml:13:", "fewer clocks than the rate allows"});
   const Machine h20 = load_machine("h20", "--gpu");
   CHECK(instruction_clocks(*h20.tensor_for(DType::bf16), 128, false) == 256);
 }
