@@ -19,14 +19,22 @@ constexpr std::array<std::pair<std::string_view, DType>, 12> canonical{{{"f64", 
                                                                         {"i4", DType::i4},
                                                                         {"e2m1", DType::e2m1},
                                                                         {"value", DType::value}}};
-constexpr std::array<std::pair<std::string_view, DType>, 8> aliases{{{"fp64", DType::f64},
-                                                                     {"fp32", DType::f32},
-                                                                     {"fp16", DType::f16},
-                                                                     {"fp8", DType::e4m3},
-                                                                     {"int32", DType::i32},
-                                                                     {"int8", DType::i8},
-                                                                     {"int4", DType::i4},
-                                                                     {"fp4", DType::e2m1}}};
+// The last seven are PyTorch's names.
+constexpr std::array<std::pair<std::string_view, DType>, 15> aliases{{{"fp64", DType::f64},
+                                                                      {"fp32", DType::f32},
+                                                                      {"fp16", DType::f16},
+                                                                      {"fp8", DType::e4m3},
+                                                                      {"int32", DType::i32},
+                                                                      {"int8", DType::i8},
+                                                                      {"int4", DType::i4},
+                                                                      {"fp4", DType::e2m1},
+                                                                      {"float64", DType::f64},
+                                                                      {"float32", DType::f32},
+                                                                      {"float16", DType::f16},
+                                                                      {"half", DType::f16},
+                                                                      {"bfloat16", DType::bf16},
+                                                                      {"float8_e4m3fn", DType::e4m3},
+                                                                      {"float8_e5m2", DType::e5m2}}};
 
 }  // namespace
 

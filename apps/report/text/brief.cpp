@@ -90,6 +90,8 @@ std::string takes_line(const Brief& brief, const Style& style) {
   const PredictedAnswer& predicted = *brief.predicted;
   text += fmt::format(", limited by {}; {}", limit_of(brief.head, predicted), clock_text(predicted.clock));
   if (predicted.power) text += fmt::format(", {:.0f} W", *predicted.power);
+  if (predicted.power && predicted.clock_source.ends_with("no power limit is known"))
+    text += ", no power limit being known";
   return entry("takes", text, style);
 }
 

@@ -52,6 +52,9 @@ TEST_CASE("a sum of different units does not compile") {
 
 TEST_CASE("types: names and dense storage") {
   CHECK(parse_dtype("fp8", "--dtype") == DType::e4m3);
+  CHECK(parse_dtype("bfloat16", "--dtype") == DType::bf16);  // PyTorch's names
+  CHECK(parse_dtype("float16", "--dtype") == DType::f16);
+  CHECK(parse_dtype("float8_e4m3fn", "--dtype") == DType::e4m3);
   CHECK(bytes_of(3, DType::e2m1) == Bytes(2));
   CHECK(bytes_of(3, DType::bf16) == Bytes(6));
   for (const auto& name : dtype_names()) CHECK(name_of(parse_dtype(name, "")) == name);
