@@ -106,12 +106,13 @@ TEST_CASE(
 
 TEST_CASE("selecting among the splits of a problem: the fastest first, what cannot be with its reason") {
   const Json attention = answer("select attention --gpu hgx-h100-8 --causal" + llama);
-  REQUIRE(attention["ways"].size() == 3);
-  for (std::size_t i = 1; i < 3; ++i)
+  REQUIRE(attention["ways"].size() == 4);
+  for (std::size_t i = 1; i < 4; ++i)
     CHECK(attention["ways"][i - 1]["predicted"]["time"] <= attention["ways"][i]["predicted"]["time"]);
-  CHECK(attention["ways"][2]["order"] == "contiguous");
+  CHECK(attention["ways"][0]["split"] == "head_parallel");
+  CHECK(attention["ways"][3]["order"] == "contiguous");
   const Json few = answer("select attention --gpu hgx-h100-8 --shape h=4,q=65536,x=65536,d=128");
-  REQUIRE(few["refused"].size() == 1);
+  REQUIRE(few["refused"].size() == 3);
   CHECK(few["refused"][0]["split"] == "all_to_all_heads");
   CHECK(few["ways"][0]["split"] == "ring_attention");
   const Json product = answer("select matmul --gpu hgx-h100-8 --shape a=8192,b=8192,c=8192");
@@ -123,6 +124,26 @@ TEST_CASE("selecting among the splits of a problem: the fastest first, what cann
     CHECK(way["predicted"]["time"].get<double>() > way["predicted"]["work"].get<double>());
   }
   CHECK(answer("query attention --gpu hgx-h100-8 --split ring_attention,gpus=4" + llama)["ways"][0]["gpus"] == 4);
+}
+
+TEST_CASE("eight GPUs decode by heads or by sequences, and nothing moves; one sequence of few heads is refused") {
+  const std::string decode = "select attention --gpu hgx-h100-8 --shape q=1,x=8192,d=128,g=8,";
+  for (const char* sizes : {"b=64,h=8", "b=64,h=4", "b=1,h=8"}) {
+    CAPTURE(sizes);
+    const Json answered = answer(decode + sizes);
+    const Json& way = answered["ways"][0];
+    CHECK((way["split"] == "head_parallel" || way["split"] == "batch_parallel"));
+    CHECK(way["received"] == 0);
+    CHECK(way["predicted"]["time"] == way["predicted"]["work"]);
+    const std::string one = way["split"] == "head_parallel" ? "b=64,h=1" : std::string("b=8,") + (sizes + 5);
+    if (std::string(sizes) != "b=1,h=8") {
+      const Json alone = answer("select attention --bundled --gpu h100-sxm --shape q=1,x=8192,d=128,g=8," + one);
+      CHECK(way["predicted"]["time"].get<double>() ==
+            doctest::Approx(alone["predicted"]["time"].get<double>()).epsilon(1e-9));
+    }
+  }
+  CHECK(cli::napkin(decode + "b=64,h=8").out.find("bound by work: nothing moves") != std::string::npos);
+  check_refused(cli::napkin(decode + "b=1,h=4"), "h=4 does not divide into 8 parts");
 }
 
 TEST_CASE("the check runs simulated GPUs") {
@@ -137,7 +158,7 @@ TEST_CASE("the check runs simulated GPUs") {
 }
 
 TEST_CASE("the text says what moves, how long it takes and how sure that is") {
-  const auto run = cli::napkin("select attention --gpu hgx-h100-8 --causal" + llama);
+  const auto run = cli::napkin("select attention --gpu hgx-h100-8 --causal --split ring_attention" + llama);
   REQUIRE(run.code == 0);
   for (const char* part :
        {"8 x h100-sxm", "ring_attention", "zigzag", "into each GPU", "117.4 MB", "how sure", "hidden"})

@@ -142,9 +142,11 @@ std::string because_of(const IslandAnswer& answer) {
     text = fmt::format("{:.0f} us of calls before and behind {:.0f} us of work", 1e6 * best.exposed, 1e6 * best.work);
   }
   if (answer.ways.size() > 1) {
+    constexpr double alike = 5e-4;
     const DividedAnswer& next = answer.ways[1];
-    text += fmt::format("; the runner-up, {} {}, loses {:.1f} %", next.split, next.order,
-                        100 * (next.time / best.time - 1));
+    const double loss = next.time / best.time - 1;
+    text += fmt::format("; the runner-up, {} {}, ", next.split, next.order) +
+            (loss < alike ? "takes as long" : fmt::format("loses {:.1f} %", 100 * loss));
   }
   return text;
 }
@@ -246,9 +248,8 @@ IslandAnswer select_island(const Session& session, const Ask& ask, int top) {
   IslandWays ways = ways_of(session, question);
   if (std::ssize(ways.ways) > top) ways.ways.resize(static_cast<std::size_t>(top));
   IslandAnswer out = answer_of(session, question, ways);
-  for (std::size_t i = 0; i < out.ways.size(); ++i) {
-    if (out.ways[i].ring) out.ways[i].hidden_from = hidden_from(session, question, ways.ways[i]);
-  }
+  if (!out.ways.empty() && out.ways.front().ring)  // a search of seconds
+    out.ways.front().hidden_from = hidden_from(session, question, ways.ways.front());
   out.because = because_of(out);
   return out;
 }

@@ -57,9 +57,14 @@ std::string launches_table(const DividedAnswer& way, const Style& style) {
 }
 
 std::string prediction_line(const DividedAnswer& way) {
-  return fmt::format("{}{}  {}{} of all GPUs  bound by {}: {} of work, {} of copies that nothing hides",
-                     way.at_least ? "at least " : "", time_text(way.time), way.at_least ? "at most " : "",
-                     tflops_text(way.tflops), way.bound, time_text(way.work), time_text(way.exposed));
+  std::string copies =
+      fmt::format("{} of work, {} of copies that nothing hides", time_text(way.work), time_text(way.exposed));
+  if (way.transports.empty())
+    copies = "nothing moves between GPUs";
+  else if (!(way.exposed > 0))
+    copies = time_text(way.work) + " of work, which hides all copies";
+  return fmt::format("{}{}  {}{} of all GPUs  bound by {}: {}", way.at_least ? "at least " : "", time_text(way.time),
+                     way.at_least ? "at most " : "", tflops_text(way.tflops), way.bound, copies);
 }
 
 std::string ring_line(const DividedAnswer& way) {

@@ -107,6 +107,8 @@ TEST_CASE("simulated GPUs count what the closed forms say, and compute what one 
     check_run(division_of("ring_attention", attention, p, PartOrder::zigzag, Mask::Kind::causal));
     check_run(division_of("all_to_all_heads", attention, p));
     check_run(division_of("all_to_all_heads", attention, p, PartOrder::contiguous, Mask::Kind::causal));
+    check_run(division_of("head_parallel", attention, p, PartOrder::contiguous, Mask::Kind::window));
+    check_run(division_of("batch_parallel", {{"b", 12}, {"h", 2}, {"q", 1}, {"x", 9}, {"d", 4}}, p));
     const Given product{{"a", 12}, {"b", 24}, {"c", 36}};
     check_run(division_of("tensor_parallel_reduce_scatter", product, p));
     check_run(division_of("tensor_parallel_all_reduce", product, p));

@@ -74,7 +74,7 @@ struct DividedAnswer {
   double tflops = 0;      ///< speed of all GPUs together, 1e12 FLOP/s
   bool at_least = false;  ///< true if a launch's time is a bound
   StandingAnswer standing;
-  /// The least length of the sequence that hides the ring; none if it was not asked for, or is above 4 M.
+  /// The least length of the sequence that hides the ring of select's first way; none if it is above 4 M.
   std::optional<std::int64_t> hidden_from;
 };
 
