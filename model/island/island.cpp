@@ -58,8 +58,15 @@ Count Island::gpus() const {
 
 namespace {
 
+Protocol read_protocol(const std::string& name, const yaml::Node& node) {
+  node.allow({"call", "latency", "bandwidth"});
+  return {name, profile::read_number(node.at("call"), profile::Dimension::seconds),
+          profile::read_number(node.at("latency"), profile::Dimension::seconds),
+          profile::read_number(node.at("bandwidth"), profile::Dimension::bytes_per_second)};
+}
+
 Island read_island(const yaml::Node& document) {
-  document.allow({"name", "about", "gpu", "levels", "call", "call_nodes"});
+  document.allow({"name", "about", "gpu", "levels", "call", "call_nodes", "protocols"});
   Island island;
   island.name = document.at("name").text();
   island.about = document.at("about").text();
@@ -67,6 +74,9 @@ Island read_island(const yaml::Node& document) {
   for (const auto& [name, node] : document.at("levels").entries()) island.links.push_back(read_link(name, node));
   if (island.links.empty()) document.at("levels").fail("no level", "nvlink: {joins, bandwidth, latency}");
   island.call = profile::read_number(document.at("call"), profile::Dimension::seconds);
+  if (const auto* protocols = document.find("protocols")) {
+    for (const auto& [name, node] : protocols->entries()) island.protocols.push_back(read_protocol(name, node));
+  }
   if (const auto* nodes = document.find("call_nodes"))
     island.call_nodes = profile::read_number(*nodes, profile::Dimension::nodes);
   return island;

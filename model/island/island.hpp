@@ -22,11 +22,19 @@ struct Link {
   std::map<std::string, Number, std::less<>> bandwidth_of;  ///< rates by kind of call that differ from `bandwidth`
 };
 
+/// A protocol of the library for short calls, within the first level: fewer seconds to start and to hop, fewer bytes a
+/// second.
+struct Protocol {
+  std::string name;
+  Number call, latency, bandwidth;  ///< as an island's and its link's
+};
+
 struct Island {
   std::string name, about;
   std::string gpu;                   ///< a profile's name or path
   std::vector<Link> links;           ///< links from the GPU upwards
   Number call;                       ///< seconds that a call of the library takes besides its hops and bytes
+  std::vector<Protocol> protocols;   ///< others that its collectives have; the fastest is taken
   std::optional<Number> call_nodes;  ///< compute nodes of each GPU that a call holds while it runs; none: not known
 
   [[nodiscard]] Count gpus() const;

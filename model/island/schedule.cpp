@@ -115,13 +115,22 @@ Count log_sum_exps(const Split& split, const Sizes& sizes) {
   return sum;
 }
 
-/// Sets a call's time, and what limits it.
+/// Sets a call's time, and what limits it: by the island's own protocol, or by a faster one of the library's
+/// collectives.
 void time_call(const Island& island, std::int64_t gpus, Transport& one) {
-  const Slowest slowest = slowest_of(island, gpus, one.by, real(one.received.value) / real(one.calls));
+  const double bytes = real(one.received.value) / real(one.calls);
+  const Slowest slowest = slowest_of(island, gpus, one.by, bytes);
   one.level = slowest.level;
-  const double arrays = std::max(static_cast<double>(one.arrays.size()), 1.0);
-  one.seconds =
-      island.call.value + slowest.seconds + arrays * static_cast<double>(hops_of(one.by, gpus)) * slowest.latency;
+  const double hops =
+      std::max(static_cast<double>(one.arrays.size()), 1.0) * static_cast<double>(hops_of(one.by, gpus));
+  one.seconds = island.call.value + slowest.seconds + hops * slowest.latency;
+  const bool collective =
+      one.by == Carrier::all_gather || one.by == Carrier::reduce_scatter || one.by == Carrier::all_reduce;
+  if (!collective || gpus > island.links.front().joins.get()) return;
+  for (const Protocol& other : island.protocols) {
+    const double seconds = other.call.value + hops * other.latency.value + bytes / other.bandwidth.value;
+    one.seconds = std::min(one.seconds, seconds);
+  }
 }
 
 /// Returns the time of a step beside a copy that holds a share of the GPU's nodes. (eq. 20.9)

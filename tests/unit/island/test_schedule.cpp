@@ -109,6 +109,27 @@ TEST_CASE("a copy that holds nodes slows the steps beside it: by its share, or b
   }
 }
 
+TEST_CASE(
+    "a collective takes the protocol with the least time: more bytes never take less, and none but the first level has "
+    "others") {
+  const Island island = load_island("hgx-h100-8", "--gpu");
+  const auto seconds = [&](Carrier by, std::int64_t bytes) {
+    return transport_of(island, 8, by, Bytes(bytes)).seconds;
+  };
+  CHECK(seconds(Carrier::all_reduce, 16384) == doctest::Approx(6.6e-6 + 14 * 0.6e-6 + 2.0 * 16384 * 7 / 8 / 141e9));
+  CHECK(seconds(Carrier::all_gather, 16384) == doctest::Approx(6.6e-6 + 7 * 0.6e-6 + 16384 * 7.0 / 8 / 141e9));
+  const double middle = 2.0 * 4194304 * 7 / 8;
+  CHECK(seconds(Carrier::all_reduce, 4194304) == doctest::Approx(14e-6 + 14 * 1.9e-6 + middle / 340.4e9));
+  CHECK(seconds(Carrier::all_to_all, 16384) == doctest::Approx(8.4e-6 + 3.4e-6 + 16384 * 7.0 / 64 / 370e9));
+  double before = 0;
+  for (std::int64_t bytes = 1024; bytes < (std::int64_t{1} << 33); bytes = bytes * 3 / 2) {
+    const double now = seconds(Carrier::all_reduce, bytes);
+    CHECK(now >= before);
+    CHECK(now <= 8.4e-6 + 14 * 3.4e-6 + 1.75 * static_cast<double>(bytes + 8) / 370e9);
+    before = now;
+  }
+}
+
 TEST_CASE("calls of a division: their bytes, their hops and the links that limit them") {
   Island island = load_island("hgx-h100-8", "--gpu");
   Division division;
