@@ -83,6 +83,23 @@ TEST_CASE("FlashInfer's prefill on Hopper takes as long as FlashAttention-3 with
       "select attention --gpu h100-sxm --kernel flashinfer --emit fa3 --shape h=16,q=4096,x=4096,d=128"));
 }
 
+TEST_CASE("a kernel for keys in pages answers where it is named, and no question that says nothing of pages") {
+  const std::string question = "attention --gpu h100-sxm --causal --shape b=16,h=2,q=4096,x=512,d=96";
+  for (const Json& one : cli::answer("compare " + question + " --kernels all")["machines"])
+    CHECK((one["kernel"].is_null() || one["kernel"] != "flash_attention_3_paged"));
+  CHECK(cli::answer("select " + question + " --kernel flash_attention_3_paged")["kernel"] == "flash_attention_3_paged");
+}
+
+TEST_CASE("a size that one case of a library's kernel lacks and another has is not noted") {
+  const auto notes = [](const std::string& line) { return cli::napkin("select " + line).out; };
+  const std::string backward = "attention_backward --shape b=4,h=16,q=4096,x=4096,";
+  for (const char* of : {"d=128 --gpu h100-sxm", "d=128 --gpu b200", "d=128,g=4 --gpu b200"})
+    CHECK_MESSAGE(notes(backward + of).find(" only, not ") == std::string::npos, of);
+  CHECK(notes("attention --gpu b200 --shape h=4,q=4096,x=4096,d=128").find(" only, not ") == std::string::npos);
+  CHECK(notes("attention --gpu b200 --shape h=4,q=4096,x=4096,d=512").find("takes d up to 192 only, not 512") !=
+        std::string::npos);
+}
+
 TEST_CASE("sinks cost nothing: gpt-oss' layers take as long as without them, on Hopper and on Blackwell") {
   const std::string layers[] = {"h=8,g=8,q=4096,x=4096,d=64 --causal", "b=8,h=8,g=8,q=2048,x=2048,d=64 --window 127,0"};
   for (const char* of : {"h100-sxm --kernel flash_attention_3", "b200 --kernel flash_attention_4"}) {

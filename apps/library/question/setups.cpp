@@ -246,26 +246,48 @@ std::vector<Setup> ranked_setups(const Question& question, Catalog& catalog) {
   return all;
 }
 
+namespace {
+
+/// Returns the shortest of the names that the name begins with, up to an underscore: flash_attention_4 of
+/// flash_attention_4_wide.
+const std::string& family_of(const std::string& name, const std::vector<std::string>& names) {
+  const std::string* out = &name;
+  for (const std::string& other : names) {
+    if (other.size() < out->size() && name.starts_with(other + "_")) out = &other;
+  }
+  return *out;
+}
+
+}  // namespace
+
 std::vector<std::string> kept_out_by_sizes(const Question& question, Catalog& catalog) {
-  std::vector<std::pair<std::string, std::string>> by_reason;
+  std::vector<std::string> names;
   const std::string algorithm = builtin_name(question, catalog);
   for (const bool bundled : {true, false}) {
     if (algorithm.empty() || (question.ask.bundled && !bundled)) continue;
-    for (const std::string& name : catalog.kernels(algorithm, bundled)) {
-      const auto mapping = catalog.mapping(name, "--kernel");
-      if (!lists(mapping->runs_on, question.machine->architecture)) continue;
-      if (!takes_type(*mapping, question.problem.dtype)) continue;
-      const std::string reason = refused_size(question, *mapping);
-      const auto known =
-          std::find_if(by_reason.begin(), by_reason.end(), [&](const auto& r) { return r.first == reason; });
-      if (known != by_reason.end())
-        known->second += ", " + name;
-      else if (!reason.empty())
-        by_reason.emplace_back(reason, name);
-    }
+    const std::vector<std::string>& some = catalog.kernels(algorithm, bundled);
+    names.insert(names.end(), some.begin(), some.end());
+  }
+  const auto answers = [&](const std::string& name) {  // of the same library, in a case of these sizes
+    return std::any_of(question.setups.begin(), question.setups.end(), [&](const Setup& setup) {
+      return family_of(setup.mapping->name, names) == family_of(name, names);
+    });
+  };
+  std::vector<std::pair<std::string, std::string>> by_reason;
+  for (const std::string& name : names) {
+    const auto mapping = catalog.mapping(name, "--kernel");
+    if (!lists(mapping->runs_on, question.machine->architecture)) continue;
+    if (!takes_type(*mapping, question.problem.dtype) || answers(name)) continue;
+    const std::string reason = refused_size(question, *mapping);
+    const auto known =
+        std::find_if(by_reason.begin(), by_reason.end(), [&](const auto& r) { return r.first == reason; });
+    if (known != by_reason.end())
+      known->second += ", " + name;
+    else if (!reason.empty())
+      by_reason.emplace_back(reason, name);
   }
   std::vector<std::string> out;
-  for (const auto& [reason, names] : by_reason) out.push_back(names + ": " + reason);
+  for (const auto& [reason, kernels] : by_reason) out.push_back(kernels + ": " + reason);
   return out;
 }
 

@@ -133,7 +133,8 @@ std::vector<std::string> mappings_of(std::string_view algorithm, bool bundled) {
   for (const EmbeddedFile& file : embedded_files()) {
     const std::string_view name = mapping_name(file.path);
     if (!name.empty() && yaml::embedded_word(file, "algorithm") == algorithm &&
-        yaml::embedded_word(file, "source").empty() != bundled && yaml::embedded_word(file, "proposed") != "true")
+        yaml::embedded_word(file, "source").empty() != bundled && yaml::embedded_word(file, "proposed") != "true" &&
+        yaml::embedded_word(file, "layout").empty())
       names.emplace_back(name);
   }
   std::sort(names.begin(), names.end());

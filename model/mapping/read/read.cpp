@@ -21,9 +21,10 @@ bool lists_sizes_of(const Mapping& mapping, const std::string& axis) {
 }  // namespace
 
 Mapping Reader::read(const yaml::Node& document, const std::string& file, const FindTable& find_table) {
-  document.allow({"mapping", "extends", "about",    "algorithm",     "runs_on",    "source", "proposed",  "dtypes",
-                  "masks",   "sizes",   "packs",    "emit",          "launches",   "knobs",  "relations", "agents",
-                  "levels",  "arrays",  "barriers", "section_bytes", "operations", "edges",  "combine",   "tables"});
+  document.allow({"mapping",   "extends", "about",  "algorithm", "runs_on",  "source",        "proposed",
+                  "dtypes",    "masks",   "sizes",  "packs",     "emit",     "launches",      "knobs",
+                  "relations", "agents",  "levels", "arrays",    "barriers", "section_bytes", "operations",
+                  "edges",     "combine", "tables", "layout"});
   Mapping mapping;
   mapping.file = file;
   mapping.name = document.at("mapping").text();
@@ -36,6 +37,7 @@ Mapping Reader::read(const yaml::Node& document, const std::string& file, const 
   if (const auto* proposed = document.find("proposed")) mapping.proposed = proposed->boolean();
   if (mapping.proposed && !mapping.source.empty())
     document.at("proposed").fail("a kernel with a source is built", "no proposed, or no source");
+  if (const auto* layout = document.find("layout")) (void)layout->choice({"paged"});  // peers_mappings() leaves it out
   if (const auto* emit = document.find("emit")) mapping.emit = emit->choice({"fa3", "fa4", "triton", "none"});
   if (mapping.emit == "none") mapping.emit.clear();  // for a mapping that extends one with a form
   Reader reader(mapping, find_table);
