@@ -100,6 +100,19 @@ TEST_CASE("a size that one case of a library's kernel lacks and another has is n
         std::string::npos);
 }
 
+TEST_CASE("capped scores take a tanh more a score, on Hopper and on Blackwell by their own kernels") {
+  for (const char* of : {"h100-sxm --kernel flash_attention_3", "b200 --kernel flash_attention_4"}) {
+    CAPTURE(of);
+    const std::string layer = " --shape h=8,g=2,q=8192,x=8192,d=128 --causal";
+    const double with = time_of("select soft_capped_attention --gpu " + std::string(of) + "_softcap" + layer),
+                 without = time_of("select attention --gpu " + std::string(of) + layer);
+    CHECK(with > 1.05 * without);
+    CHECK(with < 1.6 * without);
+  }
+  CHECK(cli::answer("select soft_capped_attention --gpu b200 --shape h=8,g=2,q=8192,x=8192,d=128")["kernel"] ==
+        "flash_attention_4_softcap");
+}
+
 TEST_CASE("sinks cost nothing: gpt-oss' layers take as long as without them, on Hopper and on Blackwell") {
   const std::string layers[] = {"h=8,g=8,q=4096,x=4096,d=64 --causal", "b=8,h=8,g=8,q=2048,x=2048,d=64 --window 127,0"};
   for (const char* of : {"h100-sxm --kernel flash_attention_3", "b200 --kernel flash_attention_4"}) {
