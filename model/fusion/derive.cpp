@@ -25,11 +25,20 @@ bool overlaps(const Diagram& d, AxisId axis) {
   return std::any_of(d.arrays.begin(), d.arrays.end(), [&](const Array& a) { return is_shifted(a, axis); });
 }
 
-bool weaved_over_all(const Diagram& d, AxisId axis) {
+/// Returns true if every group of the axis may compute the operation's outputs, which lack the axis, again: one
+/// elementwise instruction a value, and none that is stored.
+bool cheap_in_each_group(const Diagram& d, const Operation& op) {
+  const bool products =
+      op.kind == OpKind::contract || op.kind == OpKind::softmax || op.kind == OpKind::scan || op.kind == OpKind::fold;
+  return !products && std::none_of(op.outputs.begin(), op.outputs.end(), [&](ArrayId id) { return d.is_output(id); });
+}
+
+/// Returns true if no operation consumes the axis, and those whose results lack it are cheap.
+bool groups_by_itself(const Diagram& d, AxisId axis) {
   for (const Operation& op : d.operations) {
-    for (ArrayId out : op.outputs) {
-      if (!d.arrays[static_cast<std::size_t>(out)].has(axis)) return false;
-    }
+    const bool lacks = std::any_of(op.outputs.begin(), op.outputs.end(),
+                                   [&](ArrayId out) { return !d.arrays[static_cast<std::size_t>(out)].has(axis); });
+    if (lacks && !cheap_in_each_group(d, op)) return false;
   }
   return !consumed(d, axis);
 }
@@ -173,7 +182,7 @@ std::vector<Streamability> streamability(const Diagram& diagram) {
 Streamed derive(const Diagram& diagram) {
   std::vector<AxisRole> roles(diagram.axes.size(), AxisRole::whole);
   for (std::size_t i = 0; i < roles.size(); ++i) {
-    if (weaved_over_all(diagram, static_cast<AxisId>(i))) roles[i] = AxisRole::group;
+    if (groups_by_itself(diagram, static_cast<AxisId>(i))) roles[i] = AxisRole::group;
     roles[i] = diagram.axes[i].role.value_or(roles[i]);
   }
   const bool given = std::count(roles.begin(), roles.end(), AxisRole::stream) > 0;

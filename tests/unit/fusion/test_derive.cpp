@@ -61,6 +61,23 @@ TEST_CASE("the default labels of the built-in diagrams") {
         "b group, h group, q stream, g whole, x whole, d whole, dv whole");
 }
 
+TEST_CASE(
+    "an elementwise result that lacks an axis is computed in each of its groups; a product or an output keeps the axis "
+    "whole") {
+  CHECK(roles_text(derive(load_diagram("alibi_attention"))) ==
+        "b group, h group, q group, x stream, d whole, dv whole");
+  CHECK(roles_text(derive(load_diagram("int4_matmul"))) == "m group, u stream, r whole, n group");
+  CHECK(role_of(derive(load_diagram("cosine_attention")), "q") == "group");  // keys' lengths are sums without q
+  CHECK(role_of(derive(load_diagram("mlp")), "n") == "whole");               // the hidden values are products without n
+  const auto roles = [](const std::string& outputs) {
+    return roles_text(
+        derive(written("q: , x: , d: ", "'Q[q,d]', 'K[x,d]', 'w[x]'",
+                       {"B[x] = map exp (w)", "S[q,x] = contract over d (Q, K)", "Z[q,x] = add (S, B)"}, outputs)));
+  };
+  CHECK(roles("Z").find("q group") != std::string::npos);
+  CHECK(roles("Z, B").find("q whole") != std::string::npos);
+}
+
 TEST_CASE("attention: what each operation becomes") {
   const Streamed s = derive(load_diagram("attention"));
   REQUIRE(s.operations.size() == 3);
