@@ -9,32 +9,12 @@
 
 #include "model/clock/roofline/assumed_clock.hpp"
 #include "model/diagram/packing.hpp"
-#include "model/diagram/visits.hpp"
 #include "model/resource/plan.hpp"
 #include "solver/select/tie.hpp"
 
 namespace napkin::internal {
 namespace {
-
 constexpr double infinity = std::numeric_limits<double>::infinity();
-
-/// Returns the question's cells, the unmasked points of the axes that blocks and chunks divide. Divided by an
-/// iteration's cells they bound the number of iterations from below. 0, which bounds nothing, for packed sequences.
-double cells_of(const Setup& setup) {
-  const Problem& problem = setup.problem;
-  if (!problem.packing.sequences.empty()) return 0;
-  const Streamed& streamed = *setup.streamed;
-  double cells = 1;
-  for (std::size_t a = 0; a < problem.sizes.size(); ++a) {
-    if (streamed.grouped(static_cast<AxisId>(a)) || streamed.stream == static_cast<AxisId>(a))
-      cells *= real(problem.sizes[a]);
-  }
-  if (!streamed.skips || problem.mask.kind == Mask::Kind::none) return cells;
-  const auto [row_axis, column_axis] = *streamed.skips;
-  const Count rows = problem.sizes[at(row_axis)], columns = problem.sizes[at(column_axis)];
-  return cells * real(visible_pairs(problem.mask, rows.get(), columns.get())) / (real(rows) * real(columns));
-}
-
 }  // namespace
 
 Selector::Selector(std::shared_ptr<Table> table, const Setup& setup, Tables* tables)
@@ -42,6 +22,7 @@ Selector::Selector(std::shared_ptr<Table> table, const Setup& setup, Tables* tab
       tables_(tables),
       setup_(setup),
       launch_(launch_overhead(*setup.machine).value),
+      masked_(setup.streamed->skips && setup.problem.mask.kind != Mask::Kind::none),
       allowed_(setup, table_->candidates_),
       maker_(*table_, *this) {
   Tile tile;
@@ -121,16 +102,11 @@ void Selector::run(std::vector<Walk>& all, Only only, Best& best) {
 /// Returns every size that the question allows, with the bound of its tiles.
 std::vector<Selector::Walk> Selector::walks(Only only) {
   const KnobSet lengths = table_->candidates_.length_knobs();  // all tiles of a size have these values in common
-  const double cells = cells_of(setup_);
+  const double cells = cells_of_question();
   std::vector<Walk> out;
   for (std::uint32_t s = 0; s < fits_.size(); ++s) {
-    const TileSizes& sizes = table_->sizes_[s];
-    if (!fits_[s] || (only && (lengths & knob_bit(only->first)) != 0 && !is(only, sizes.rank))) continue;
-    Walk walk{s};
-    const double tensor = rounded_down * sizes.tensor;
-    walk.iterations = cells / sizes.cells;
-    if (table_->by_graph_) walk.seconds = seconds_by(walk, {tensor, tensor, tensor, 0}, sizes.energy);
-    out.push_back(std::move(walk));
+    if (!fits_[s] || (only && (lengths & knob_bit(only->first)) != 0 && !is(only, table_->sizes_[s].rank))) continue;
+    out.push_back(walk_of(s, cells));
   }
   return out;
 }
@@ -142,7 +118,7 @@ void Selector::bound(Walk& walk) const {
   if (table_->one_by_one_ && !part.rows.empty()) return;
   const TablePart::AtLeast least =
       part.rows.empty() ? TablePart::AtLeast{part.least, part.least, part.least, 0} : part.from_row.front();
-  walk.seconds = std::max(walk.seconds, seconds_by(walk, least, part.energy));
+  walk.seconds = std::max(walk.seconds, seconds_at_least(walk, part.energy, least.cycles_of(walk.blocks)));
 }
 
 /// Does the next step for a size, the one that may lead to the least time: adds its pipes' work, its graphs, then its
@@ -159,7 +135,7 @@ bool Selector::go_on(Walk& walk, Only only, Best& best) {
     return true;
   }
   if (walk.shape == nullptr && !table_->one_by_one_)
-    walk.shape = &shape_of(*walk.part, walk.part->rows.front());
+    lay_out(walk);
   else if (walk.least_from_next() <= walk.least_waiting())
     find_bounds(walk, only);
   else
@@ -171,7 +147,7 @@ bool Selector::go_on(Walk& walk, Only only, Best& best) {
 bool Selector::is_left(Walk& walk) const {
   if (walk.part == nullptr || walk.part->rows.empty()) return true;
   const double cycles = std::min(walk.least_from_next(), walk.least_waiting());
-  if (walk.shape != nullptr && cycles < infinity) walk.seconds = seconds_at_least(least_energy(walk), cycles);
+  if (walk.shape != nullptr && cycles < infinity) walk.seconds = seconds_at_least(walk, walk.part->energy, cycles);
   return cycles < infinity;
 }
 
@@ -187,7 +163,7 @@ void Selector::find_bounds(Walk& walk, Only only) {
 
 double Selector::Walk::least_from_next() const {
   if (next == part->rows.size()) return infinity;
-  return shape == nullptr ? 0 : part->from_row[next].cycles_of(shape->launch);
+  return shape == nullptr ? 0 : part->from_row[next].cycles_of(blocks);
 }
 
 double Selector::Walk::least_waiting() const { return waiting.empty() ? infinity : waiting.front().least; }

@@ -78,7 +78,9 @@ class Selector {
   /// The tiles of one size, as far as searches have come.
   struct Walk {
     std::uint32_t sizes = 0;
-    double iterations = 0;                         ///< lower bound of the iterations of every tile
+    NodeBlocks blocks = {};
+    double iterations = 0;                         ///< lower bound of the iterations of all blocks
+    double device = 0;                             ///< joules of what device memory sends, once the launch is known
     double seconds = 0;                            ///< lower bound of the seconds of every tile left
     TablePart* part = nullptr;                     ///< part, once it is open
     Shape* shape = nullptr;                        ///< shape of an open part whose tiles have bounds
@@ -104,13 +106,14 @@ class Selector {
   [[nodiscard]] std::vector<Walk> walks(Only only);
   [[nodiscard]] bool go_on(Walk& walk, Only only, Best& best);
   [[nodiscard]] bool is_left(Walk& walk) const;
+  [[nodiscard]] Walk walk_of(std::uint32_t sizes, double cells) const;
   void bound(Walk& walk) const;
+  void lay_out(Walk& walk);
+  [[nodiscard]] double cells_of_question() const;
   void find_bounds(Walk& walk, Only only);
   void time_first(Walk& walk, Best& best);
   [[nodiscard]] bool is(Only only, std::int64_t rank) const;
-  [[nodiscard]] Energy least_energy(const Walk& walk) const;
-  [[nodiscard]] double seconds_at_least(const Energy& least, double cycles) const;
-  [[nodiscard]] double seconds_by(const Walk& walk, const TablePart::AtLeast& least, double energy) const;
+  [[nodiscard]] double seconds_at_least(const Walk& walk, double energy, double cycles) const;
   [[nodiscard]] bool may_end_within(const Walk& walk, const Bound& bound, double seconds) const;
   [[nodiscard]] double bound_of(const TablePart& part, const PartRow& row, const Shape& shape) const;
   [[nodiscard]] MeanClocks block_of(const TablePart& part, const PartRow& row, const LaunchShape& launch) const;
@@ -143,6 +146,7 @@ class Selector {
   Tables* tables_;  ///< memory of the table; nullptr: it has none
   const Setup& setup_;
   double launch_;  ///< seconds that every launch takes beside its kernel
+  bool masked_;    ///< true if a mask hides whole chunks from blocks
   Allowed allowed_;
   std::vector<Walk> walks_;           ///< sizes as far as an earlier search of all tiles has come
   std::vector<bool> fits_;            ///< flags by sizes: false if lengths rule the size out

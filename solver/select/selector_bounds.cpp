@@ -5,33 +5,72 @@
 #include <cmath>
 #include <utility>
 
+#include "model/diagram/visits.hpp"
 #include "solver/select/selector.hpp"
+#include "solver/space/kind.hpp"
 
 namespace napkin::internal {
 
-/// Returns a lower bound of the seconds of a size's tiles before any is placed, from the clocks and the joules that
-/// they take at least. If blocks are equal, a node runs whole blocks, and one of their chunks may be cut.
-double Selector::seconds_by(const Walk& walk, const TablePart::AtLeast& least, double energy) const {
+/// Returns the question's cells, the unmasked points of the axes that blocks and chunks divide. Divided by an
+/// iteration's cells they bound the number of iterations from below. 0, which bounds nothing, for packed sequences.
+double Selector::cells_of_question() const {
+  const Problem& problem = setup_.problem;
+  if (!problem.packing.sequences.empty()) return 0;
+  const Streamed& streamed = *setup_.streamed;
+  double cells = 1;
+  for (std::size_t a = 0; a < problem.sizes.size(); ++a) {
+    if (streamed.grouped(static_cast<AxisId>(a)) || streamed.stream == static_cast<AxisId>(a))
+      cells *= real(problem.sizes[a]);
+  }
+  if (!masked_) return cells;
+  const auto [row_axis, column_axis] = *streamed.skips;
+  const Count rows = problem.sizes[at(row_axis)], columns = problem.sizes[at(column_axis)];
+  return cells * real(visible_pairs(problem.mask, rows.get(), columns.get())) / (real(rows) * real(columns));
+}
+
+/// Returns a size's walk, bounded by tensor operations. If blocks are equal, a node runs whole blocks, and one of their
+/// chunks may be cut; a mask cuts the chunks that its edges pass through, and perhaps the last.
+Selector::Walk Selector::walk_of(std::uint32_t number, double cells) const {
+  const TileSizes& sizes = table_->sizes_[number];
   const Problem& problem = setup_.problem;
   const Streamed& streamed = *setup_.streamed;
-  const TileSizes& sizes = table_->sizes_[walk.sizes];
   const double nodes = std::max(real(setup_.machine->compute_nodes()), 1.0);
-  double cycles = walk.iterations / nodes * least.pipe;
-  const bool equal = problem.packing.sequences.empty() && problem.mask.kind == Mask::Kind::none;
-  if (equal && !table_->one_by_one_ && !(streamed.stream && streamed.grouped(*streamed.stream))) {
-    Count blocks = 1;
-    double cells = 1;
-    for (std::size_t a = 0; a < problem.sizes.size(); ++a) {
-      if (!streamed.grouped(static_cast<AxisId>(a))) continue;
-      blocks *= ceil_div(problem.sizes[a], sizes.extent[a]);
-      cells *= real(sizes.extent[a]);
-    }
-    const double walked =
-        streamed.stream ? std::ceil(real(problem.sizes[at(*streamed.stream)]) * cells / sizes.cells) : 1;
-    const double each = std::max(walked * least.pipe, least.ends + least.cut + (walked - 1) * least.whole);
-    cycles = std::max(cycles, std::ceil(real(blocks) / nodes) * each);
+  double blocks = 1, iteration = sizes.chunk;
+  for (std::size_t a = 0; a < problem.sizes.size(); ++a) {
+    const auto axis = static_cast<AxisId>(a);
+    if (!streamed.grouped(axis)) continue;
+    blocks *= real(ceil_div(problem.sizes[a], sizes.extent[a]));
+    if (streamed.stream != axis) iteration *= real(sizes.extent[a]);
   }
-  return seconds_at_least({energy * walk.iterations, 0}, cycles);
+  Walk walk{number};
+  walk.iterations = cells / iteration;
+  const bool cut_stream = streamed.stream && streamed.grouped(*streamed.stream);
+  if (cells <= 0 || table_->one_by_one_ || cuts_into_parts(*setup_.mapping)) {
+    walk.blocks = {1, walk.iterations / nodes, walk.iterations / nodes};
+  } else if (masked_ || cut_stream) {
+    const double edges = problem.mask.kind == Mask::Kind::causal ? 1 : 2;
+    walk.blocks = {std::max(blocks / nodes, 1.0), walk.iterations / blocks,
+                   masked_ ? edges * (std::ceil(sizes.across / sizes.chunk) + 2) : 1};
+  } else {
+    const double stream = streamed.stream ? real(problem.sizes[at(*streamed.stream)]) : 1;
+    walk.blocks = {std::ceil(blocks / nodes), std::ceil(stream / sizes.chunk), 1};
+  }
+  const double tensor = rounded_down * sizes.tensor;
+  const TablePart::AtLeast least{tensor, tensor, tensor, 0};
+  if (table_->by_graph_) walk.seconds = seconds_at_least(walk, sizes.energy, least.cycles_of(walk.blocks));
+  return walk;
+}
+
+/// Lays out the launch of a size, which any of its tiles gives.
+void Selector::lay_out(Walk& walk) {
+  walk.shape = &shape_of(*walk.part, walk.part->rows.front());
+  const LaunchShape& launch = walk.shape->launch;
+  const Schedule& who = launch.who;
+  const bool equal = !launch.unequal && !launch.packed && who.iterations >= who.blocks * launch.mean;
+  walk.blocks = {equal ? who.blocks : std::max(who.total_blocks / who.nodes, 1.0), launch.mean,
+                 static_cast<double>(launch.block.more.all())};
+  walk.iterations = who.total_iterations;
+  walk.device = walk.shape->device * table_->rates_.device;
 }
 
 /// Returns a bound of a row's cycles: the launch in closed form, from its graph's period, or a bound of it until the
@@ -123,22 +162,18 @@ bool Selector::learn(const TablePart& part, const PartRow& row, const LaunchShap
   return true;
 }
 
-/// Returns a lower bound of the seconds of a launch with at least that energy, at the fastest clock that the card may
-/// hold.
-double Selector::seconds_at_least(const Energy& least, double cycles) const {
+/// Returns a lower bound of the seconds of a launch whose iterations take that many joules at least, at the fastest
+/// clock that the card may hold.
+double Selector::seconds_at_least(const Walk& walk, double energy, double cycles) const {
+  const Energy least{energy * walk.iterations, walk.device};
   const Hertz clock = table_->rates_.known ? clock_at_most(table_->power_, least, cycles) : table_->clock_;
   return rounded_down * cycles / clock.value + launch_;
-}
-
-Energy Selector::least_energy(const Walk& walk) const {
-  return {walk.part->energy * walk.shape->launch.who.total_iterations, walk.shape->device * table_->rates_.device};
 }
 
 /// Returns true if the row, with its own energy, may end within `seconds`.
 bool Selector::may_end_within(const Walk& walk, const Bound& bound, double seconds) const {
   if (seconds == INFINITY || !table_->rates_.known) return true;
-  const Energy energy{walk.part->energies[bound.row->energy].of(walk.shape->launch),
-                      walk.shape->device * table_->rates_.device};
+  const Energy energy{walk.part->energies[bound.row->energy].of(walk.shape->launch), walk.device};
   const Seconds running(seconds - launch_);
   return internal::may_end_within(table_->power_, energy, bound.least, running);
 }

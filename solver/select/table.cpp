@@ -29,16 +29,6 @@ Problem as_graphs_need(const Problem& whole) {
 
 namespace {
 
-/// Returns the cells of one block's iteration: points of the axes that blocks and chunks divide.
-double cells_of_iteration(const PlacedDiagram& placed) {
-  double cells = placed.streamed->stream ? real(placed.block().chunk) : 1;
-  for (std::size_t a = 0; a < placed.block().extent.size(); ++a) {
-    const auto axis = static_cast<AxisId>(a);
-    if (placed.streamed->grouped(axis) && placed.streamed->stream != axis) cells *= real(placed.block().extent[a]);
-  }
-  return cells;
-}
-
 /// The tensor operations of an iteration: clocks of the tensor pipe, waiting threads' operations included, and joules.
 struct TensorWork {
   double clocks = 0, energy = 0;
@@ -117,13 +107,15 @@ Candidates Table::find_sizes(const Setup& like) {
     const auto [found, is_new] = known.emplace(lengths, static_cast<std::uint32_t>(sizes_.size()));
     sizes_of_.push_back(found->second);
     if (is_new) {
-      sizes_.push_back({rank, size, cells_of_iteration(judged), judged.block().extent, work.clocks, work.energy});
+      const double chunk = like.streamed->stream ? real(judged.block().chunk) : 1;
+      sizes_.push_back({rank, size, chunk, 1, judged.block().extent, work.clocks, work.energy});
       works.emplace_back();
       if (sizes_.size() == 1) find_shared(like, judged);
     }
     TileSizes& sizes = sizes_[found->second];
     sizes.tensor = std::min(sizes.tensor, work.clocks);
     sizes.energy = std::min(sizes.energy, work.energy);
+    sizes.across = std::max(sizes.across, real(judged.walk.across));
     sizes.legal.push_back(legal);
     if (by_graph_ && works[found->second].insert(graphs.key_of_work(placed)).second) sizes.works.push_back(legal);
   });
@@ -162,12 +154,9 @@ TablePart::AtLeast TablePart::at_least(const PartRow& row) const {
   return {pipe, pipe / blocks, std::max(rounded_down * row.graph->cycle / blocks, pipe), ends / blocks};
 }
 
-double TablePart::AtLeast::cycles_of(const LaunchShape& launch) const {
-  const Schedule& who = launch.who;
-  const bool equal = !launch.unequal && !launch.packed && who.iterations >= who.blocks * launch.mean;
-  const double blocks = equal ? who.blocks : std::max(who.total_blocks / who.nodes, 1.0);
-  const double cuts = std::min<double>(launch.block.more.all(), launch.mean);
-  return blocks * std::max(launch.mean * pipe, ends + cuts * cut + (launch.mean - cuts) * whole);
+double TablePart::AtLeast::cycles_of(const NodeBlocks& node) const {
+  const double cuts = std::min(node.cuts, node.iterations);
+  return node.blocks * std::max(node.iterations * pipe, ends + cuts * cut + (node.iterations - cuts) * whole);
 }
 
 void TablePart::finish() {

@@ -55,6 +55,13 @@ struct PartRow {
   TileGraph* graph = nullptr;
 };
 
+/// The blocks of the busiest node, at least.
+struct NodeBlocks {
+  double blocks = 0;
+  double iterations = 0;  ///< mean iterations of a block
+  double cuts = 0;        ///< mean iterations of a block that a mask cuts, at most
+};
+
 /// The tiles of one size, for questions that agree in all facts on which their graphs depend. Rows are made once graphs
 /// may decide; until then the work of the tiles on pipes bounds them.
 struct TablePart {
@@ -75,8 +82,7 @@ struct TablePart {
     double whole = 0;  ///< clocks of any other iteration, by the cycles of waits too
     double ends = 0;   ///< clocks of a block beside its iterations
 
-    /// Returns the cycles of a launch of such blocks.
-    [[nodiscard]] double cycles_of(const LaunchShape& launch) const;
+    [[nodiscard]] double cycles_of(const NodeBlocks& blocks) const;
   };
   [[nodiscard]] AtLeast at_least(const PartRow& row) const;
   /// Returns a lower bound of the period of the row's graph, without a run.
@@ -89,12 +95,13 @@ struct TablePart {
 
 /// Legal tiles of equal length knobs.
 struct TileSizes {
-  std::int64_t rank = 0;               ///< rank of one tile of the size
-  std::int64_t size = 0;               ///< equal for tiles of one size (size_knobs)
-  double cells = 1;                    ///< cells of one block's iteration
-  std::vector<Count> extent{};         ///< extent of a block's group, by AxisId
-  double tensor = 0;                   ///< clocks that tensor operations of an iteration of every tile take at least
-  double energy = 0;                   ///< joules that they take at least
+  std::int64_t rank = 0;        ///< rank of one tile of the size
+  std::int64_t size = 0;        ///< equal for tiles of one size (size_knobs)
+  double chunk = 1;             ///< extent of an iteration along the streamed axis
+  double across = 1;            ///< extent of a block along the axis whose groups a mask cuts differently, at most
+  std::vector<Count> extent{};  ///< extent of a block's group, by AxisId
+  double tensor = 0;            ///< clocks that tensor operations of an iteration of every tile take at least
+  double energy = 0;            ///< joules that they take at least
   std::vector<std::uint32_t> legal{};  ///< tiles, indices into Candidates::legal()
   std::vector<std::uint32_t> works{};  ///< a tile for each work on pipes that tiles of the size have
   std::list<TablePart> parts{};
