@@ -156,7 +156,7 @@ std::string text_of(const Larger& larger, const Ranked& best, Selector& selector
     same_size.values[at(larger.knob)] = larger.value;
     const std::string rest = difference(mapping, same_size, other->tile);
     return size + (rest.empty() ? "" : " with " + rest) + " fits and " +
-           slower_text(other->time.value / best.prediction.time.value);
+           slower_text(other->prediction.time.value / best.prediction.time.value);
   }
   std::string text = size;
   for (std::size_t i = 0; i < larger.implied.size(); ++i) {
@@ -171,7 +171,7 @@ std::string text_of(const Larger& larger, const Ranked& best, Selector& selector
 /// Writes the obstacles to the next larger sizes, for the two knobs with the finest steps.
 std::vector<std::string> what_stops(Selector& selector, const Ranked& best) {
   std::vector<std::string> clauses;
-  for (const KnobId knob : axis_sizes(selector.setup(), selector.space())) {
+  for (const KnobId knob : axis_sizes(selector.setup(), selector.table().candidates().space())) {
     const auto larger = next_larger(selector, best.tile, knob);
     if (!larger) continue;
     clauses.push_back(text_of(*larger, best, selector));

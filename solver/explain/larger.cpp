@@ -53,9 +53,8 @@ std::optional<Larger> next_larger(const Selector& selector, const Tile& tile, Kn
     const auto has_value = [&](std::int64_t rank) { return all.space().value(rank, at(knob)) == value; };
     Larger out{knob, value, {}, true, {}, {}};
     Common common(all.space());
-    for (std::uint32_t i = 0; i < all.legal().size(); ++i) {
-      const std::int64_t rank = all.legal()[i];
-      if (selector.lengths_hold(i) && has_value(rank) && allowed.is_as_fixed(rank)) common.add(rank);
+    for (const std::int64_t rank : all.legal()) {
+      if (has_value(rank) && allowed(rank)) common.add(rank);
     }
     if (!common.any()) {
       const Candidates::Misfit* closest = nullptr;

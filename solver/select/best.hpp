@@ -1,6 +1,5 @@
 #pragma once
-// Best keeps the results of a search so far: of attention at 8192 the five best tiles of different sizes, and the first
-// one that takes another time than the best.
+// Best keeps the results of a search so far: of attention at 8192 the five best tiles of different sizes.
 
 #include <cstdint>
 #include <functional>
@@ -13,8 +12,7 @@
 
 namespace napkin::internal {
 
-/// The best timed tiles: the best tile of each size, for a limited number of sizes, and the best tile whose time
-/// differs from the first's.
+/// The best timed tiles: the best tile of each size, for a limited number of sizes.
 class Best {
  public:
   struct Found {
@@ -27,11 +25,10 @@ class Best {
         {};  ///< bytes_into_blocks(), computed if another tile takes the same time
   };
   using BytesOf = std::function<Count(const PartRow&)>;
-  /// Collects the `most` best sizes; `runner_up` tells whether the second best time is wanted too. A tile that takes
-  /// longer than `limit` seconds may be missing.
-  Best(std::size_t most, BytesOf bytes_of, bool runner_up = true,
-       double limit = std::numeric_limits<double>::infinity())
-      : most_(most), bytes_of_(std::move(bytes_of)), runner_up_(runner_up), limit_(limit) {}
+  /// Collects the `most` best sizes among tiles that take longer than `above` seconds; one that takes longer than
+  /// `limit` may be missing.
+  Best(std::size_t most, BytesOf bytes_of, double limit, double above = -std::numeric_limits<double>::infinity())
+      : most_(most), bytes_of_(std::move(bytes_of)), limit_(limit), above_(above) {}
   /// Returns the time beyond which no tile of that size changes the result.
   [[nodiscard]] double enough(std::int64_t size) const;
   /// Returns the time beyond which no tile of any other size changes the result.
@@ -40,20 +37,16 @@ class Best {
   [[nodiscard]] bool may_take(const Found& found) const;
   void take(const Found& found);
   [[nodiscard]] const std::vector<Found>& best() const { return best_; }
-  [[nodiscard]] const Found* second() const { return second_.row != nullptr ? &second_ : nullptr; }
 
  private:
+  [[nodiscard]] std::vector<Found>::const_iterator of_size(std::int64_t size) const;
   [[nodiscard]] bool is_before(const Found& a, const Found& b) const;
   [[nodiscard]] Count moved(const Found& found) const;
-  void take_second(const Found& found);
-  [[nodiscard]] double second_time() const;
 
   std::size_t most_;
   BytesOf bytes_of_;
-  bool runner_up_;
-  double limit_;
+  double limit_, above_;
   std::vector<Found> best_;
-  Found second_;
 };
 
 }  // namespace napkin::internal

@@ -21,7 +21,6 @@
 #include "model/clock/known_graphs.hpp"
 #include "model/clock/run/period.hpp"
 #include "solver/select/best.hpp"
-#include "solver/select/part_maker.hpp"
 #include "solver/select/table.hpp"
 #include "solver/select/workspace.hpp"
 
@@ -33,8 +32,8 @@ class Selector {
   /// Prepares a search over the sizes that lengths allow. Setup and tables must outlive it. Throws Error if the mapping
   /// does not fit the diagram or the machine.
   Selector(const Setup& setup, Tables& tables) : Selector(tables.of(setup), setup, &tables) {}
-  /// Prepares a search in a table of no memory.
-  Selector(std::shared_ptr<Table> table, const Setup& setup) : Selector(std::move(table), setup, nullptr) {}
+  /// Prepares a search in a table; nullptr: a table of no memory.
+  Selector(std::shared_ptr<Table> table, const Setup& setup, Tables* tables = nullptr);
   ~Selector() {
     if (tables_ != nullptr) tables_->count_bytes(*table_);
   }
@@ -44,33 +43,22 @@ class Selector {
   [[nodiscard]] const Setup& setup() const { return setup_; }
   [[nodiscard]] Table& table() const { return *table_; }
   [[nodiscard]] const Allowed& allowed() const { return allowed_; }
-  /// Returns true if the question's lengths allow a tile, an index into Candidates::legal().
-  [[nodiscard]] bool lengths_hold(std::uint32_t legal) const { return fits_[table_->sizes_of_[legal]]; }
-  [[nodiscard]] const Space& space() const { return table_->candidates().space(); }
   /// Returns true if any tile of the question is legal.
   [[nodiscard]] bool any_legal() const;
   /// Ranks the `top` best sizes; finds the runner-up too if it is wanted, for which more tiles are timed. May find none
   /// if every tile takes longer than the limit. A later call goes on from what earlier ones found.
   [[nodiscard]] Selection rank(int top, bool runner_up = true, Seconds limit = Seconds(INFINITY));
-  /// The best tile with a given value of a knob, and its time; nothing if no such tile is legal.
-  struct TileTime {
-    Tile tile;
-    Seconds time;
-  };
-  [[nodiscard]] std::optional<TileTime> best_with(KnobId knob, std::int64_t value);
+  /// Returns the best tile with that value of a free knob; nothing if no such tile is legal.
+  [[nodiscard]] std::optional<Ranked> best_with(KnobId knob, std::int64_t value) const;
   [[nodiscard]] Rejections count_rejections() const;
 
-  /// Places a legal tile at the question, an index into Candidates::legal(); valid until the next call.
-  [[nodiscard]] const PlacedDiagram& place(std::uint32_t legal);
+  /// Finds or makes the part of tiles of one size: without its rows, but bounded by the pipes' work. The table's mutex
+  /// must be held.
+  [[nodiscard]] TablePart& part_of(std::uint32_t sizes);
+  /// Makes the part's rows, each with its graph. The table's mutex must be held.
+  void add_rows(TablePart& part);
 
  private:
-  Selector(std::shared_ptr<Table> table, const Setup& setup, Tables* tables);
-  [[nodiscard]] Selection selection_of(const Best& best, int top);
-  /// A part at the question's lengths.
-  struct Shape {
-    LaunchShape launch;
-    double device = 0;  ///< bytes from device memory, each once
-  };
   struct Bound {
     double least = 0;  ///< lower bound, cycles
     const PartRow* row = nullptr;
@@ -83,7 +71,7 @@ class Selector {
     double device = 0;                             ///< joules of what device memory sends, once the launch is known
     double seconds = 0;                            ///< lower bound of the seconds of every tile left
     TablePart* part = nullptr;                     ///< part, once it is open
-    Shape* shape = nullptr;                        ///< shape of an open part whose tiles have bounds
+    std::unique_ptr<LaunchShape> launch = {};      ///< launch of an open part whose tiles have bounds
     std::size_t next = 0;                          ///< next row; earlier rows wait or are done
     std::vector<Bound> waiting = {};               ///< waiting rows, the first at the front (a heap)
     std::vector<Bound> done = {};                  ///< rows that are timed or too slow for the search at hand
@@ -91,78 +79,71 @@ class Selector {
     [[nodiscard]] double least_waiting() const;    ///< returns cycles; infinite if no row waits
     void wait(double least, const PartRow& row);
     [[nodiscard]] Bound first();
-    [[nodiscard]] static bool later(const Bound& a, const Bound& b) {
-      return a.least != b.least ? a.least > b.least : a.row->legal > b.row->legal;
-    }
   };
-  /// A row's block of mean length.
-  struct MeanClocks {
-    BlockClocks clocks;
-    bool known = true;  ///< false if some of its runs are missing, so that the clocks are a lower bound
-  };
-  using Only = std::optional<std::pair<KnobId, std::int64_t>>;  ///< a knob and its value
-
-  void run(std::vector<Walk>& all, Only only, Best& best);
-  [[nodiscard]] std::vector<Walk> walks(Only only);
-  [[nodiscard]] bool go_on(Walk& walk, Only only, Best& best);
-  [[nodiscard]] bool is_left(Walk& walk) const;
-  [[nodiscard]] Walk walk_of(std::uint32_t sizes, double cells) const;
-  void bound(Walk& walk) const;
-  void lay_out(Walk& walk);
-  [[nodiscard]] double cells_of_question() const;
-  void find_bounds(Walk& walk, Only only);
-  void time_first(Walk& walk, Best& best);
-  [[nodiscard]] bool is(Only only, std::int64_t rank) const;
-  [[nodiscard]] double seconds_at_least(const Walk& walk, double energy, double cycles) const;
-  [[nodiscard]] bool may_end_within(const Walk& walk, const Bound& bound, double seconds) const;
-  [[nodiscard]] double bound_of(const TablePart& part, const PartRow& row, const Shape& shape) const;
-  [[nodiscard]] MeanClocks block_of(const TablePart& part, const PartRow& row, const LaunchShape& launch) const;
-  bool learn(const TablePart& part, const PartRow& row, const LaunchShape& launch);
-
-  [[nodiscard]] Best::BytesOf bytes_of();
   /// A row's time; until it is `whole`, without device memory's re-reads.
   struct Timed {
     Timing timing;
     bool whole = false;
   };
-  [[nodiscard]] Timed& timed(TablePart& part, const PartRow& row);
+
+  void run(Best& best);
+  [[nodiscard]] Walk walk_of(std::uint32_t sizes) const;
+  [[nodiscard]] bool go_on(Walk& walk, Best& best);
+  [[nodiscard]] bool is_left(Walk& walk) const;
+  void bound(Walk& walk) const;
+  void lay_out(Walk& walk);
+  void find_bounds(Walk& walk);
+  void time_first(Walk& walk, Best& best);
+  [[nodiscard]] double cells_of_question() const;
+  /// The blocks of a size, beside those that fill up clusters, and the cells of one block's iteration.
+  struct Grid {
+    Count blocks;
+    double cells = 1;
+  };
+  [[nodiscard]] Grid grid_of(const TileSizes& sizes) const;
+  [[nodiscard]] double seconds_at_least(const Walk& walk, double energy, double cycles) const;
+  [[nodiscard]] bool may_end_within(const Walk& walk, const Bound& bound, double seconds) const;
+  bool learn(const TablePart& part, const PartRow& row, const LaunchShape& launch);
+
+  [[nodiscard]] bool lengths_hold(const TileSizes& sizes) const;
+  [[nodiscard]] std::uint64_t facts_of(const TileSizes& sizes);
+  [[nodiscard]] TileGraph& known(const EventGraph& graph);
+  const PlacedDiagram& place_for_graph(std::uint32_t legal);
+
   [[nodiscard]] double time_of(const PartRow& row, const Timed& timed) const;
   /// Adds device memory's re-reads if they cost time. Returns false, and adds nothing, if no further launch may be
   /// simulated.
-  bool notice(TablePart& part, const PartRow& row, Timed& timed, KnownRereads& rereads);
-  [[nodiscard]] Timing timing_of(TablePart& part, const PartRow& row, const PlacedDiagram& placed);
+  bool notice(const TablePart& part, const PartRow& row, Timed& timed);
+  [[nodiscard]] Timing timing_of(const Walk& walk, const PartRow& row);
   [[nodiscard]] LaunchClocks clocks_of(const TablePart& part, const PartRow& row, const PlacedDiagram& placed,
                                        LaunchShape& launch);
-  [[nodiscard]] Prediction full(TablePart& part, const PartRow& row);
-  [[nodiscard]] Periods& periods();
+  [[nodiscard]] Ranked ranked(const Best::Found& found);
   [[nodiscard]] const Period& explained_period(const PartRow& row, const PlacedDiagram& placed);
-  /// Returns the part's shape, which any of its rows gives.
-  [[nodiscard]] Shape& shape_of(const TablePart& part, const PartRow& any);
   [[nodiscard]] const TimeModel& model_of(const PartRow& row, const PlacedDiagram& placed);
-  [[nodiscard]] const PlacedDiagram& place(const PartRow& row) { return place(row.legal); }
-  [[nodiscard]] std::int64_t rank_of(std::uint32_t legal) const { return table_->rank_of(legal); }
+  /// Places a legal tile at the question, an index into Candidates::legal(); valid until the next call.
+  [[nodiscard]] const PlacedDiagram& place(std::uint32_t legal);
 
   std::shared_ptr<Table> table_;
   Tables* tables_;  ///< memory of the table; nullptr: it has none
   const Setup& setup_;
-  double launch_;  ///< seconds that every launch takes beside its kernel
-  bool masked_;    ///< true if a mask hides whole chunks from blocks
+  double launch_;         ///< seconds that every launch takes beside its kernel
+  bool masked_;           ///< true if a mask hides whole chunks from blocks
+  double cells_;          ///< result of cells_of_question()
+  std::uint64_t device_;  ///< facts on device memory: 1 if arrays come from there, 2 if blocks wait for it
   Allowed allowed_;
-  std::vector<Walk> walks_;           ///< sizes as far as an earlier search of all tiles has come
-  std::vector<bool> fits_;            ///< flags by sizes: false if lengths rule the size out
-  std::optional<KeptPlacer> placer_;  ///< placer of the question, once a tile is placed
-  PartMaker maker_;
-  std::unordered_map<std::uint32_t, Shape> shapes_;  ///< shapes by sizes, each of one part
-  std::vector<std::unique_ptr<TimeModel>> models_;   ///< models by variant
-  std::map<std::uint32_t, double> device_;           ///< result of device_bytes(), by variant
-  std::unordered_map<std::uint32_t, Timed> timed_;   ///< times by index into Candidates::legal()
+  std::vector<Walk> walks_;                          ///< sizes as far as earlier searches have come
+  std::optional<KeptPlacer> placer_, graph_placer_;  ///< placers of the question and of as_graphs_need(), once used
+  KnownGraphs graphs_;
+  std::vector<std::optional<Periods::Digest>> digests_;  ///< digests without tokens, by KnownGraphs::number()
+  std::vector<std::unique_ptr<TimeModel>> models_;       ///< models by variant
+  std::map<std::uint32_t, double> device_bytes_;         ///< result of device_bytes(), by variant
+  std::unordered_map<std::uint32_t, Timed> timed_;       ///< times by index into Candidates::legal()
   /// The number of launches that a search simulates for re-reads, least time first, at a millisecond or more each.
   /// Further tiles are ranked only if re-reads cannot cost them time.
   static constexpr int most_acted_out = 192;
   KnownRereads rereads_{most_acted_out};
-  KnownRereads asked_;              ///< re-reads of tiles whose prediction is asked for
-  std::optional<Periods> periods_;  ///< periods of tiles that are timed one by one
-  KnownGraphs graphs_;
+  Periods own_periods_;  ///< periods of tiles that are timed one by one
+  Periods& periods_;     ///< the table's periods, or else these
 };
 
 }  // namespace napkin::internal

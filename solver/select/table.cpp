@@ -2,18 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <map>
 #include <unordered_set>
 
-#include "model/clock/graph/copy_cost.hpp"
 #include "model/clock/known_graphs.hpp"
 #include "model/clock/roofline/assumed_clock.hpp"
 #include "model/clock/roofline/load.hpp"
 #include "model/clock/run/period.hpp"
-#include "model/clock/run/period_bounds.hpp"
 #include "model/diagram/packing.hpp"
-#include "solver/select/selector.hpp"
 
 namespace napkin::internal {
 
@@ -134,47 +130,6 @@ void Table::find_shared(const Setup& like, const PlacedDiagram& placed) {
     const bool known = std::find(shared_along_.begin(), shared_along_.end(), lacks) != shared_along_.end();
     if (!lacks.empty() && !known) shared_along_.push_back(std::move(lacks));
   }
-}
-
-/// Returns the bound of the period by the cycle of waits. It holds from the first iteration on, for first and later
-/// blocks, since resources stay occupied from block to block (tests/unit/select).
-Period TablePart::least_period(const PartRow& row) {
-  Period out;
-  out.pipe.clocks = rounded_down * row.graph->pipe;
-  out.clocks = std::max(out.pipe.clocks, rounded_down * row.graph->cycle);
-  out.settled = 0;
-  return out;
-}
-
-/// Returns the row's lower bounds. Blocks that share a node hide one another's waits.
-TablePart::AtLeast TablePart::at_least(const PartRow& row) const {
-  const TileTrait& trait = traits[row.trait];
-  const double blocks = trait.blocks, pipe = rounded_down * row.graph->pipe;
-  const double ends = trait.ends.persist ? 0 : rounded_down * (trait.ends.start + trait.ends.handover);
-  return {pipe, pipe / blocks, std::max(rounded_down * row.graph->cycle / blocks, pipe), ends / blocks};
-}
-
-double TablePart::AtLeast::cycles_of(const NodeBlocks& node) const {
-  const double cuts = std::min(node.cuts, node.iterations);
-  return node.blocks * std::max(node.iterations * pipe, ends + cuts * cut + (node.iterations - cuts) * whole);
-}
-
-void TablePart::finish() {
-  const auto whole = [&](const PartRow& row) { return at_least(row).whole; };
-  std::stable_sort(rows.begin(), rows.end(), [&](const PartRow& a, const PartRow& b) { return whole(a) < whole(b); });
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  from_row.resize(rows.size());
-  AtLeast all{infinity, infinity, 0, infinity};
-  for (std::size_t r = rows.size(); r-- > 0;) {
-    const AtLeast own = at_least(rows[r]);
-    all = {std::min(all.pipe, own.pipe), std::min(all.cut, own.cut), own.whole, std::min(all.ends, own.ends)};
-    from_row[r] = all;
-  }
-  least = from_row.front().pipe;
-  cycle = energy = infinity;
-  for (const BlockEnergy& one : energies) energy = std::min(energy, one.iteration);
-  for (const PartRow& row : rows)
-    cycle = std::min(cycle, traits[row.trait].blocks > 1 ? 0 : rounded_down * row.graph->cycle);
 }
 
 std::vector<TablePart*> Table::parts() {

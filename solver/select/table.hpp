@@ -55,6 +55,12 @@ struct PartRow {
   TileGraph* graph = nullptr;
 };
 
+/// A block of mean length; for a packed batch, the mean of all blocks.
+struct MeanClocks {
+  BlockClocks clocks;
+  bool known = true;  ///< false if some of its runs are missing, so that the clocks are a lower bound
+};
+
 /// The blocks of the busiest node, at least.
 struct NodeBlocks {
   double blocks = 0;
@@ -68,8 +74,6 @@ struct TablePart {
   std::uint32_t sizes = 0;
   std::uint64_t facts = 0;
   double least = 0;   ///< clocks that an iteration of every tile takes at least
-  double cycle = 0;   ///< clocks of an iteration at least, by the cycles of waits; valid after a node's first
-                      ///< most_to_settle iterations
   double energy = 0;  ///< joules that an iteration of every tile takes at least
 
   std::vector<PartRow> rows;  ///< rows, ascending by the bound of an iteration
@@ -88,6 +92,11 @@ struct TablePart {
   /// Returns a lower bound of the period of the row's graph, without a run.
   [[nodiscard]] static Period least_period(const PartRow& row);
   std::vector<AtLeast> from_row;  ///< bounds by row, over that row and all later ones
+  /// Returns a bound of a row's cycles: the launch in closed form, from its graph's period, or a bound of it until the
+  /// graph is run.
+  [[nodiscard]] double bound_of(const PartRow& row, const LaunchShape& launch) const;
+  /// Returns a block's clocks. If blocks persist, `first` exceeds `next` by no more than in any part of a packed batch.
+  [[nodiscard]] MeanClocks block_of(const PartRow& row, const LaunchShape& launch) const;
 
   /// Sorts new rows, and computes lower bounds over them.
   void finish();
@@ -110,7 +119,6 @@ struct TileSizes {
 /// Returns a packed batch of the longest sequence and another one: graphs depend only on whether lengths differ.
 [[nodiscard]] Problem as_graphs_need(const Problem& whole);
 
-class PartMaker;
 class Selector;
 
 class Table {
@@ -125,11 +133,11 @@ class Table {
 
  private:
   friend class Selector;
-  friend class PartMaker;
   [[nodiscard]] bool is_timed_one_by_one(const Setup& like) const;
   [[nodiscard]] Candidates find_sizes(const Setup& like);
   void find_shared(const Setup& like, const PlacedDiagram& placed);
   [[nodiscard]] std::int64_t rank_of(std::uint32_t legal) const { return candidates_.legal()[legal]; }
+  [[nodiscard]] Tile tile(std::uint32_t legal) const { return candidates_.space().tile(rank_of(legal)); }
 
   Problem judged_;           ///< launch by which candidates are judged: its lengths do not matter
   bool by_graph_ = true;     ///< true if every legal tile has an event graph; else the roofline times all

@@ -1,7 +1,6 @@
 // Tables by kind of question, in the memory that they share with those of other mappings.
 
 #include <algorithm>
-#include <iterator>
 #include <list>
 #include <mutex>
 
@@ -28,17 +27,17 @@ class TableMemory {
   }
   /// Notes the table's bytes, and drops tables used longest ago, never this one, if all take too many.
   void count(const Table& table, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
     std::size_t sum = bytes;
-    drop([&](One& one) {
-      if (one.table.get() == &table) {
-        one.bytes = bytes;
-        return false;
-      }
-      return (sum += one.bytes) > most_bytes_;
+    tables_.remove_if([&](One& one) {
+      if (one.table.get() != &table) return (sum += one.bytes) > most_bytes_;
+      one.bytes = bytes;
+      return false;
     });
   }
   void drop(const Tables& owner) {
-    drop([&](const One& one) { return one.owner == &owner; });
+    const std::lock_guard lock(mutex_);
+    tables_.remove_if([&](const One& one) { return one.owner == &owner; });
   }
 
  private:
@@ -48,17 +47,6 @@ class TableMemory {
     std::shared_ptr<Table> table;
     std::size_t bytes = 0;
   };
-
-  template <class Which>
-  void drop(const Which& which) {
-    std::list<One> dropped;  // freed after the lock
-    const std::lock_guard lock(mutex_);
-    for (auto one = tables_.begin(); one != tables_.end();) {
-      const auto next = std::next(one);
-      if (which(*one)) dropped.splice(dropped.end(), tables_, one);
-      one = next;
-    }
-  }
 
   std::mutex mutex_;
   std::size_t most_bytes_;

@@ -1,16 +1,20 @@
 #include "solver/select/workspace.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 
+#include "model/base/byte_stream.hpp"
 #include "model/clock/time_model.hpp"
 
 namespace napkin::internal {
 
-std::size_t LeastTransferKey::Hash::operator()(const LeastTransferKey& key) const {
-  std::size_t hash = 0;
-  for (const Count size : key.sizes) hash = hash * 1099511628211U ^ static_cast<std::size_t>(size.get());
-  return hash;
+std::string Workspace::key_of(const Problem& problem) {
+  ByteWriter key;
+  for (const Count size : problem.sizes) key.put(size.get());
+  key.put(std::array{static_cast<std::int64_t>(problem.mask.kind), problem.mask.left, problem.mask.right,
+                     static_cast<std::int64_t>(problem.dtype)});
+  return key.take();
 }
 
 std::shared_ptr<Workspace> make_workspace(std::shared_ptr<TableMemory> memory) {
@@ -59,15 +63,15 @@ Setup on_machine(Setup setup, std::shared_ptr<const Machine> machine) {
   return setup;
 }
 
-KeptPlacer::KeptPlacer(const Setup& setup)
-    : from_(setup.workspace), bound_(from_ != nullptr ? from_->take_placer(setup.problem) : nullptr) {
+KeptPlacer::KeptPlacer(const Setup& setup, const Problem& problem)
+    : from_(setup.workspace), bound_(from_ != nullptr ? from_->take_placer(problem) : nullptr) {
   if (bound_ != nullptr) {
-    bound_->problem = setup.problem;
+    bound_->problem = problem;
     bound_->placer->rebind(bound_->problem);
     return;
   }
   bound_ = std::make_unique<BoundPlacer>();
-  bound_->problem = setup.problem;
+  bound_->problem = problem;
   bound_->placer.emplace(*setup.streamed, *setup.mapping, *setup.machine, bound_->problem);
 }
 

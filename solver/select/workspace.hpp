@@ -22,24 +22,11 @@
 
 namespace napkin::internal {
 
-/// Key of a least transfer, which does not depend on the knobs that the user fixed.
-struct LeastTransferKey {
-  Sizes sizes;
-  Mask mask;
-  DType dtype = DType::bf16;
-  bool operator==(const LeastTransferKey&) const = default;
-
-  struct Hash {
-    std::size_t operator()(const LeastTransferKey& key) const;
-  };
-};
-
 /// The least transfer of any legal tile into the block's level, and the sizes of the axes in that tile.
 struct LeastTransfer {
   std::int64_t transfer = 0;  ///< bytes
   std::vector<std::pair<std::string, std::int64_t>> group;
 };
-using LeastTransfers = Latest<LeastTransferKey, std::optional<LeastTransfer>, LeastTransferKey::Hash>;
 
 /// A placer and the copy of a problem that it is bound to.
 struct BoundPlacer {
@@ -56,16 +43,18 @@ class Workspace {
 
   /// Returns the prediction of a run of the tile's graph. Uses the periods of graphs met before.
   [[nodiscard]] Prediction predicted(const PlacedDiagram& placed);
-  /// Returns the least transfer that is kept for the key; else calls `find`, and keeps its result.
+  /// Returns the least transfer that is kept for the problem, whatever knobs the user fixed; else calls `find`, and
+  /// keeps its result.
   template <class Find>
-  std::optional<LeastTransfer> least_transfer(const LeastTransferKey& key, const Find& find) {
+  std::optional<LeastTransfer> least_transfer(const Problem& problem, const Find& find) {
+    std::string key = key_of(problem);
     {
       const std::lock_guard lock(mutex_);
       if (const auto* found = least_transfers_.find(key)) return *found;
     }
     auto found = find();
     const std::lock_guard lock(mutex_);
-    return least_transfers_.put(key, std::move(found));
+    return least_transfers_.put(std::move(key), std::move(found));
   }
   /// Returns a placer that can be bound to another problem of that type and mask, in a tenth of the time that a new one
   /// takes; nullptr if none is kept.
@@ -73,8 +62,10 @@ class Workspace {
   void give_back(std::unique_ptr<BoundPlacer> placer);
 
  private:
+  [[nodiscard]] static std::string key_of(const Problem& problem);
+
   std::mutex mutex_;
-  LeastTransfers least_transfers_{256};
+  Latest<std::string, std::optional<LeastTransfer>> least_transfers_{256};
   std::vector<std::unique_ptr<Periods>> periods_;    // a set for each caller at a time
   std::list<std::unique_ptr<BoundPlacer>> placers_;  // latest first
 };
@@ -87,7 +78,7 @@ class Workspace {
 /// one; placed tiles must not outlive it.
 class KeptPlacer {
  public:
-  explicit KeptPlacer(const Setup& setup);
+  KeptPlacer(const Setup& setup, const Problem& problem);
   ~KeptPlacer() {
     if (from_ != nullptr) from_->give_back(std::move(bound_));
   }

@@ -130,8 +130,7 @@ std::int64_t moved_by(const Setup& setup, const NamedSizes& group) {
 }
 
 std::optional<OptimumAnswer::Integer> least_transfer(const Setup& setup) {
-  const auto found = setup.workspace->least_transfer({setup.problem.sizes, setup.problem.mask, setup.problem.dtype},
-                                                     [&] { return find(setup); });
+  const auto found = setup.workspace->least_transfer(setup.problem, [&] { return find(setup); });
   if (!found) return std::nullopt;
   return OptimumAnswer::Integer{found->transfer, found->group};
 }

@@ -118,14 +118,13 @@ TEST_CASE("no graph of a size takes less than what bounds the size before any is
     const Setup setup = c.setup();
     const auto table = std::make_shared<Table>(setup);
     Selector selector(table, setup);
-    PartMaker maker(*table, selector);
     REQUIRE(table->sizes() > 0);
     for (std::uint32_t size = 0; size < table->sizes(); size += 5) {
-      TablePart& part = maker.part_of(size);
+      TablePart& part = selector.part_of(size);
       const double clocks = part.least, energy = part.energy;
       REQUIRE(part.rows.empty());
       REQUIRE(clocks > 0);
-      maker.add_rows(part);
+      selector.add_rows(part);
       CHECK(part.least >= rounded_down * clocks);
       CHECK(part.energy == doctest::Approx(energy).epsilon(1e-9));
     }
