@@ -52,6 +52,12 @@ bool same(const std::vector<T>& a, const std::vector<T>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const T& x, const T& y) { return same(x, y); });
 }
 
+bool same(const PlacedDiagram& a, const PlacedDiagram& b) {
+  return same(a.levels, b.levels) && same(a.walk, b.walk) && same(a.variables, b.variables) &&
+         same(a.agents, b.agents) && same(a.operations, b.operations) && a.tile.values == b.tile.values &&
+         a.blocks == b.blocks && a.cluster == b.cluster && a.threads == b.threads;
+}
+
 Case question(const std::string& kernel, const std::string& gpu, std::mt19937& random) {
   const Mapping mapping = load_mapping(kernel, "test");
   const DType dtype = mapping.dtypes.empty() ? DType::bf16 : parse_dtype(mapping.dtypes.front(), "test");
@@ -79,15 +85,7 @@ TEST_CASE("a tile placed over another is the tile placed anew") {
       CAPTURE(step);
       placer.place(tile, over);
       const PlacedDiagram anew = placer.place(tile);
-      CHECK(same(over.levels, anew.levels));
-      CHECK(same(over.walk, anew.walk));
-      CHECK(same(over.variables, anew.variables));
-      CHECK(same(over.agents, anew.agents));
-      CHECK(same(over.operations, anew.operations));
-      CHECK(over.tile.values == anew.tile.values);
-      CHECK(over.blocks == anew.blocks);
-      CHECK(over.cluster == anew.cluster);
-      CHECK(over.threads == anew.threads);
+      CHECK(same(over, anew));
       for (std::size_t turns = 1 + random() % 2; turns > 0; --turns) {
         const std::size_t k = random() % tile.values.size();
         const auto& domain = c.mapping.knobs[k].domain;
@@ -96,6 +94,46 @@ TEST_CASE("a tile placed over another is the tile placed anew") {
     }
   }
   CHECK(kernels > 5);
+}
+
+// A session keeps a placer and binds it to the next question by changing the problem that it points to. Guards over
+// head widths (work, overheads, tables) must then be asked anew.
+TEST_CASE("a placer bound to a problem that changed in place places as a new one does") {
+  std::mt19937 random(20261129);
+  int kernels = 0, by_size = 0;
+  for (const std::string& kernel : builtin_mappings()) {
+    const Mapping mapping = load_mapping(kernel, "test");
+    if (mapping.algorithm != "attention" && mapping.algorithm != "attention_backward") continue;
+    CAPTURE(kernel);
+    ++kernels;
+    by_size += mapping.head_sizes.empty() ? 0 : 1;
+    const DType dtype = mapping.dtypes.empty() ? DType::bf16 : parse_dtype(mapping.dtypes.front(), "test");
+    const Mask mask = random() % 2 == 0 ? Mask{Mask::Kind::causal, 0, 0} : Mask{};
+    const auto at = [&] {
+      const std::int64_t widths[] = {32, 64, 72, 96, 128, 192, 256}, d = widths[random() % 7];
+      const std::int64_t q = 1 + static_cast<std::int64_t>(random() % 3000);
+      const std::int64_t x = 1 + static_cast<std::int64_t>(random() % 3000);
+      const std::int64_t g = 1 + static_cast<std::int64_t>(random() % 4);
+      return Shape{{"b", 2}, {"h", 3}, {"g", g}, {"q", q}, {"x", x}, {"d", d}, {"dv", d}};
+    };
+    const Case c(kernel, test::home_gpu(mapping), at(), mask, dtype);
+    Problem problem = c.problem;
+    Placer kept(c.streamed, c.mapping, c.machine, problem);
+    PlacedDiagram over;
+    Tile tile = c.tile({});
+    for (int step = 0; step < 60; ++step) {
+      CAPTURE(step);
+      const std::size_t k = random() % tile.values.size();
+      const auto& domain = c.mapping.knobs[k].domain;
+      tile.values[k] = domain[random() % domain.size()];
+      problem.sizes = resolve_sizes(c.streamed.diagram, at(), "test");
+      kept.rebind(problem);
+      kept.place(tile, over);
+      CHECK(same(over, Placer(c.streamed, c.mapping, c.machine, problem).place(tile)));
+    }
+  }
+  CHECK(kernels > 40);
+  CHECK(by_size > 20);
 }
 
 }  // namespace test_place_again

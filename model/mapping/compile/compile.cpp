@@ -92,13 +92,14 @@ bool Placer::Compiled::is_meant(const Guard& guard, const Problem& problem) cons
 }
 
 bool Placer::Compiled::is_meant(const Guard& guard) {
-  if (!guard.axes.empty()) by_size_.push_back(&guard);
-  return is_meant(guard, *problem_);
+  const bool meant = is_meant(guard, *problem_);
+  if (!guard.axes.empty()) by_size_.emplace_back(&guard, meant);
+  return meant;
 }
 
 bool Placer::Compiled::is_of_one_kind(const Problem& problem) const {
   return std::all_of(by_size_.begin(), by_size_.end(),
-                     [&](const Guard* guard) { return is_meant(*guard, problem) == is_meant(*guard, *problem_); });
+                     [&](const auto& one) { return is_meant(*one.first, problem) == one.second; });
 }
 
 GuardedNumber Placer::Compiled::numbers(const Guarded<Value>& values) {

@@ -212,8 +212,9 @@ class Placer::Compiled {
   const Mapping* mapping_;
   const Machine* machine_;
   const Problem* problem_;
-  std::uint64_t binding_ = 0;          // number of problems bound before this one
-  std::vector<const Guard*> by_size_;  // guards that read sizes
+  std::uint64_t binding_ = 0;  // number of problems bound before this one
+  /// Guards that read sizes, and whether each was met: the problem may have changed in place since.
+  std::vector<std::pair<const Guard*, bool>> by_size_;
   std::optional<AxisId> across_;
   AxisId stream_ = -1;                          // streamed axis; -1: none
   std::vector<CompiledLevel> levels_;           // levels top to bottom, without device memory
