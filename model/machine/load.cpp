@@ -99,6 +99,19 @@ yaml::Document product_document(yaml::Document document, const std::string& file
       .joined(std::move(below), std::move(document));
 }
 
+/// Throws Error if more is kept in the cache below device memory than it holds.
+void check_kept(const yaml::Node& document, const Machine& machine) {
+  const auto kept = machine.constants.find("l2_working_set");
+  if (kept == machine.constants.end()) return;
+  for (const Level& level : machine.levels) {
+    if (level.kind != LevelKind::cache || level.parent != 0 || !level.capacity.known()) continue;
+    if (kept->second.value > level.capacity.best().value)
+      document.at("constants")
+          .at("l2_working_set")
+          .fail("more than " + level.name + " holds", "at most levels." + level.name + ".capacity");
+  }
+}
+
 Machine read_machine(const yaml::Node& document) {
   Machine machine;
   machine.name = read_name(document.at("name"));
@@ -128,6 +141,7 @@ Machine read_machine(const yaml::Node& document) {
   profile::read_clocks(document.at("clocks"), machine.clocks);
   if (const auto* power = document.find("power")) profile::read_power(*power, machine.power);
   if (const auto* constants = document.find("constants")) profile::read_constants(*constants, false, machine);
+  check_kept(document, machine);
   if (const auto* fitted = document.find("fitted")) profile::read_constants(*fitted, true, machine);
   profile::complete_power(machine);
   if (const auto* aliases = document.find("aliases")) {

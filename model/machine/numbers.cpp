@@ -71,10 +71,22 @@ class Walk {
       optional(name, number.datasheet);
     }
   }
+  /// Visits a capacity. What is kept in the cache below device memory is a share of it, and changes with it.
+  void capacity(const std::string& name, Level& level) {
+    Number* number = level.capacity.measured    ? &*level.capacity.measured
+                     : level.capacity.datasheet ? &*level.capacity.datasheet
+                                                : nullptr;
+    if (number == nullptr) return;
+    Slot slot{{&number->value}, nullptr, Kind::plain};
+    const auto kept = machine_.constants.find("l2_working_set");
+    if (level.kind == LevelKind::cache && level.parent == 0 && kept != machine_.constants.end())
+      slot.values.push_back(&kept->second.value);
+    visit_(name, number->unit, number->from, slot);
+  }
   void level_numbers(Level& level) {
     const std::string at = "levels." + level.name;
     if (level.per_parent != 1) visit_(at + ".per_parent", "nodes", level.per_parent_from, Slot{{}, &level.per_parent});
-    stated(at + ".capacity", level.capacity);
+    capacity(at + ".capacity", level);
     optional(at + ".per_block", level.per_block);
   }
   void pipe_numbers(Pipe& pipe) {

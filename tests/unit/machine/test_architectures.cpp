@@ -136,6 +136,14 @@ TEST_CASE("a rate without its clocks is refused, lower or higher: the architectu
   CHECK(instruction_clocks(*h20.tensor_for(DType::bf16), 128, false) == 256);
 }
 
+TEST_CASE("no more is kept in the L2 than it holds") {
+  const auto keeps = [](const char* megabytes) {
+    return product("constants:\n  l2_working_set: {value: " + std::string(megabytes) + ", unit: MB, source: s}\n");
+  };
+  CHECK(parse_machine(keeps("50"), "mine.yaml").constants.at("l2_working_set").value == 50e6);
+  check_contains(error_of(keeps("51")), {"mine.yaml:13:", "constants.l2_working_set: more than l2 holds"});
+}
+
 TEST_CASE("a file of one's own may have its own architecture beside it") {
   const std::filesystem::path folder = std::filesystem::temp_directory_path() / "napkin_test_architectures";
   std::filesystem::create_directories(folder / "architectures");

@@ -31,7 +31,7 @@ TEST_CASE("an unknown unit is refused with the page that has the units") {
   }
 }
 
-TEST_CASE("each place changes its own number and no other") {
+TEST_CASE("each place changes its own number and no other, but for what the L2 keeps, which changes with its size") {
   for (const char* name : {"h200-sxm", "rtx-4090", "mi300x", "ascend-910b2"}) {
     const Machine machine = load_machine(name, "--gpu");
     const auto before = numbers_of(machine);
@@ -41,7 +41,8 @@ TEST_CASE("each place changes its own number and no other") {
       REQUIRE(after.size() == before.size());
       for (std::size_t j = 0; j < before.size(); ++j) {
         INFO(name << " " << before[i].name << " " << before[j].name);
-        CHECK(after[j].value == doctest::Approx(i == j ? 2 * before[j].value : before[j].value));
+        const bool kept = before[i].name == "levels.l2.capacity" && before[j].name == "constants.l2_working_set";
+        CHECK(after[j].value == doctest::Approx(i == j || kept ? 2 * before[j].value : before[j].value));
       }
     }
   }
