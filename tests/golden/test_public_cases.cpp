@@ -1,6 +1,7 @@
 // Numbers that users of other programs published, compared with answers to their questions
 // (docs/lab/public_questions.md has all 24 cases and which of them are wrong). Nothing was fitted to them.
 #include <cmath>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -111,6 +112,26 @@ TEST_CASE("capped scores take a tanh more a score, on Hopper and on Blackwell by
   }
   CHECK(cli::answer("select soft_capped_attention --gpu b200 --shape h=8,g=2,q=8192,x=8192,d=128")["kernel"] ==
         "flash_attention_4_softcap");
+}
+
+TEST_CASE("rows that 16 bytes do not divide are named with what padding them costs") {
+  const auto note = [](const std::string& line) {
+    std::istringstream words(cli::napkin(line).out);
+    std::string text;
+    for (std::string word; words >> word;) text += word + " ";
+    const std::size_t from = text.find("note 16 does not divide");
+    return from == std::string::npos ? "" : text.substr(from);
+  };
+  const std::string product = "query matmul --gpu h100-sxm --kernel matmul_sm90 --shape ";
+  CHECK(note(product + "a=4096,b=4096,c=4096") == "");
+  CHECK(note(product + "a=100,b=4096,c=8") == "");
+  CHECK(note(product + "a=4096,b=4097,c=4096").find("rows of A (8194 B): ") != std::string::npos);
+  CHECK(note(product + "a=4096,b=4096,c=4095").find("rows of B (8190 B): ") != std::string::npos);
+  CHECK(note(product + "a=1,b=4097,c=4096") == "");                               // A is one row
+  CHECK(note("query matmul --gpu a100-sxm-80 --shape a=4096,b=4096,c=1") == "");  // B is one column, read as a row
+  CHECK(note("select attention --gpu h100-sxm --shape h=16,q=4096,x=4096,d=80") == "");
+  CHECK(note("select attention --gpu h100-sxm --shape h=16,q=4096,x=4096,d=99").find("rows of Q (198 B), K") !=
+        std::string::npos);
 }
 
 TEST_CASE("sinks cost nothing: gpt-oss' layers take as long as without them, on Hopper and on Blackwell") {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "apps/library/question/words.hpp"
+#include "apps/library/rank/rows.hpp"
 #include "model/clock/launch/other_launches.hpp"
 #include "model/clock/roofline/combine_cost.hpp"
 #include "model/mapping/table_rows.hpp"
@@ -125,6 +126,7 @@ std::vector<std::string> launch_notes(const PlacedDiagram& placed) {
         fmt::format("no table of {} has a row of {}: registers are its arrays' and a rule's, instructions "
                     "those of the nearest rows",
                     placed.mapping->name, fmt::join(settings, " or ")));
+  if (std::string rows = row_note(placed); !rows.empty()) notes.push_back(std::move(rows));
   return notes;
 }
 

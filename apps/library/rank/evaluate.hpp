@@ -32,7 +32,8 @@ struct Placement {
                                                  Rereads rereads = Rereads::counted);
 /// Returns the cost of combining; nothing if no result has parts.
 [[nodiscard]] std::optional<CombineAnswer> combine_of(const PlacedDiagram& placed, Hertz clock);
-/// Describes the further launches of a kernel, besides the one that computes: their bytes and time.
+/// Describes the further launches of a kernel, besides the one that computes, and what a user should know of this one:
+/// spills, numbers of other rows of a table, arrays that have to be padded.
 [[nodiscard]] std::vector<std::string> launch_notes(const PlacedDiagram& placed);
 [[nodiscard]] WorkAnswer work_answer(const PlacedDiagram& placed);
 [[nodiscard]] PredictedAnswer answer_of(const Prediction& prediction);
