@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -210,6 +211,23 @@ TEST_CASE("H200: a wgmma takes max(N/2, 16 + N/4) clocks from shared memory, max
       CHECK(instruction_clocks(wgmma, n, false) == doctest::Approx(std::max(n / 2.0, 16 + n / 4.0)));
       CHECK(instruction_clocks(wgmma, n, true) == doctest::Approx(std::max(n / 2.0, 13.0)).epsilon(0.001));
     }
+  }
+}
+
+TEST_CASE(
+    "device memory is read more slowly than its bus: what is reached, on that product or on one of the same memory") {
+  // Nobody's reading of GDDR7, LPDDR5X or Ascend's memory is known.
+  const std::set<std::string> unread = {"ascend-910b2", "ascend-950pr", "gb10",
+                                        "rtx-5090",     "rtx-pro-6000", "rtx-pro-6000-server"};
+  for (const std::string& name : builtin_machines()) {
+    const Machine machine = load_machine(name, "--gpu");
+    const Pipe* device = machine.find_pipe("device");
+    REQUIRE(device != nullptr);
+    CHECK_MESSAGE((device->aggregate.best().from.source.starts_with("spec:") && !device->aggregate.measured) ==
+                      unread.contains(name),
+                  name);
+    if (device->aggregate.measured && device->aggregate.datasheet)
+      CHECK_MESSAGE(device->aggregate.measured->value < device->aggregate.datasheet->value, name);
   }
 }
 
