@@ -31,8 +31,8 @@ TileText knobs_of(const Question& question, const TileText& config) {
 RankedConfig judged(const Question& question) {
   RankedConfig out;
   const SelectedTile selected = select_tile(question);
-  const KeptPlacer placer = kept_placer_of(*selected.setup);
-  const Placement placement = place(placer, selected.tile);
+  const auto kept = kept_placer(*selected.setup, selected.setup->problem);
+  const Placement placement = place(*kept->placer, selected.tile);
   for (const Violation& violation : placement.violations)
     out.why += (out.why.empty() ? "" : ", ") + violation.constraint;
   out.legal = placement.violations.empty();

@@ -102,7 +102,7 @@ TileGraph& Selector::known(const EventGraph& graph) {
 
 const PlacedDiagram& Selector::place_for_graph(std::uint32_t legal) {
   if (setup_.problem.packing.sequences.size() <= 2) return place(legal);
-  if (!graph_placer_) graph_placer_.emplace(setup_, as_graphs_need(setup_.problem));
+  if (graph_placer_ == nullptr) graph_placer_ = kept_placer(setup_, as_graphs_need(setup_.problem));
   return graph_placer_->place(table_->tile(legal), table_->variant_of_[legal]);
 }
 

@@ -174,7 +174,7 @@ Selector::Bound Selector::Walk::first() {
 }
 
 const PlacedDiagram& Selector::place(std::uint32_t legal) {
-  if (!placer_) placer_.emplace(setup_, setup_.problem);
+  if (placer_ == nullptr) placer_ = kept_placer(setup_, setup_.problem);
   return placer_->place(table_->tile(legal), table_->variant_of_[legal]);
 }
 

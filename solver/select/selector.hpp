@@ -131,8 +131,8 @@ class Selector {
   double cells_;          ///< result of cells_of_question()
   std::uint64_t device_;  ///< facts on device memory: 1 if arrays come from there, 2 if blocks wait for it
   Allowed allowed_;
-  std::vector<Walk> walks_;                          ///< sizes as far as earlier searches have come
-  std::optional<KeptPlacer> placer_, graph_placer_;  ///< placers of the question and of as_graphs_need(), once used
+  std::vector<Walk> walks_;                            ///< sizes as far as earlier searches have come
+  std::shared_ptr<KeptPlacer> placer_, graph_placer_;  ///< placers of the question and of as_graphs_need(), once used
   KnownGraphs graphs_;
   std::vector<std::optional<Periods::Digest>> digests_;  ///< digests without tokens, by KnownGraphs::number()
   std::vector<std::unique_ptr<TimeModel>> models_;       ///< models by variant

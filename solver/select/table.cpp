@@ -42,25 +42,31 @@ TensorWork tensor_work(const PlacedDiagram& placed, const EnergyRates& rates) {
   return out;
 }
 
-}  // namespace
-
-Table::Table(const Setup& like)
-    : judged_(launch_problem(like.problem)),
-      power_(power_law(*like.machine)),
-      clock_(assumed_clock(*like.machine).frequency),
-      candidates_(find_sizes(like)) {
-  one_by_one_ = is_timed_one_by_one(like);
-}
-
-bool Table::is_timed_one_by_one(const Setup& like) const {
-  return !by_graph_ || std::any_of(like.mapping->knobs.begin(), like.mapping->knobs.end(), [](const Knob& knob) {
+/// Returns true if some tiles share blocks' ends with their neighbours, or take the axes in another order.
+bool orders_tiles(const Mapping& mapping) {
+  return std::any_of(mapping.knobs.begin(), mapping.knobs.end(), [](const Knob& knob) {
     return std::any_of(knob.orders.begin(), knob.orders.end(), [](const OrderWord& word) {
       return word.tiles == OrderWord::Tiles::even || !word.axes.empty();
     });
   });
 }
 
-namespace {
+/// Returns the sets of grouped axes that crossings into the blocks lack.
+std::vector<std::vector<AxisId>> shared_along(const PlacedDiagram& placed) {
+  std::vector<std::vector<AxisId>> out;
+  for (const Crossing& c : placed.crossings) {
+    if (c.into != placed.block().level) continue;
+    const std::vector<AxisId>& axes = placed.axes_of(c);
+    std::vector<AxisId> lacks;
+    for (std::size_t a = 0; a < placed.block().extent.size(); ++a) {
+      const auto axis = static_cast<AxisId>(a);
+      const bool has = std::find(axes.begin(), axes.end(), axis) != axes.end();
+      if (placed.streamed->grouped(axis) && !has) lacks.push_back(axis);
+    }
+    if (!lacks.empty() && std::find(out.begin(), out.end(), lacks) == out.end()) out.push_back(std::move(lacks));
+  }
+  return out;
+}
 
 /// The numbers of a tile's size among sizes of equal length knobs and among size_knobs(): its rank without other knobs.
 struct SizeOf {
@@ -80,6 +86,14 @@ SizeOf size_of(const Candidates& candidates, KnobSet sizing, std::int64_t rank) 
 
 }  // namespace
 
+Table::Table(const Setup& like)
+    : judged_(launch_problem(like.problem)),
+      power_(power_law(*like.machine)),
+      clock_(assumed_clock(*like.machine).frequency),
+      candidates_(find_sizes(like)) {
+  one_by_one_ = !by_graph_ || orders_tiles(*like.mapping);
+}
+
 /// Finds the candidates, and keeps one tile for each combination of length knobs, with its facts that do not depend on
 /// lengths. A packed batch is judged as one launch, but timed by its sequences.
 Candidates Table::find_sizes(const Setup& like) {
@@ -92,7 +106,7 @@ Candidates Table::find_sizes(const Setup& like) {
   KnownGraphs graphs;
   std::vector<std::unordered_set<KnownGraphs::Key, KnownGraphs::Hash>> works;  // by size
   return Candidates(like, judging, [&](const Candidates& so_far, std::int64_t rank, const PlacedDiagram& judged) {
-    const auto legal = static_cast<std::uint32_t>(sizes_of_.size());
+    const auto legal = static_cast<std::uint32_t>(variant_of_.size());
     if (!problem.packing.sequences.empty()) timing.place(judged.tile, packed);
     const PlacedDiagram& placed = problem.packing.sequences.empty() ? judged : packed;
     by_graph_ = by_graph_ && graphs.has(placed);
@@ -101,12 +115,11 @@ Candidates Table::find_sizes(const Setup& like) {
     variant_of_.push_back(static_cast<std::uint32_t>(graphs.number_of(placed.variant)));
     const auto [lengths, size] = size_of(so_far, sizing, rank);
     const auto [found, is_new] = known.emplace(lengths, static_cast<std::uint32_t>(sizes_.size()));
-    sizes_of_.push_back(found->second);
     if (is_new) {
       const double chunk = like.streamed->stream ? real(judged.block().chunk) : 1;
       sizes_.push_back({rank, size, chunk, 1, judged.block().extent, work.clocks, work.energy});
       works.emplace_back();
-      if (sizes_.size() == 1) find_shared(like, judged);
+      if (sizes_.size() == 1) shared_along_ = shared_along(judged);
     }
     TileSizes& sizes = sizes_[found->second];
     sizes.tensor = std::min(sizes.tensor, work.clocks);
@@ -115,21 +128,6 @@ Candidates Table::find_sizes(const Setup& like) {
     sizes.legal.push_back(legal);
     if (by_graph_ && works[found->second].insert(graphs.key_of_work(placed)).second) sizes.works.push_back(legal);
   });
-}
-
-void Table::find_shared(const Setup& like, const PlacedDiagram& placed) {
-  for (const Crossing& c : placed.crossings) {
-    if (c.into != placed.block().level) continue;
-    const std::vector<AxisId>& axes = placed.axes_of(c);
-    std::vector<AxisId> lacks;
-    for (std::size_t a = 0; a < placed.block().extent.size(); ++a) {
-      const auto axis = static_cast<AxisId>(a);
-      const bool has = std::find(axes.begin(), axes.end(), axis) != axes.end();
-      if (like.streamed->grouped(axis) && !has) lacks.push_back(axis);
-    }
-    const bool known = std::find(shared_along_.begin(), shared_along_.end(), lacks) != shared_along_.end();
-    if (!lacks.empty() && !known) shared_along_.push_back(std::move(lacks));
-  }
 }
 
 std::vector<TablePart*> Table::parts() {
@@ -146,7 +144,7 @@ std::vector<TablePart*> Table::parts() {
 std::size_t Table::bytes() {
   const std::lock_guard lock(mutex_);
   if (bytes_ > 0 && counted_at_ == std::pair(parts_made_, periods_.size())) return bytes_;
-  std::size_t sum = candidates_.bytes() + periods_.bytes() + (sizes_of_.size() + variant_of_.size()) * 4;
+  std::size_t sum = candidates_.bytes() + periods_.bytes() + variant_of_.size() * 4;
   sum += graphs_.size() * (sizeof *graphs_.begin() + 2 * sizeof(void*));
   for (const TileSizes& sizes : sizes_) {
     sum += sizeof sizes + sizes.extent.size() * sizeof(Count) + sizes.legal.capacity() * sizeof(sizes.legal[0]);

@@ -133,22 +133,20 @@ class Table {
 
  private:
   friend class Selector;
-  [[nodiscard]] bool is_timed_one_by_one(const Setup& like) const;
   [[nodiscard]] Candidates find_sizes(const Setup& like);
-  void find_shared(const Setup& like, const PlacedDiagram& placed);
   [[nodiscard]] std::int64_t rank_of(std::uint32_t legal) const { return candidates_.legal()[legal]; }
   [[nodiscard]] Tile tile(std::uint32_t legal) const { return candidates_.space().tile(rank_of(legal)); }
 
   Problem judged_;           ///< launch by which candidates are judged: its lengths do not matter
   bool by_graph_ = true;     ///< true if every legal tile has an event graph; else the roofline times all
-  bool one_by_one_ = false;  ///< true if is_timed_one_by_one()
+  bool one_by_one_ = false;  ///< true if tiles are timed one by one, without bounds of graphs
   EnergyRates rates_;
   PowerLaw power_;
   Hertz clock_;  ///< clock that a time assumes if the machine has no energies
   std::vector<TileSizes> sizes_;
-  std::vector<std::uint32_t> sizes_of_, variant_of_;  ///< sizes and variant, by index of Candidates::legal()
-  std::vector<std::vector<AxisId>> shared_along_;     ///< grouped axes that a crossing lacks, by crossing
-  Candidates candidates_;                             ///< candidates, by which the members above are found
+  std::vector<std::uint32_t> variant_of_;          ///< variant, by index of Candidates::legal()
+  std::vector<std::vector<AxisId>> shared_along_;  ///< grouped axes that a crossing lacks, by crossing
+  Candidates candidates_;                          ///< candidates, by which the members above are found
 
   std::mutex mutex_;  ///< guards the members below, and parts
   Periods periods_;   ///< periods of graphs that were run

@@ -38,19 +38,19 @@ Prediction Workspace::predicted(const PlacedDiagram& placed) {
   return prediction;
 }
 
-std::unique_ptr<BoundPlacer> Workspace::take_placer(const Problem& problem) {
-  const auto can_be_bound = [&](const std::unique_ptr<BoundPlacer>& one) {
+std::unique_ptr<KeptPlacer> Workspace::take_placer(const Problem& problem) {
+  const auto can_be_bound = [&](const std::unique_ptr<KeptPlacer>& one) {
     return one->problem.dtype == problem.dtype && one->problem.mask.kind == problem.mask.kind;
   };
   const std::lock_guard lock(mutex_);
   const auto found = std::find_if(placers_.begin(), placers_.end(), can_be_bound);
   if (found == placers_.end()) return nullptr;
-  std::unique_ptr<BoundPlacer> out = std::move(*found);
+  std::unique_ptr<KeptPlacer> out = std::move(*found);
   placers_.erase(found);
   return out;
 }
 
-void Workspace::give_back(std::unique_ptr<BoundPlacer> placer) {
+void Workspace::give_back(std::unique_ptr<KeptPlacer> placer) {
   constexpr std::size_t most_kept = 64;
   const std::lock_guard lock(mutex_);
   placers_.push_front(std::move(placer));
@@ -63,22 +63,25 @@ Setup on_machine(Setup setup, std::shared_ptr<const Machine> machine) {
   return setup;
 }
 
-KeptPlacer::KeptPlacer(const Setup& setup, const Problem& problem)
-    : from_(setup.workspace), bound_(from_ != nullptr ? from_->take_placer(problem) : nullptr) {
-  if (bound_ != nullptr) {
-    bound_->problem = problem;
-    bound_->placer->rebind(bound_->problem);
-    return;
-  }
-  bound_ = std::make_unique<BoundPlacer>();
-  bound_->problem = problem;
-  bound_->placer.emplace(*setup.streamed, *setup.mapping, *setup.machine, bound_->problem);
+std::shared_ptr<KeptPlacer> kept_placer(const Setup& setup, const Problem& problem) {
+  std::unique_ptr<KeptPlacer> own = setup.workspace != nullptr ? setup.workspace->take_placer(problem) : nullptr;
+  const bool is_new = own == nullptr;
+  if (is_new) own = std::make_unique<KeptPlacer>();
+  own->problem = problem;
+  if (is_new)
+    own->placer.emplace(*setup.streamed, *setup.mapping, *setup.machine, own->problem);
+  else
+    own->placer->rebind(own->problem);
+  return {own.release(), [from = setup.workspace](KeptPlacer* one) {
+            std::unique_ptr<KeptPlacer> back(one);
+            if (from != nullptr) from->give_back(std::move(back));
+          }};
 }
 
 const PlacedDiagram& KeptPlacer::place(const Tile& tile, std::size_t number) {
-  if (bound_->placed.size() <= number) bound_->placed.resize(number + 1);
-  bound_->placer->place(tile, bound_->placed[number]);
-  return bound_->placed[number];
+  if (placed.size() <= number) placed.resize(number + 1);
+  placer->place(tile, placed[number]);
+  return placed[number];
 }
 
 }  // namespace napkin::internal

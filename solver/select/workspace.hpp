@@ -28,12 +28,17 @@ struct LeastTransfer {
   std::vector<std::pair<std::string, std::int64_t>> group;
 };
 
-/// A placer and the copy of a problem that it is bound to.
-struct BoundPlacer {
+/// A placer and the copy of a problem that it is bound to; placed tiles must not outlive it.
+struct KeptPlacer {
   Problem problem;
   std::optional<Placer> placer;
   std::vector<PlacedDiagram> placed;  ///< memory for placed tiles
+
+  /// Places a tile in the memory of the latest tile with that number: tiles of one variant then allocate nothing.
+  const PlacedDiagram& place(const Tile& tile, std::size_t number);
 };
+/// Lends a placer of the problem, which returns to the setup's workspace at its end, if there is one.
+[[nodiscard]] std::shared_ptr<KeptPlacer> kept_placer(const Setup& setup, const Problem& problem);
 
 /// Safe from several threads.
 class Workspace {
@@ -58,40 +63,20 @@ class Workspace {
   }
   /// Returns a placer that can be bound to another problem of that type and mask, in a tenth of the time that a new one
   /// takes; nullptr if none is kept.
-  [[nodiscard]] std::unique_ptr<BoundPlacer> take_placer(const Problem& problem);
-  void give_back(std::unique_ptr<BoundPlacer> placer);
+  [[nodiscard]] std::unique_ptr<KeptPlacer> take_placer(const Problem& problem);
+  void give_back(std::unique_ptr<KeptPlacer> placer);
 
  private:
   [[nodiscard]] static std::string key_of(const Problem& problem);
 
   std::mutex mutex_;
   Latest<std::string, std::optional<LeastTransfer>> least_transfers_{256};
-  std::vector<std::unique_ptr<Periods>> periods_;    // a set for each caller at a time
-  std::list<std::unique_ptr<BoundPlacer>> placers_;  // latest first
+  std::vector<std::unique_ptr<Periods>> periods_;   // a set for each caller at a time
+  std::list<std::unique_ptr<KeptPlacer>> placers_;  // latest first
 };
 /// Makes a workspace whose tables share that memory; nullptr: they have their own.
 [[nodiscard]] std::shared_ptr<Workspace> make_workspace(std::shared_ptr<TableMemory> memory = nullptr);
 /// Returns the setup on another machine, with a workspace of its own.
 [[nodiscard]] Setup on_machine(Setup setup, std::shared_ptr<const Machine> machine);
-
-/// A placer bound to a problem, of which it has a copy. At its end it returns to the setup's workspace, if there is
-/// one; placed tiles must not outlive it.
-class KeptPlacer {
- public:
-  KeptPlacer(const Setup& setup, const Problem& problem);
-  ~KeptPlacer() {
-    if (from_ != nullptr) from_->give_back(std::move(bound_));
-  }
-  KeptPlacer(const KeptPlacer&) = delete;
-  KeptPlacer& operator=(const KeptPlacer&) = delete;
-  operator const Placer&() const { return *bound_->placer; }
-  const Placer* operator->() const { return &*bound_->placer; }
-  /// Places a tile in the memory of the latest tile with that number: tiles of one variant then allocate nothing.
-  const PlacedDiagram& place(const Tile& tile, std::size_t number);
-
- private:
-  std::shared_ptr<Workspace> from_;
-  std::unique_ptr<BoundPlacer> bound_;
-};
 
 }  // namespace napkin::internal

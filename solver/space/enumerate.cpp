@@ -57,17 +57,17 @@ bool is_pinned(const Setup& setup, KnobId knob) {
 
 /// Cuts the axis's domain to useful sizes; with `of_kind`, only that of a packed axis, so that no length matters.
 void cut_axis(const Setup& setup, const LevelMapping& block, const std::string& axis, bool of_kind, Space& space) {
+  const int place = place_in_rows(*setup.mapping, axis);
+  if (place == 0 || (place < 0 && of_kind)) return;
   const auto value = size_of_axis(*setup.mapping, block, axis);
   const auto id = setup.streamed->diagram.find_axis(axis);
   if (!value || value->kind != Value::Kind::knob || !id) return;
   const std::int64_t size = setup.problem.sizes[static_cast<std::size_t>(*id)].get();
   std::vector<std::int64_t>& domain = space.domains[static_cast<std::size_t>(value->knob)];
-  switch (place_in_rows(*setup.mapping, axis)) {
-    case 0: break;
-    case 1: cut(domain, size); break;
-    default:
-      if (!of_kind && !is_pinned(setup, value->knob)) cut(domain, covering(domain, padded(setup, *id)));
-  }
+  if (place > 0)
+    cut(domain, size);
+  else if (!is_pinned(setup, value->knob))
+    cut(domain, covering(domain, padded(setup, *id)));
 }
 
 }  // namespace

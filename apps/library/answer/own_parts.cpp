@@ -23,7 +23,7 @@ KnobId parts_knob(const Mapping& mapping) {
 std::optional<OwnPartsAnswer> own_parts_of(const Setup& setup, const PlacedDiagram& placed) {
   if (placed.own_parts == Count(0)) return std::nullopt;
   const KnobId knob = parts_knob(*setup.mapping);
-  const KeptPlacer placer = kept_placer_of(setup);
+  const auto kept = kept_placer(setup, setup.problem);
   const auto time_of = [&](const PlacedDiagram& tile) { return setup.workspace->predicted(tile).time; };
   const double own = time_of(placed).value;
   OwnPartsAnswer out{setup.mapping->knobs[static_cast<std::size_t>(knob)].name, placed.own_parts.get(),
@@ -34,7 +34,7 @@ std::optional<OwnPartsAnswer> own_parts_of(const Setup& setup, const PlacedDiagr
   for (const std::int64_t parts : setup.mapping->knobs[static_cast<std::size_t>(knob)].domain) {
     if (parts == 0) continue;
     tile.values[static_cast<std::size_t>(knob)] = parts;
-    const PlacedDiagram other = placer->place(tile);
+    const PlacedDiagram other = kept->placer->place(tile);
     if (std::find(tried.begin(), tried.end(), other.blocks) != tried.end()) continue;
     tried.push_back(other.blocks);
     const double time = time_of(other).value;

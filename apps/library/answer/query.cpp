@@ -68,8 +68,8 @@ std::optional<BestTileAnswer> best_of(const Question& question, const Setup& set
 }
 
 QueryAnswer answer_of(const Question& question, const Setup& setup, const Tile& tile, AnswerParts parts) {
-  const KeptPlacer placer = kept_placer_of(setup);
-  const Placement placement = place(placer, tile);
+  const auto kept = kept_placer(setup, setup.problem);
+  const Placement placement = place(*kept->placer, tile);
   QueryAnswer answer;
   answer.head = head_of(question, setup, &tile);
   answer.legal = placement.violations.empty();

@@ -17,8 +17,8 @@ namespace {
 
 /// Adds the bytes that the best tile moves and holds.
 void add_best(const Question& question, const Ranking& ranking, AnswerParts parts, SelectAnswer& answer) {
-  const KeptPlacer placer = kept_placer_of(ranking.setup());
-  const PlacedDiagram placed = placer->place(ranking.best().tile);
+  const auto kept = kept_placer(ranking.setup(), ranking.setup().problem);
+  const PlacedDiagram placed = kept->placer->place(ranking.best().tile);
   answer.predicted = ranking.setup().ideal ? bound_of(placed) : std::optional(answer_of(ranking.best().prediction));
   if (answer.predicted) answer.predicted->standing = standing_of(question, ranking.setup(), ranking.best().tile, parts);
   const Hertz clock = answer.predicted ? Hertz(answer.predicted->clock) : clock_of(*question.machine);

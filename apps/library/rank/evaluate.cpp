@@ -46,8 +46,6 @@ Hertz clock_of(const Machine& machine) {
 
 Placer placer_of(const Setup& setup) { return {*setup.streamed, *setup.mapping, *setup.machine, setup.problem}; }
 
-KeptPlacer kept_placer_of(const Setup& setup) { return {setup, setup.problem}; }
-
 Placement place(const Placer& placer, const Tile& tile) {
   Placement placement{placer.place(tile), {}, {}};
   placement.plan = plan(placement.placed);

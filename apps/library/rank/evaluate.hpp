@@ -22,8 +22,6 @@ struct Placement {
 
 /// Makes a placer that points into the setup's parts and its problem.
 [[nodiscard]] Placer placer_of(const Setup& setup);
-/// Lends a placer of the setup's workspace, for the lifetime of the result.
-[[nodiscard]] KeptPlacer kept_placer_of(const Setup& setup);
 [[nodiscard]] Placement place(const Placer& placer, const Tile& tile);
 
 /// Lists the levels' bytes and times. Without AnswerParts::rereads, `delivered` stays empty for a cache that evicts and
