@@ -4,7 +4,6 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <queue>
 #include <utility>
 
 #include "model/clock/graph/copy_cost.hpp"
@@ -65,7 +64,7 @@ void Selector::run(Best& best) {
       line.emplace(first.seconds, first.sizes);
   }
   for (Walk& walk : walks_) {
-    for (const Bound& bound : walk.done) walk.wait(bound.least, *bound.row);
+    for (const Bound& bound : walk.done) walk.waiting.push(bound);
     walk.done.clear();
   }
 }
@@ -117,13 +116,14 @@ void Selector::find_bounds(Walk& walk) {
   for (const std::size_t last = std::min(walk.next + at_a_time, part.rows.size()); walk.next < last; ++walk.next) {
     const PartRow& row = part.rows[walk.next];
     if (allowed_.is_as_fixed(table_->rank_of(row.legal)))
-      walk.wait(walk.launch == nullptr ? 0 : part.bound_of(row, *walk.launch), row);
+      walk.waiting.push({walk.launch == nullptr ? 0 : part.bound_of(row, *walk.launch), &row});
   }
 }
 
 /// Times the first waiting row if it may be better than the tiles found so far.
 void Selector::time_first(Walk& walk, Best& best) {
-  const Bound bound = walk.first();
+  const Bound bound = walk.waiting.top();
+  walk.waiting.pop();
   const PartRow& row = *bound.row;
   const std::int64_t size = table_->sizes_[walk.sizes].size;
   if (walk.launch != nullptr) {
@@ -131,7 +131,7 @@ void Selector::time_first(Walk& walk, Best& best) {
     for (bool learned = true; learned;) {
       learned = learn(*walk.part, row, *walk.launch);
       const double least = walk.part->bound_of(row, *walk.launch);  // bound by runs, and by the tiles timed since
-      if (least > bound.least) return walk.wait(least, row);
+      if (least > bound.least) return walk.waiting.push({least, &row});
     }
   }
   walk.done.push_back(bound);
@@ -139,7 +139,7 @@ void Selector::time_first(Walk& walk, Best& best) {
   Timed& timed = at->second;
   if (is_new) timed.timing = timing_of(walk, row);
   const auto found = [&] {
-    const double time = time_of(row, timed);
+    const double time = model_of(row).with_launch(timed.timing).value;
     return Best::Found{ranking_time(*setup_.mapping, Seconds(time)), size, walk.part, &row, time};
   };
   if (!best.may_take(found())) return;  // device memory makes no tile faster
@@ -151,27 +151,7 @@ double Selector::Walk::least_from_next() const {
   return launch == nullptr ? 0 : part->from_row[next].cycles_of(blocks);
 }
 
-double Selector::Walk::least_waiting() const { return waiting.empty() ? infinity : waiting.front().least; }
-
-namespace {
-
-constexpr auto later = [](const auto& a, const auto& b) {
-  return a.least != b.least ? a.least > b.least : a.row->legal > b.row->legal;
-};
-
-}  // namespace
-
-void Selector::Walk::wait(double least, const PartRow& row) {
-  waiting.push_back({least, &row});
-  std::push_heap(waiting.begin(), waiting.end(), later);
-}
-
-Selector::Bound Selector::Walk::first() {
-  std::pop_heap(waiting.begin(), waiting.end(), later);
-  const Bound out = waiting.back();
-  waiting.pop_back();
-  return out;
-}
+double Selector::Walk::least_waiting() const { return waiting.empty() ? infinity : waiting.top().least; }
 
 const PlacedDiagram& Selector::place(std::uint32_t legal) {
   if (placer_ == nullptr) placer_ = kept_placer(setup_, setup_.problem);
@@ -200,39 +180,32 @@ bool Selector::learn(const TablePart& part, const PartRow& row, const LaunchShap
 /// Times a row whose graph and blocks were run.
 Timing Selector::timing_of(const Walk& walk, const PartRow& row) {
   const PlacedDiagram& placed = place(row.legal);
-  const TimeModel& model = model_of(row, placed);
+  const TimeModel& model = model_of(row);
   const TablePart& part = *walk.part;
-  const Count blocks(part.traits[row.trait].blocks);
+  const TileTrait& trait = part.traits[row.trait];
+  const Count blocks(trait.blocks);
   if (!model.by_graph) return model.of(placed, blocks);
   if (table_->one_by_one_) {
     const EventGraph& graph = graphs_.of(placed);
     return model.of(placed, blocks, graph, periods_.of(graph));
   }
   const double device = model.rates.known ? device_bytes_in_order(placed) : 0;
-  const KnownLaunch known{*row.graph->period, part.energies[row.energy], *walk.launch,
-                          clocks_of(part, row, placed, *walk.launch), device};
-  return model.of(placed, blocks, &known);
-}
-
-LaunchClocks Selector::clocks_of(const TablePart& part, const PartRow& row, const PlacedDiagram& placed,
-                                 LaunchShape& launch) {
   const Period& period = *row.graph->period;
-  const TileTrait& trait = part.traits[row.trait];
-  if (launch.packed) return launch_clocks(placed, graphs_.of(placed), period, launch);
-  if (launch.unequal && launch.lengths == nullptr)
+  LaunchShape& launch = *walk.launch;
+  if (launch.unequal && launch.lengths == nullptr && !launch.packed)
     launch.lengths = std::make_shared<BlockLengths>(block_lengths(placed, launch));
-  return launch_clocks(trait.order, launch, trait.ends, part.block_of(row, launch).clocks, period.clocks);
-}
-
-double Selector::time_of(const PartRow& row, const Timed& timed) const {
-  return models_[table_->variant_of_[row.legal]]->with_launch(timed.timing).value;
+  const LaunchClocks clocks =
+      launch.packed ? launch_clocks(placed, graphs_.of(placed), period, launch)
+                    : launch_clocks(trait.order, launch, trait.ends, part.block_of(row, launch).clocks, period.clocks);
+  const KnownLaunch known{period, part.energies[row.energy], launch, clocks, device};
+  return model.of(placed, blocks, &known);
 }
 
 bool Selector::notice(const TablePart& part, const PartRow& row, Timed& timed) {
   if (timed.whole) return true;
   const PlacedDiagram& placed = place(row.legal);
   Timing timing = timed.timing;
-  model_of(row, placed).notice_rereads(placed, Count(part.traits[row.trait].blocks), timing, rereads_);
+  model_of(row).notice_rereads(placed, Count(part.traits[row.trait].blocks), timing, rereads_);
   if (!std::isfinite(timing.seconds)) return false;
   timed = {timing, true};
   return true;
@@ -244,22 +217,20 @@ Ranked Selector::ranked(const Best::Found& found) {
   Timed timed = timed_.at(row.legal);
   (void)notice(*found.part, row, timed);
   const PlacedDiagram& placed = place(row.legal);
-  const TimeModel& model = model_of(row, placed);
-  return {table_->tile(row.legal),
-          model.explained(placed, timed.timing, model.by_graph ? &explained_period(row, placed) : nullptr)};
+  const TimeModel& model = model_of(row);
+  const bool known = !table_->one_by_one_ && std::exchange(row.graph->explained, true);
+  const Period* const period = !model.by_graph ? nullptr
+                               : known         ? row.graph->period
+                                               : &periods_.explained(graphs_.of(placed));
+  return {table_->tile(row.legal), model.explained(placed, timed.timing, period)};
 }
 
-const Period& Selector::explained_period(const PartRow& row, const PlacedDiagram& placed) {
-  if (!table_->one_by_one_ && std::exchange(row.graph->explained, true)) return *row.graph->period;
-  return periods_.explained(graphs_.of(placed));
-}
-
-const TimeModel& Selector::model_of(const PartRow& row, const PlacedDiagram& placed) {
+const TimeModel& Selector::model_of(const PartRow& row) {
   const std::uint32_t variant = table_->variant_of_[row.legal];
   if (models_.size() <= variant) models_.resize(variant + 1);
   std::unique_ptr<TimeModel>& model = models_[variant];
   if (model == nullptr)
-    model = std::make_unique<TimeModel>(placed, table_->by_graph_ ? ByClock::graph : ByClock::roofline);
+    model = std::make_unique<TimeModel>(place(row.legal), table_->by_graph_ ? ByClock::graph : ByClock::roofline);
   return *model;
 }
 

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <queue>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -62,23 +63,24 @@ class Selector {
   struct Bound {
     double least = 0;  ///< lower bound, cycles
     const PartRow* row = nullptr;
+    bool operator<(const Bound& other) const {  // the first of a queue is the greatest
+      return least != other.least ? least > other.least : row->legal > other.row->legal;
+    }
   };
   /// The tiles of one size, as far as searches have come.
   struct Walk {
     std::uint32_t sizes = 0;
     NodeBlocks blocks = {};
-    double iterations = 0;                         ///< lower bound of the iterations of all blocks
-    double device = 0;                             ///< joules of what device memory sends, once the launch is known
-    double seconds = 0;                            ///< lower bound of the seconds of every tile left
-    TablePart* part = nullptr;                     ///< part, once it is open
-    std::unique_ptr<LaunchShape> launch = {};      ///< launch of an open part whose tiles have bounds
-    std::size_t next = 0;                          ///< next row; earlier rows wait or are done
-    std::vector<Bound> waiting = {};               ///< waiting rows, the first at the front (a heap)
+    double iterations = 0;                     ///< lower bound of the iterations of all blocks
+    double device = 0;                         ///< joules of what device memory sends, once the launch is known
+    double seconds = 0;                        ///< lower bound of the seconds of every tile left
+    TablePart* part = nullptr;                 ///< part, once it is open
+    std::unique_ptr<LaunchShape> launch = {};  ///< launch of an open part whose tiles have bounds
+    std::size_t next = 0;                      ///< next row; earlier rows wait or are done
+    std::priority_queue<Bound> waiting = {};
     std::vector<Bound> done = {};                  ///< rows that are timed or too slow for the search at hand
     [[nodiscard]] double least_from_next() const;  ///< returns cycles; infinite if no row is left
     [[nodiscard]] double least_waiting() const;    ///< returns cycles; infinite if no row waits
-    void wait(double least, const PartRow& row);
-    [[nodiscard]] Bound first();
   };
   /// A row's time; until it is `whole`, without device memory's re-reads.
   struct Timed {
@@ -110,16 +112,12 @@ class Selector {
   [[nodiscard]] TileGraph& known(const EventGraph& graph);
   const PlacedDiagram& place_for_graph(std::uint32_t legal);
 
-  [[nodiscard]] double time_of(const PartRow& row, const Timed& timed) const;
   /// Adds device memory's re-reads if they cost time. Returns false, and adds nothing, if no further launch may be
   /// simulated.
   bool notice(const TablePart& part, const PartRow& row, Timed& timed);
   [[nodiscard]] Timing timing_of(const Walk& walk, const PartRow& row);
-  [[nodiscard]] LaunchClocks clocks_of(const TablePart& part, const PartRow& row, const PlacedDiagram& placed,
-                                       LaunchShape& launch);
   [[nodiscard]] Ranked ranked(const Best::Found& found);
-  [[nodiscard]] const Period& explained_period(const PartRow& row, const PlacedDiagram& placed);
-  [[nodiscard]] const TimeModel& model_of(const PartRow& row, const PlacedDiagram& placed);
+  [[nodiscard]] const TimeModel& model_of(const PartRow& row);
   /// Places a legal tile at the question, an index into Candidates::legal(); valid until the next call.
   [[nodiscard]] const PlacedDiagram& place(std::uint32_t legal);
 
