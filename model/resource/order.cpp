@@ -36,6 +36,8 @@ const std::vector<std::string>& mapped_axes(const PlacedDiagram& placed) {
 std::vector<AxisId> listed_axes(const PlacedDiagram& placed, const std::vector<std::string>& names) {
   const Diagram& diagram = placed.streamed->diagram;
   std::vector<AxisId> listed, out;
+  listed.reserve(names.size());
+  out.reserve(placed.block().groups_of.size());
   for (const std::string& name : names) {
     if (const auto axis = diagram.find_axis(name)) listed.push_back(*axis);
   }
@@ -159,6 +161,7 @@ Count grouped_rows(Count rows, Count resident, Count tile_height, Count tile_wid
 BlockSequence::BlockSequence(const PlacedDiagram& placed, std::optional<Count> section)
     : order_(block_order(placed)), axes_(listed_axes(placed)) {
   const PlacedLevel& block = placed.block();
+  groups_.reserve(block.groups_of.size());
   for (const Count groups : block.groups_of) groups_.push_back(groups.get());
   for (std::size_t i = 0; i < axes_.size(); ++i)
     (i + 1 == axes_.size() ? rows_ : planes_) *= block.groups_of[at_axis(axes_[i])].get();

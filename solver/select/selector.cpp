@@ -27,7 +27,8 @@ Selector::Selector(std::shared_ptr<Table> table, const Setup& setup, Tables* tab
       device_((comes_from_device(*setup.machine, *setup.streamed, setup.problem) ? 1U : 0U) |
               (waits_for_device(*setup.machine, *setup.streamed, setup.problem) ? 2U : 0U)),
       allowed_(setup, table_->candidates_),
-      periods_(table_->one_by_one_ ? own_periods_ : table_->periods_) {}
+      own_periods_(table_->one_by_one_ ? std::make_unique<Periods>() : nullptr),
+      periods_(own_periods_ != nullptr ? *own_periods_ : table_->periods_) {}
 
 Selection Selector::rank(int top, bool runner_up, Seconds limit) {
   const std::lock_guard lock(table_->mutex_);
@@ -60,8 +61,11 @@ void Selector::run(Best& best) {
   while (!line.empty() && line.top().first <= best.enough()) {
     Walk& first = walks_[line.top().second];
     line.pop();
-    if (first.seconds <= best.enough(table_->sizes_[first.sizes].size) && go_on(first, best))
-      line.emplace(first.seconds, first.sizes);
+    const std::int64_t size = table_->sizes_[first.sizes].size;
+    const auto is_first = [&] { return line.empty() || first.seconds <= line.top().first; };
+    bool left = true;
+    while (left && is_first() && first.seconds <= best.enough(size)) left = go_on(first, best);
+    if (left && first.seconds <= best.enough(size)) line.emplace(first.seconds, first.sizes);
   }
   for (Walk& walk : walks_) {
     for (const Bound& bound : walk.done) walk.waiting.push(bound);
@@ -116,7 +120,7 @@ void Selector::find_bounds(Walk& walk) {
   for (const std::size_t last = std::min(walk.next + at_a_time, part.rows.size()); walk.next < last; ++walk.next) {
     const PartRow& row = part.rows[walk.next];
     if (allowed_.is_as_fixed(table_->rank_of(row.legal)))
-      walk.waiting.push({walk.launch == nullptr ? 0 : part.bound_of(row, *walk.launch), &row});
+      walk.waiting.push({walk.launch == nullptr ? 0.0 : part.bound_of(row, *walk.launch), &row});
   }
 }
 

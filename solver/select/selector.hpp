@@ -140,8 +140,8 @@ class Selector {
   /// Further tiles are ranked only if re-reads cannot cost them time.
   static constexpr int most_acted_out = 192;
   KnownRereads rereads_{most_acted_out};
-  Periods own_periods_;  ///< periods of tiles that are timed one by one
-  Periods& periods_;     ///< the table's periods, or else these
+  std::unique_ptr<Periods> own_periods_;  ///< periods of tiles that are timed one by one
+  Periods& periods_;                      ///< these, or else the table's
 };
 
 }  // namespace napkin::internal

@@ -98,6 +98,7 @@ namespace {
 
 Space make_space(const Setup& setup, bool of_kind) {
   Space space;
+  space.domains.reserve(setup.mapping->knobs.size());
   for (const Knob& knob : setup.mapping->knobs) {
     if (knob.domain.empty()) throw Error(setup.mapping->name, "knob '" + knob.name + "' has no values");
     space.domains.push_back(knob.searched ? knob.domain : std::vector{knob.domain.front()});
