@@ -2,30 +2,31 @@
 # libraries' most included headers come to it parsed already (a quarter of clang's compile time). None of ours do: with
 # them a source would see names that it never asked for.
 #
-#   code   as the build type says
-#   text   text and options: their compile time is what is felt, under a sanitizer most of all
+#   code   as the build type says: what a search runs for each of its tiles
+#   cold   what a question runs a few times: its compile time is what is felt, under a sanitizer most of all. g++ takes
+#          two thirds of the time under -Og
 #   test   compile time is the larger part of a test's time. In the fuzzers' tree only what the tests test is sanitized,
 #          the tests themselves in the debug preset
 #
-# Targets of the kinds in NAPKIN_UNITY have eight sources compiled at a time, in half the time: the names of a folder's
-# sources, those in their unnamed namespaces too, must differ (a test source is a namespace of its own).
+# Where NAPKIN_UNITY is on, sixteen sources are compiled at a time: the names of a folder's sources, those in their
+# unnamed namespaces too, must differ (a test source is a namespace of its own).
 #
 # A source that lacks an #include may compile all the same with either. What is checked of it where: script/test.
 
-set(NAPKIN_UNITY "" CACHE STRING "Kinds of targets whose sources are compiled several at a time: code, text, test")
+option(NAPKIN_UNITY "Compile a target's sources sixteen at a time" OFF)
 option(NAPKIN_PRECOMPILE "Parse common headers once; hides a missing #include" OFF)
 
 set(napkin_headers_code
   <algorithm> <array> <bit> <charconv> <cmath> <cstdint> <cstdio> <cstdlib> <cstring> <filesystem> <fstream> <functional>
   <limits> <map> <memory> <numeric> <optional> <random> <set> <span> <sstream> <string> <string_view> <tuple>
   <unordered_map> <utility> <variant> <vector>)
-set(napkin_headers_text ${napkin_headers_code} <fmt/format.h> <nlohmann/json.hpp>)
+set(napkin_headers_cold ${napkin_headers_code} <fmt/format.h> <nlohmann/json.hpp>)
 set(napkin_headers_test ${napkin_headers_code} <doctest/doctest.h>)
 
 function(napkin_compile_as target kind)
   napkin_kind_options(${target} ${kind})
-  if(kind IN_LIST NAPKIN_UNITY)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  if(NAPKIN_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
   endif()
   if(NAPKIN_PRECOMPILE)
     napkin_precompiled_target(${kind} parsed)
@@ -34,11 +35,11 @@ function(napkin_compile_as target kind)
 endfunction()
 
 function(napkin_kind_options target kind)
-  set(text_options $<IF:$<BOOL:${NAPKIN_BUILD_FUZZERS}>,-O0,-O1>)
+  set(cold_options $<IF:$<BOOL:${NAPKIN_BUILD_FUZZERS}>,-O0,-Og>)
   set(test_options -O0 $<$<BOOL:${NAPKIN_BUILD_FUZZERS}>:-fno-sanitize=all>)
   target_compile_options(${target} PRIVATE ${${kind}_options})
   # clang takes a neighbour's constant for one that a parameter hides.
-  if(kind IN_LIST NAPKIN_UNITY AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  if(NAPKIN_UNITY AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     target_compile_options(${target} PRIVATE -Wno-shadow)
   endif()
 endfunction()

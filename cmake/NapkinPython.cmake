@@ -45,7 +45,7 @@ function(napkin_python folder)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cpp)
   nanobind_add_module(napkin_apps_python STABLE_ABI NB_STATIC NB_SUPPRESS_WARNINGS NOMINSIZE ${sources})
   napkin_own_target(napkin_apps_python)
-  napkin_compile_as(napkin_apps_python text)
+  napkin_compile_as(napkin_apps_python cold)
   set_target_properties(napkin_apps_python PROPERTIES
     OUTPUT_NAME _core LIBRARY_OUTPUT_DIRECTORY ${package} UNITY_BUILD OFF INSTALL_RPATH "")
   target_compile_definitions(napkin_apps_python PRIVATE NAPKIN_VERSION="${PROJECT_VERSION}")

@@ -64,7 +64,7 @@ bool asks_for_machine(const Arguments& arguments) {
 }
 
 /// Returns the terms that an iteration adds to results, by the first variable of the kernel that holds each.
-std::vector<NamedPart> parts_of(const PlacedDiagram& placed) {
+std::vector<NamedPart> named_parts_of(const PlacedDiagram& placed) {
   std::vector<NamedPart> out;
   for (const Variable& v : placed.variables) {
     if (!v.part) continue;
@@ -84,7 +84,7 @@ void dump(const Arguments& arguments, const Streamed& streamed, const PlacedDiag
   constexpr std::int64_t most = 200'000'000'000;  // FLOP: about a minute
   const std::string folder = arguments.need("--dump", "a folder for the .npy files");
   RunOptions options;
-  options.parts = parts_of(placed);
+  options.parts = named_parts_of(placed);
   std::vector<std::string> names;
   for (const ArrayId id : streamed.diagram.inputs) names.push_back(streamed.diagram.arrays[at(id)].name);
   options.observed = observed_at(arguments, streamed, options.parts, names);

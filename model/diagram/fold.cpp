@@ -12,7 +12,7 @@ namespace {
 constexpr int trials = 64;
 constexpr double tolerance = 1e-9;  // tolerance, relative to the larger of the value and 1
 constexpr double range = 4;         // random elements lie in [-4, 4)
-constexpr int longest = 5;          // random part, in elements
+constexpr int longest_part = 5;     // random part, in elements
 
 bool near(const Fold::State& a, const Fold::State& b) {
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -75,7 +75,7 @@ std::string refutation(const Fold& fold) {
   };
   const auto part = [&] {
     Fold::State out = element();
-    for (int more = static_cast<int>(random() % longest); more > 0; --more) out = fold.merge(out, element());
+    for (int more = static_cast<int>(random() % longest_part); more > 0; --more) out = fold.merge(out, element());
     return out;
   };
   for (int i = 0; i < trials; ++i) {

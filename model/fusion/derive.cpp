@@ -18,8 +18,6 @@ std::ptrdiff_t consumers(const Diagram& d, AxisId axis) {
   return std::count_if(d.operations.begin(), d.operations.end(), [&](const Operation& op) { return op.owns(axis); });
 }
 
-bool consumed(const Diagram& d, AxisId axis) { return consumers(d, axis) > 0; }
-
 /// Returns true if chunks of the axis read rows of an input that neighbouring chunks read too.
 bool overlaps(const Diagram& d, AxisId axis) {
   return std::any_of(d.arrays.begin(), d.arrays.end(), [&](const Array& a) { return is_shifted(a, axis); });
@@ -160,6 +158,10 @@ void settle_combines(Streamed& s) {
 }
 
 }  // namespace
+
+bool consumed(const Diagram& d, AxisId axis) {
+  return std::any_of(d.operations.begin(), d.operations.end(), [&](const Operation& op) { return op.owns(axis); });
+}
 
 Streamability streamability(const Diagram& diagram, AxisId axis) {
   const AxisAnalysis analysis = analyse(diagram, axis, AxisUse::stream);

@@ -10,6 +10,9 @@
 
 namespace napkin::internal {
 
+/// Returns true if an operation consumes the axis.
+[[nodiscard]] bool consumed(const Diagram& diagram, AxisId axis);
+
 /// The reason why an axis cannot be streamed, or the accumulators by which it can.
 struct Streamability {
   AxisId axis = 0;

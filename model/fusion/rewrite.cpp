@@ -137,10 +137,6 @@ bool make_stream(Diagram& d, AxisId axis) {
   return false;
 }
 
-bool consumed(const Diagram& d, AxisId axis) {
-  return std::any_of(d.operations.begin(), d.operations.end(), [&](const Operation& op) { return op.owns(axis); });
-}
-
 }  // namespace
 
 Diagram linearised(const Diagram& diagram) {
