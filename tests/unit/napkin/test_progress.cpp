@@ -12,7 +12,7 @@
 
 #include "apps/napkin/progress.hpp"
 
-namespace test_cli_progress {
+namespace test_progress {
 
 namespace {
 
@@ -86,4 +86,4 @@ TEST_CASE("a command that is over in no time says nothing") {
   CHECK(text == "end");
 }
 
-}  // namespace test_cli_progress
+}  // namespace test_progress
