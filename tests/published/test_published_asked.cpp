@@ -293,7 +293,7 @@ TEST_CASE("the kernel of an architecture stands for a library's there, and anoth
     return cli::napkin({"validate", "--published", folder.file("mine.json", row), "--json"}).json()["rows"][0];
   };
   CHECK(asked("gb200", 128)["asked"]["kernel"] == "flash_attention_4");
-  CHECK(asked("h200-sxm", 128)["asked"]["kernel"] == "flash_attention_3");
+  CHECK(asked("h200-sxm", 128)["asked"]["kernel"] == "cudnn_attention_sm90");
   CHECK(asked("a100-sxm-80", 128)["asked"]["kernel"] == "flash_attention_2");
   // FlashAttention-2's mapping covers that GPU too
   CHECK(asked("gb200", 512)["not_asked"] == "its mapping does not take a size");
