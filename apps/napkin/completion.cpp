@@ -10,6 +10,7 @@
 #include "model/base/dtype.hpp"
 #include "model/base/error.hpp"
 #include "model/diagram/library.hpp"
+#include "model/island/island.hpp"
 #include "model/island/split.hpp"
 #include "model/machine/load.hpp"
 #include "model/mapping/read/load.hpp"
@@ -24,7 +25,13 @@ struct Words {
 };
 
 Words words_for(const std::string& value) {
-  if (value == "G" || value == "A,B,...") return {builtin_machines(), true};
+  if (value == "A,B,...") return {builtin_machines(), true};
+  if (value == "G") {
+    Words words{builtin_machines(), true};
+    for (std::string& island : builtin_islands()) words.names.push_back(std::move(island));
+    words.names.emplace_back("here");
+    return words;
+  }
   if (value == "K" || value == "K,...") {
     Words words{builtin_mappings(), true};
     words.names.emplace_back("ideal");
@@ -32,7 +39,7 @@ Words words_for(const std::string& value) {
     return words;
   }
   if (value == "S") return {builtin_splits(), true};
-  if (value == "T") return {{"bf16", "f16", "e4m3", "e5m2", "f32"}, false};
+  if (value == "T") return {dtype_names(), false};
   if (value == "FORM") return {{"json", "cpp", "triton", "fa3", "fa4", "nccl"}, false};
   if (value == "PART") return {{"diagram", "labels", "pseudocode", "table"}, false};
   if (value == "STATE") return {{"warm", "cold"}, false};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <regex>
 
+#include "model/base/dtype.hpp"
 #include "tests/golden/cli.hpp"
 #include "tests/golden/schema.hpp"
 
@@ -63,6 +64,10 @@ TEST_CASE("bash completes every command and every option that the help names, an
   CHECK(has(offered(script, {"napkin", "query", "attention", "--kernel", "attention_sm"}), "attention_sm90"));
   CHECK(offered(script, {"napkin", "select", "attention", "--emit", "t"}) == std::vector<std::string>{"triton"});
   CHECK(has(offered(script, {"napkin", "list", ""}), "kernels"));
+  CHECK(has(offered(script, {"napkin", "select", "attention", "--gpu", "hgx"}), "hgx-h100-8"));
+  CHECK(offered(script, {"napkin", "select", "attention", "--gpu", "her"}) == std::vector<std::string>{"here"});
+  for (const std::string& type : ::napkin::dtype_names())
+    CHECK(has(offered(script, {"napkin", "query", "attention", "--dtype", type}), type));
 }
 
 TEST_CASE("zsh and fish get theirs; another shell is refused") {
