@@ -1,5 +1,7 @@
 #include "apps/library/question/setups.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -70,6 +72,26 @@ std::optional<std::int64_t> unchangeable(const Question& question, const Mapping
   return question.problem.sizes[static_cast<std::size_t>(*axis)].get();
 }
 
+/// Throws Error if a value makes many times as many agents of a block, or blocks of a cluster, as the kernel is made
+/// for: a run of that many takes minutes, and says nothing.
+void check_number(const Mapping& mapping, KnobId id, std::int64_t value) {
+  constexpr std::int64_t many = 16;
+  const auto names = [&](const Value& number) { return number.kind == Value::Kind::knob && number.knob == id; };
+  const bool counts = std::any_of(mapping.agents.begin(), mapping.agents.end(),
+                                  [&](const Agent& agent) {
+                                    return std::any_of(agent.count.begin(), agent.count.end(),
+                                                       [&](const auto& each) { return names(each.second); });
+                                  }) ||
+                      std::any_of(mapping.levels.begin(), mapping.levels.end(),
+                                  [&](const LevelMapping& level) { return level.nodes && names(*level.nodes); });
+  const Knob& knob = mapping.knobs[static_cast<std::size_t>(id)];
+  const std::int64_t most = *std::max_element(knob.domain.begin(), knob.domain.end());
+  if (!counts || value / many <= most) return;
+  throw Error("--tile",
+              fmt::format("{}={}: more than {} times what {} is made for", knob.name, value, many, mapping.name),
+              fmt::format("at most {}", many * most));
+}
+
 /// Returns the user's --tile as knobs of the mapping.
 std::vector<std::pair<KnobId, std::int64_t>> fixed_knobs(const Question& question, const Mapping& mapping) {
   const LevelMapping* home = block_level(mapping);
@@ -92,6 +114,7 @@ std::vector<std::pair<KnobId, std::int64_t>> fixed_knobs(const Question& questio
     }
     const std::int64_t value = parse_knob(mapping.knobs[static_cast<std::size_t>(*knob)], text, "--tile");
     check_described(mapping, *knob, value, "--tile");
+    check_number(mapping, *knob, value);
     fixed.emplace_back(*knob, value);
   }
   return fixed;
