@@ -134,6 +134,18 @@ TEST_CASE("rows that 16 bytes do not divide are named with what padding them cos
         std::string::npos);
 }
 
+TEST_CASE("packed lengths by a kernel that permutes the grid's axes: the pick is timed as the same tile by itself") {
+  for (const char* lengths : {"4*512,3*700", "60*1x4096,4*512", "8*512,1x4096"}) {
+    CAPTURE(lengths);
+    const std::string question =
+        "attention --gpu l40s --causal --kernel flashinfer_fa2 --shape h=8,g=4,d=128 --lengths " + std::string(lengths);
+    const Json picked = cli::answer("select " + question);
+    const double time = picked["predicted"]["time"];
+    CHECK(time_of("query " + question + " --tile " + cli::pairs(picked["tile"])) ==
+          doctest::Approx(time).epsilon(1e-9));
+  }
+}
+
 TEST_CASE("sinks cost nothing: gpt-oss' layers take as long as without them, on Hopper and on Blackwell") {
   const std::string layers[] = {"h=8,g=8,q=4096,x=4096,d=64 --causal", "b=8,h=8,g=8,q=2048,x=2048,d=64 --window 127,0"};
   for (const char* of : {"h100-sxm --kernel flash_attention_3", "b200 --kernel flash_attention_4"}) {

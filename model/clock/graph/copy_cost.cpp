@@ -76,9 +76,10 @@ double first_latency(const PlacedDiagram& placed, const Crossing& crossing) {
 }
 
 /// Returns the share of what blocks load that the L2 has lost, where the kernel's order permutes the grid's axes:
-/// blocks that share are then not launched side by side, and nothing keeps them in step. (eq. 13.6)
+/// blocks that share are then not launched side by side, and nothing keeps them in step. (eq. 13.6) 0 for a packed
+/// batch, whose graphs are made of two of its sequences.
 double missed_share(const PlacedDiagram& placed) {
-  if (!permutes_axes(placed)) return 0;
+  if (!permutes_axes(placed) || !placed.packed.empty()) return 0;
   const double asked = real(transfer_into_blocks(placed).load.value);
   const double again = real(reread_bytes(placed, occupancy(placed).blocks, Pace::apart).value);
   return asked > 0 ? std::min(again / asked, 1.0) : 0;
