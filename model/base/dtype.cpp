@@ -19,7 +19,7 @@ constexpr std::array<std::pair<std::string_view, DType>, 12> canonical{{{"f64", 
                                                                         {"i4", DType::i4},
                                                                         {"e2m1", DType::e2m1},
                                                                         {"value", DType::value}}};
-// The last seven are PyTorch's names.
+/// Further names; the last seven are PyTorch's.
 constexpr std::array<std::pair<std::string_view, DType>, 15> aliases{{{"fp64", DType::f64},
                                                                       {"fp32", DType::f32},
                                                                       {"fp16", DType::f16},

@@ -26,7 +26,7 @@ struct Link {
 /// second.
 struct Protocol {
   std::string name;
-  Number call, latency, bandwidth;  ///< as an island's and its link's
+  Number call, latency, bandwidth;  ///< numbers that stand for the island's and its link's
 };
 
 struct Island {
