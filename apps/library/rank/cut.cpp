@@ -53,6 +53,21 @@ class Segment {
     }
     return *fits_;
   }
+  /// Counts the operations whose results lack a grouped axis, so that each of its groups computes them again.
+  [[nodiscard]] std::ptrdiff_t computed_again() const {
+    const Streamed& streamed = *question_.setups.front().streamed;
+    const Diagram& diagram = streamed.diagram;
+    const auto lacks = [&](ArrayId id) {
+      const Array& array = diagram.arrays[static_cast<std::size_t>(id)];
+      for (std::size_t a = 0; a < streamed.roles.size(); ++a) {
+        const bool divided = streamed.roles[a] == AxisRole::group && question_.problem.sizes[a] > Count(1);
+        if (divided && !array.has(static_cast<AxisId>(a))) return true;
+      }
+      return false;
+    };
+    return std::count_if(diagram.operations.begin(), diagram.operations.end(),
+                         [&](const Operation& op) { return std::any_of(op.outputs.begin(), op.outputs.end(), lacks); });
+  }
   /// Computes the bytes that the segment's best tile moves into its block's level.
   [[nodiscard]] double transfer() {
     const auto home = question_.machine->levels[static_cast<std::size_t>(question_.machine->compute)].name;
@@ -141,6 +156,12 @@ class Segments {
   std::vector<std::vector<Segment>> all_;
 };
 
+std::ptrdiff_t computed_again(const Chain& chain) {
+  std::ptrdiff_t sum = 0;
+  for (const Segment* segment : chain) sum += segment->computed_again();
+  return sum;
+}
+
 double transfer_of(const Chain& chain) {
   double sum = 0;
   for (Segment* segment : chain) sum += segment->transfer();
@@ -203,7 +224,9 @@ std::vector<LaunchAnswer> cut_of(const Question& question) {
     std::erase_if(chains, [&](const Chain& chain) { return !fits(chain); });
     if (chains.empty()) continue;
     const auto best = std::min_element(chains.begin(), chains.end(), [](const Chain& a, const Chain& b) {
-      return a.size() != b.size() ? a.size() < b.size() : transfer_of(a) < transfer_of(b);
+      if (a.size() != b.size()) return a.size() < b.size();
+      const auto first = computed_again(a), second = computed_again(b);
+      return first != second ? first < second : transfer_of(a) < transfer_of(b);
     });
     for (Segment* segment : *best) launches.push_back(segment->launch());
     return launches;
