@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "model/diagram/visits.hpp"
@@ -53,17 +52,17 @@ Selector::Walk Selector::walk_of(std::uint32_t number) const {
   walk.iterations = cells_ / grid.cells;
   if (cells_ <= 0 || table_->one_by_one_ || cuts_into_parts(*setup_.mapping)) {
     walk.blocks = {1, walk.iterations / nodes, walk.iterations / nodes};
-  } else if (masked_ || (stream && setup_.streamed->grouped(*stream))) {
-    const double edges = problem.mask.kind == Mask::Kind::causal ? 1 : 2;
+  } else if (const bool cut = stream && setup_.streamed->grouped(*stream); masked_ || cut) {
+    const double edges = problem.mask.kind == Mask::Kind::causal ? 1 : 2,
+                 parts = cut ? real(ceil_div(problem.sizes[at(*stream)], sizes.extent[at(*stream)])) : 1;
     walk.blocks = {std::max(blocks / nodes, 1.0), walk.iterations / blocks,
-                   masked_ ? edges * (std::ceil(sizes.across / sizes.chunk) + 2) : 1};
+                   (masked_ ? edges * (std::ceil(sizes.across / sizes.chunk) + 2) : 1) / parts};
   } else {
     const double streamed = stream ? real(problem.sizes[at(*stream)]) : 1;
     walk.blocks = {std::ceil(blocks / nodes), std::ceil(streamed / sizes.chunk), 1};
   }
   const double tensor = rounded_down * sizes.tensor;
-  const TablePart::AtLeast least{tensor, tensor, tensor, 0};
-  if (table_->by_graph_) walk.seconds = seconds_at_least(walk, sizes.energy, least.cycles_of(walk.blocks));
+  if (table_->by_graph_) walk.seconds = seconds_of(walk, {tensor, tensor, tensor, 0, sizes.energy});
   return walk;
 }
 
@@ -81,21 +80,41 @@ void Selector::lay_out(Walk& walk) {
   walk.blocks = {equal ? who.blocks : std::max(who.total_blocks / who.nodes, 1.0), launch.mean,
                  real(Count(launch.block.more.all()))};
   walk.iterations = who.total_iterations;
+  look_ahead(walk);
 }
 
-/// Returns a lower bound of the seconds of a launch whose iterations take that many joules at least, at the fastest
-/// clock that the card may hold.
-double Selector::seconds_at_least(const Walk& walk, double energy, double cycles) const {
-  const Energy least{energy * walk.iterations, walk.device};
-  const Hertz clock = table_->rates_.known ? clock_at_most(table_->power_, least, cycles) : table_->clock_;
+void Selector::look_ahead(Walk& walk) const {
+  const TablePart& part = *walk.part;
+  walk.from_next = walk.next == part.rows.size() ? INFINITY
+                   : walk.launch == nullptr      ? 0
+                                                 : seconds_of(walk, part.from_row[walk.next]);
+}
+
+/// Returns the seconds of a launch with that energy and so many cycles at the fastest clock that the card may hold.
+double Selector::seconds_of(const Energy& energy, double cycles) const {
+  const Hertz clock = table_->rates_.known ? clock_at_most(table_->power_, energy, cycles) : table_->clock_;
   return rounded_down * cycles / clock.value + launch_;
 }
 
-/// Returns true if the row, with its own energy, may end within `seconds`.
+double Selector::seconds_of(const Walk& walk, const TablePart::AtLeast& least) const {
+  return seconds_of({least.energy * walk.iterations, walk.device}, least.cycles_of(walk.blocks));
+}
+
+Energy Selector::energy_of(const Walk& walk, const PartRow& row) const {
+  return {walk.part->energies[row.energy].of(*walk.launch), walk.device};
+}
+
+Selector::Bound Selector::bound_of(const Walk& walk, const PartRow& row) const {
+  if (walk.launch == nullptr) return {0, 0, &row};
+  const double cycles = walk.part->bound_of(row, *walk.launch);
+  return {seconds_of(energy_of(walk, row), cycles), cycles, &row};
+}
+
+/// Returns true if the row may end within `seconds`: a closer look than its bound.
 bool Selector::may_end_within(const Walk& walk, const Bound& bound, double seconds) const {
   if (seconds == INFINITY || !table_->rates_.known) return true;
-  const Energy energy{walk.part->energies[bound.row->energy].of(*walk.launch), walk.device};
-  return internal::may_end_within(table_->power_, energy, bound.least, Seconds(seconds - launch_));
+  return internal::may_end_within(table_->power_, energy_of(walk, *bound.row), bound.cycles,
+                                  Seconds(seconds - launch_));
 }
 
 /// Returns the bound of the period by the cycle of waits. It holds from the first iteration on, for first and later
@@ -113,7 +132,8 @@ TablePart::AtLeast TablePart::at_least(const PartRow& row) const {
   const TileTrait& trait = traits[row.trait];
   const double blocks = trait.blocks, pipe = rounded_down * row.graph->pipe;
   const double ends = trait.ends.persist ? 0 : rounded_down * (trait.ends.start + trait.ends.handover);
-  return {pipe, pipe / blocks, std::max(rounded_down * row.graph->cycle / blocks, pipe), ends / blocks};
+  const double energy = energies.empty() ? 0 : energies[row.energy].iteration;
+  return {pipe, pipe / blocks, std::max(rounded_down * row.graph->cycle / blocks, pipe), ends / blocks, energy};
 }
 
 double TablePart::AtLeast::cycles_of(const NodeBlocks& node) const {
@@ -122,19 +142,17 @@ double TablePart::AtLeast::cycles_of(const NodeBlocks& node) const {
 }
 
 void TablePart::finish() {
-  const auto whole = [&](const PartRow& row) { return at_least(row).whole; };
-  std::stable_sort(rows.begin(), rows.end(), [&](const PartRow& a, const PartRow& b) { return whole(a) < whole(b); });
-  constexpr double infinity = std::numeric_limits<double>::infinity();
+  std::stable_sort(rows.begin(), rows.end(), [&](const PartRow& a, const PartRow& b) {
+    const AtLeast one = at_least(a), other = at_least(b);
+    return one.whole != other.whole ? one.whole < other.whole : one.energy < other.energy;
+  });
   from_row.resize(rows.size());
-  AtLeast all{infinity, infinity, 0, infinity};
   for (std::size_t r = rows.size(); r-- > 0;) {
-    const AtLeast own = at_least(rows[r]);
-    all = {std::min(all.pipe, own.pipe), std::min(all.cut, own.cut), own.whole, std::min(all.ends, own.ends)};
-    from_row[r] = all;
+    const AtLeast own = at_least(rows[r]), later = r + 1 < rows.size() ? from_row[r + 1] : own;
+    from_row[r] = {std::min(own.pipe, later.pipe), std::min(own.cut, later.cut), own.whole,
+                   std::min(own.ends, later.ends), std::min(own.energy, later.energy)};
   }
-  least = from_row.front().pipe;
-  energy = infinity;
-  for (const BlockEnergy& one : energies) energy = std::min(energy, one.iteration);
+  least = from_row.front();
 }
 
 double TablePart::bound_of(const PartRow& row, const LaunchShape& launch) const {

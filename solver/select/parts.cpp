@@ -30,13 +30,14 @@ TablePart& Selector::part_of(std::uint32_t number) {
     add_rows(part);
     return part;
   }
-  part.least = part.energy = std::numeric_limits<double>::infinity();
+  double clocks = std::numeric_limits<double>::infinity(), energy = clocks;
   for (const std::uint32_t legal : sizes.works) {
     const PlacedDiagram& placed = place_for_graph(legal);
     const EventGraph nodes = event_nodes(placed);
-    part.least = std::min(part.least, rounded_down * busiest_pipe(nodes).clocks);
-    part.energy = std::min(part.energy, block_energy(placed, nodes, table_->rates_).iteration);
+    clocks = std::min(clocks, rounded_down * busiest_pipe(nodes).clocks);
+    energy = std::min(energy, block_energy(placed, nodes, table_->rates_).iteration);
   }
+  part.least = {clocks, clocks, clocks, 0, energy};
   return part;
 }
 

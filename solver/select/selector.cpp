@@ -89,7 +89,7 @@ bool Selector::go_on(Walk& walk, Best& best) {
   }
   if (walk.launch == nullptr && !table_->one_by_one_)
     lay_out(walk);
-  else if (walk.least_from_next() <= walk.least_waiting())
+  else if (walk.from_next <= walk.first_waiting())
     find_bounds(walk);
   else
     time_first(walk, best);
@@ -101,17 +101,15 @@ bool Selector::go_on(Walk& walk, Best& best) {
 void Selector::bound(Walk& walk) const {
   const TablePart& part = *walk.part;
   if (table_->one_by_one_ && !part.rows.empty()) return;
-  const TablePart::AtLeast least =
-      part.rows.empty() ? TablePart::AtLeast{part.least, part.least, part.least, 0} : part.from_row.front();
-  walk.seconds = std::max(walk.seconds, seconds_at_least(walk, part.energy, least.cycles_of(walk.blocks)));
+  walk.seconds = std::max(walk.seconds, seconds_of(walk, part.least));
 }
 
 /// Returns true if any tile of a size is not done, and finds the bound of those once the launch is known.
 bool Selector::is_left(Walk& walk) const {
   if (walk.part == nullptr || walk.part->rows.empty()) return true;
-  const double cycles = std::min(walk.least_from_next(), walk.least_waiting());
-  if (walk.launch != nullptr && cycles < infinity) walk.seconds = seconds_at_least(walk, walk.part->energy, cycles);
-  return cycles < infinity;
+  const double seconds = std::min(walk.from_next, walk.first_waiting());
+  if (walk.launch != nullptr && seconds < infinity) walk.seconds = seconds;
+  return seconds < infinity;
 }
 
 void Selector::find_bounds(Walk& walk) {
@@ -119,9 +117,9 @@ void Selector::find_bounds(Walk& walk) {
   const TablePart& part = *walk.part;
   for (const std::size_t last = std::min(walk.next + at_a_time, part.rows.size()); walk.next < last; ++walk.next) {
     const PartRow& row = part.rows[walk.next];
-    if (allowed_.is_as_fixed(table_->rank_of(row.legal)))
-      walk.waiting.push({walk.launch == nullptr ? 0.0 : part.bound_of(row, *walk.launch), &row});
+    if (allowed_.is_as_fixed(table_->rank_of(row.legal))) walk.waiting.push(bound_of(walk, row));
   }
+  look_ahead(walk);
 }
 
 /// Times the first waiting row if it may be better than the tiles found so far.
@@ -134,8 +132,8 @@ void Selector::time_first(Walk& walk, Best& best) {
     if (!may_end_within(walk, bound, best.enough(size))) return walk.done.push_back(bound);
     for (bool learned = true; learned;) {
       learned = learn(*walk.part, row, *walk.launch);
-      const double least = walk.part->bound_of(row, *walk.launch);  // bound by runs, and by the tiles timed since
-      if (least > bound.least) return walk.waiting.push({least, &row});
+      const Bound raised = bound_of(walk, row);  // by runs, and by the tiles timed since
+      if (raised.cycles > bound.cycles) return walk.waiting.push(raised);
     }
   }
   walk.done.push_back(bound);
@@ -149,13 +147,6 @@ void Selector::time_first(Walk& walk, Best& best) {
   if (!best.may_take(found())) return;  // device memory makes no tile faster
   if (!is_ranked_by_time(*setup_.mapping) || notice(*walk.part, row, timed)) best.take(found());
 }
-
-double Selector::Walk::least_from_next() const {
-  if (next == part->rows.size()) return infinity;
-  return launch == nullptr ? 0 : part->from_row[next].cycles_of(blocks);
-}
-
-double Selector::Walk::least_waiting() const { return waiting.empty() ? infinity : waiting.top().least; }
 
 const PlacedDiagram& Selector::place(std::uint32_t legal) {
   if (placer_ == nullptr) placer_ = kept_placer(setup_, setup_.problem);

@@ -60,11 +60,12 @@ class Selector {
   void add_rows(TablePart& part);
 
  private:
+  /// Lower bounds of a row's time.
   struct Bound {
-    double least = 0;  ///< lower bound, cycles
+    double seconds = 0, cycles = 0;
     const PartRow* row = nullptr;
     bool operator<(const Bound& other) const {  // the first of a queue is the greatest
-      return least != other.least ? least > other.least : row->legal > other.row->legal;
+      return seconds != other.seconds ? seconds > other.seconds : row->legal > other.row->legal;
     }
   };
   /// The tiles of one size, as far as searches have come.
@@ -77,10 +78,10 @@ class Selector {
     TablePart* part = nullptr;                 ///< part, once it is open
     std::unique_ptr<LaunchShape> launch = {};  ///< launch of an open part whose tiles have bounds
     std::size_t next = 0;                      ///< next row; earlier rows wait or are done
+    double from_next = 0;  ///< lower bound of the seconds of the next row and all later ones; infinite: none is left
     std::priority_queue<Bound> waiting = {};
-    std::vector<Bound> done = {};                  ///< rows that are timed or too slow for the search at hand
-    [[nodiscard]] double least_from_next() const;  ///< returns cycles; infinite if no row is left
-    [[nodiscard]] double least_waiting() const;    ///< returns cycles; infinite if no row waits
+    std::vector<Bound> done = {};  ///< rows that are timed or too slow for the search at hand
+    [[nodiscard]] double first_waiting() const { return waiting.empty() ? INFINITY : waiting.top().seconds; }
   };
   /// A row's time; until it is `whole`, without device memory's re-reads.
   struct Timed {
@@ -103,7 +104,11 @@ class Selector {
     double cells = 1;
   };
   [[nodiscard]] Grid grid_of(const TileSizes& sizes) const;
-  [[nodiscard]] double seconds_at_least(const Walk& walk, double energy, double cycles) const;
+  void look_ahead(Walk& walk) const;
+  [[nodiscard]] double seconds_of(const Energy& energy, double cycles) const;
+  [[nodiscard]] double seconds_of(const Walk& walk, const TablePart::AtLeast& least) const;
+  [[nodiscard]] Energy energy_of(const Walk& walk, const PartRow& row) const;
+  [[nodiscard]] Bound bound_of(const Walk& walk, const PartRow& row) const;
   [[nodiscard]] bool may_end_within(const Walk& walk, const Bound& bound, double seconds) const;
   bool learn(const TablePart& part, const PartRow& row, const LaunchShape& launch);
 

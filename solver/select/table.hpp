@@ -71,23 +71,24 @@ struct NodeBlocks {
 /// The tiles of one size, for questions that agree in all facts on which their graphs depend. Rows are made once graphs
 /// may decide; until then the work of the tiles on pipes bounds them.
 struct TablePart {
-  std::uint32_t sizes = 0;
-  std::uint64_t facts = 0;
-  double least = 0;   ///< clocks that an iteration of every tile takes at least
-  double energy = 0;  ///< joules that an iteration of every tile takes at least
-
-  std::vector<PartRow> rows;  ///< rows, ascending by the bound of an iteration
-  std::vector<TileTrait> traits;
-  std::vector<BlockEnergy> energies;
-  /// Clocks that a node takes at least.
+  /// Clocks and joules that a node takes at least.
   struct AtLeast {
-    double pipe = 0;   ///< clocks of an iteration, by the busiest pipe
-    double cut = 0;    ///< clocks of an iteration that a mask cuts
-    double whole = 0;  ///< clocks of any other iteration, by the cycles of waits too
-    double ends = 0;   ///< clocks of a block beside its iterations
+    double pipe = 0;    ///< clocks of an iteration, by the busiest pipe
+    double cut = 0;     ///< clocks of an iteration that a mask cuts
+    double whole = 0;   ///< clocks of any other iteration, by the cycles of waits too
+    double ends = 0;    ///< clocks of a block beside its iterations
+    double energy = 0;  ///< joules of an iteration
 
     [[nodiscard]] double cycles_of(const NodeBlocks& blocks) const;
   };
+
+  std::uint32_t sizes = 0;
+  std::uint64_t facts = 0;
+  AtLeast least;  ///< bounds of every tile
+
+  std::vector<PartRow> rows;  ///< rows, ascending by the clocks of an iteration at least, then by its energy
+  std::vector<TileTrait> traits;
+  std::vector<BlockEnergy> energies;
   [[nodiscard]] AtLeast at_least(const PartRow& row) const;
   /// Returns a lower bound of the period of the row's graph, without a run.
   [[nodiscard]] static Period least_period(const PartRow& row);
