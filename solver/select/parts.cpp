@@ -15,8 +15,7 @@
 
 namespace napkin::internal {
 
-/// Until a part has rows, the work of its nodes bounds it, which tiles share that differ only in their waits and
-/// copies.
+/// Bounds a new part by the work of its nodes, which tiles share that differ only in their waits and copies.
 TablePart& Selector::part_of(std::uint32_t number) {
   TileSizes& sizes = table_->sizes_[number];
   const std::uint64_t facts = facts_of(sizes);
