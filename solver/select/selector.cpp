@@ -76,15 +76,16 @@ void Selector::run(Best& best) {
 /// Does the next step for a size, the one that may lead to the least time: adds its pipes' work, its graphs, then its
 /// launch; bounds some more rows; or times the first waiting row. Returns true if anything is left to do.
 bool Selector::go_on(Walk& walk, Best& best) {
-  if (walk.part == nullptr) {
-    if (!lengths_hold(table_->sizes_[walk.sizes])) return false;
-    walk.part = &part_of(walk.sizes);
-    bound(walk);
-    return true;
-  }
-  if (walk.part->rows.empty()) {
-    add_rows(*walk.part);
-    bound(walk);
+  if (walk.part == nullptr || walk.part->rows.empty()) {
+    if (walk.part != nullptr)
+      add_rows(*walk.part);
+    else if (lengths_hold(table_->sizes_[walk.sizes]))
+      walk.part = &part_of(walk.sizes);
+    else
+      return false;
+    // Rows that are timed one by one have no bounds of graphs.
+    if (!table_->one_by_one_ || walk.part->rows.empty())
+      walk.seconds = std::max(walk.seconds, seconds_of(walk, walk.part->least));
     return true;
   }
   if (walk.launch == nullptr && !table_->one_by_one_)
@@ -94,14 +95,6 @@ bool Selector::go_on(Walk& walk, Best& best) {
   else
     time_first(walk, best);
   return is_left(walk);
-}
-
-/// Raises the bound of a size whose launch is not found yet, by the pipes' work, or by its graphs once they are made.
-/// Rows that are timed one by one have no bounds of graphs.
-void Selector::bound(Walk& walk) const {
-  const TablePart& part = *walk.part;
-  if (table_->one_by_one_ && !part.rows.empty()) return;
-  walk.seconds = std::max(walk.seconds, seconds_of(walk, part.least));
 }
 
 /// Returns true if any tile of a size is not done, and finds the bound of those once the launch is known.

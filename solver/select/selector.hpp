@@ -93,7 +93,6 @@ class Selector {
   [[nodiscard]] Walk walk_of(std::uint32_t sizes) const;
   [[nodiscard]] bool go_on(Walk& walk, Best& best);
   [[nodiscard]] bool is_left(Walk& walk) const;
-  void bound(Walk& walk) const;
   void lay_out(Walk& walk);
   void find_bounds(Walk& walk);
   void time_first(Walk& walk, Best& best);
