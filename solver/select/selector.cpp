@@ -235,8 +235,10 @@ bool Selector::lengths_hold(const TileSizes& sizes) const {
 
 bool Selector::any_legal() const {
   const auto is_as_fixed = [&](std::uint32_t legal) { return allowed_.is_as_fixed(table_->rank_of(legal)); };
+  Tile tile;  // one for all sizes: allocating each takes longer than the check
   return std::any_of(table_->sizes_.begin(), table_->sizes_.end(), [&](const TileSizes& one) {
-    return lengths_hold(one) && std::any_of(one.legal.begin(), one.legal.end(), is_as_fixed);
+    table_->candidates_.space().tile(one.rank, tile);
+    return allowed_.lengths_hold(tile) && std::any_of(one.legal.begin(), one.legal.end(), is_as_fixed);
   });
 }
 
