@@ -38,7 +38,6 @@ constexpr Bad commands[] = {
     {"derive nothing-like-it-at-all", "attention_backward"},
     {"derive attention extra", "one word too many"},
     {"derive attention -5", "'-5' is no option"},
-    {"derive -- --show", "--show: no such algorithm"},
     {"derive --json=1 attention", "is a switch and has the value '1'"},
     {"derive attention --show picture", "one of diagram, labels, pseudocode, table"},
     {"derive attention --show table", "add --gpu and --shape"},
