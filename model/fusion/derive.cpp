@@ -159,9 +159,7 @@ void settle_combines(Streamed& s) {
 
 }  // namespace
 
-bool consumed(const Diagram& d, AxisId axis) {
-  return std::any_of(d.operations.begin(), d.operations.end(), [&](const Operation& op) { return op.owns(axis); });
-}
+bool consumed(const Diagram& d, AxisId axis) { return consumers(d, axis) > 0; }
 
 Streamability streamability(const Diagram& diagram, AxisId axis) {
   const AxisAnalysis analysis = analyse(diagram, axis, AxisUse::stream);

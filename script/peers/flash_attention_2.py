@@ -10,9 +10,7 @@ warp that are no product, load, result or sum (addresses, moves, branches).
 """
 
 import argparse
-import datetime
 import pathlib
-import re
 import subprocess
 import tempfile
 
@@ -79,13 +77,10 @@ def main():
     asked.add_argument("attention", type=pathlib.Path)
     asked.add_argument("cutlass", type=pathlib.Path)
     a = asked.parse_args()
-    revision = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
-    release = subprocess.run(["nvcc", "--version"], capture_output=True, text=True, check=True).stdout
-    print("# What nvcc makes of each tile of FlashAttention-2's gradients: registers of a thread, bytes of its stack, clocks that a warp")
-    print("# waits beyond its instructions' slots, and control instructions, in one iteration (script/peers/flash_attention_2.py). Made, not edited.")
-    print(f"# compiler: {re.search(r'Build .*', release)[0]}, sm_80, bf16, no mask\n# date: {datetime.date.today()}")
-    print(f"# revision: {revision}\n# command: script/peers/flash_attention_2.py FLASH_ATTENTION CUTLASS")
-    print("d,q,x,registers,stack,s_stall,p_stall,ds_stall,dv_stall,last_stall,control")
+    sass.print_head(["What nvcc makes of each tile of FlashAttention-2's gradients: registers of a thread, bytes of its stack, clocks that a warp",
+                     "waits beyond its instructions' slots, and control instructions, in one iteration (script/peers/flash_attention_2.py). Made, not edited."],
+                    "sm_80, bf16, no mask", "script/peers/flash_attention_2.py FLASH_ATTENTION CUTLASS",
+                    "d,q,x,registers,stack,s_stall,p_stall,ds_stall,dv_stall,last_stall,control")
     with tempfile.TemporaryDirectory() as folder:
         for tile in TILES:
             (registers, stack), code = compiled(tile, a.attention, a.cutlass, pathlib.Path(folder))

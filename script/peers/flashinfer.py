@@ -8,10 +8,8 @@ NAPKIN_CCCL. A row is a tile: registers of a thread, bytes of its stack, and of 
 beyond its instructions' slots, by the compiler's stall counts: up to the last product of Q K, from there up to P V, and from P V on.
 """
 
-import datetime
 import os
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
@@ -69,13 +67,9 @@ def sections(loop):
 
 def main():
     checkout = pathlib.Path(sys.argv[1])
-    revision = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
-    release = subprocess.run(["nvcc", "--version"], capture_output=True, text=True, check=True).stdout
-    print("# What nvcc makes of each tile of FlashInfer's prefill: registers of a thread, bytes of its stack, and clocks that a warp waits")
-    print("# beyond its instructions' slots in one iteration (script/peers/flashinfer.py). Made, not edited.")
-    print(f"# compiler: {re.search(r'Build .*', release)[0]}, sm_80, bf16, causal\n# date: {datetime.date.today()}")
-    print(f"# revision: {revision}\n# command: script/peers/flashinfer.py FLASHINFER")
-    print("d,x,registers,stack,s_stall,p_stall,o_stall")
+    sass.print_head(["What nvcc makes of each tile of FlashInfer's prefill: registers of a thread, bytes of its stack, and clocks that a warp waits",
+                     "beyond its instructions' slots in one iteration (script/peers/flashinfer.py). Made, not edited."],
+                    "sm_80, bf16, causal", "script/peers/flashinfer.py FLASHINFER", "d,x,registers,stack,s_stall,p_stall,o_stall")
     with tempfile.TemporaryDirectory() as folder:
         for d in ROWS:
             for keys in KEYS:

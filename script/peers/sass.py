@@ -6,6 +6,7 @@ the operations, and from the second on.
 """
 
 import collections
+import datetime
 import re
 import subprocess
 
@@ -64,6 +65,16 @@ def resources(cuobjdump, cubin):
     text = subprocess.run([cuobjdump, "-res-usage", cubin], check=True, capture_output=True, text=True)
     found = re.search(r"REG:(\d+) STACK:(\d+)", text.stdout + text.stderr)
     return int(found[1]), int(found[2])
+
+
+def print_head(about, code, command, columns):
+    """Prints the head of a table that nvcc's code makes: lines of what it is, what was compiled, the command, the columns."""
+    revision = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
+    release = subprocess.run(["nvcc", "--version"], capture_output=True, text=True, check=True).stdout
+    for line in about:
+        print("#", line)
+    print(f"# compiler: {re.search(r'Build .*', release)[0]}, {code}\n# date: {datetime.date.today()}")
+    print(f"# revision: {revision}\n# command: {command}\n{columns}", flush=True)
 
 
 def main_loops(code):

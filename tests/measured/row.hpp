@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <sstream>
@@ -74,6 +75,18 @@ inline double median(std::vector<double> of) {
   const std::size_t n = of.size();
   return n % 2 == 1 ? of[n / 2] : (of[n / 2 - 1] + of[n / 2]) / 2;
 }
+
+/// Relative errors of predictions, by their sizes, and their mean with its sign.
+struct Errors {
+  int rows = 0;
+  double mean = 0, worst = 0, bias = 0;
+  void add(double error) {
+    mean = (mean * rows + std::abs(error)) / (rows + 1);
+    bias = (bias * rows + error) / (rows + 1);
+    worst = std::max(worst, std::abs(error));
+    ++rows;
+  }
+};
 
 /// Checks a row of run_correctness: near the reference's own error, every value written, no guard band changed.
 inline void check_right(const Json& row) {

@@ -100,12 +100,6 @@ class PackedLaunch {
     double block = 0;  // clocks of a block beyond its iterations
   };
 
-  /// The part of a plane's sequence and its rows.
-  struct PlaneRows {
-    int part = -1;
-    std::int64_t rows = 0;
-  };
-
   [[nodiscard]] double real_nodes() const { return static_cast<double>(busy_.size()); }
 
   /// Returns the number of planes after which the order of blocks repeats, a round; 0: it does not.
@@ -120,45 +114,18 @@ class PackedLaunch {
 
   void act_out(std::int64_t first, std::int64_t last) {
     const std::int64_t rows = sequence_.rows();
-    if (planes_a_round() == 1) {
-      act_out_planes(first, last);
-    } else if (sequence_.order() == BlockOrder::longest_first && placed_.cluster == Count(1)) {
-      for (std::int64_t plane = first; plane < last; plane += sequence_.section())
-        act_out_section(plane, std::min(sequence_.section(), sequence_.planes() - plane));
-    } else {
+    if (planes_a_round() != 1) {
       for (std::int64_t i = first * rows; i < last * rows; ++i) {
         const BlockPlace place = sequence_.at(i);
         add(i, place, blocks_.part_of(place));
       }
+      return;
     }
-  }
-
-  void act_out_planes(std::int64_t first, std::int64_t last) {
-    const std::int64_t rows = sequence_.rows();
     for (std::int64_t plane = first; plane < last; ++plane) {
       const int part = blocks_.part_of_plane(plane);
       const std::int64_t own = std::min(blocks_.rows(part), rows);
       for (std::int64_t row = 0; row < own; ++row) add(plane * rows + row, {row, plane}, part);
       for (std::int64_t row = own; row < rows && empty_ > 0; ++row) add(plane * rows + row, {row, plane}, -1);
-    }
-  }
-
-  /// Runs a section of order longest_first as sequence_.at() lists it: the last row of each plane, then the row before.
-  void act_out_section(std::int64_t first, std::int64_t planes) {
-    section_.clear();
-    std::int64_t most = 0;
-    for (std::int64_t plane = first; plane < first + planes; ++plane) {
-      const int part = blocks_.part_of_plane(plane);
-      section_.push_back({part, blocks_.rows(part)});
-      most = std::max(most, section_.back().rows);
-    }
-    const std::int64_t rows = sequence_.rows();
-    for (std::int64_t row = empty_ > 0 ? rows : std::min(most, rows); row-- > 0;) {
-      const std::int64_t index = first * rows + (rows - 1 - row) * planes;
-      for (std::int64_t i = 0; i < planes; ++i) {
-        const PlaneRows& plane = section_[static_cast<std::size_t>(i)];
-        add(index + i, {row, first + i}, row < plane.rows ? plane.part : -1);
-      }
     }
   }
 
@@ -205,7 +172,6 @@ class PackedLaunch {
   std::vector<double> busy_;
   std::vector<bool> begun_;
   FirstFree free_;
-  std::vector<PlaneRows> section_;  // of act_out_section(), kept for its storage
 };
 
 /// Returns the clocks to draw the next tile from the L2 and to tell the block's other threads (eq. 15.4); 0 if tiles
