@@ -38,6 +38,7 @@ AttentionForm::AttentionForm(const PlacedDiagram& placed, const AttentionCall& c
       dtype_(placed.problem->dtype),
       mask_(placed.problem->mask.kind),
       packed_(call.packed()),
+      log_sum_exp_(call.log_sum_exp != 0),
       cycles_(call.cycles != 0),
       dump_(call.dump != 0) {
   for (const Variable& one : placed.variables) variables_.emplace_back(one.elements, one.copies);
@@ -60,7 +61,7 @@ bool AttentionForm::holds_as(const PlacedDiagram& placed) const {
 
 bool AttentionForm::serves(const PlacedDiagram& placed, const AttentionCall& call) const {
   return holds_as(placed) && placed.problem->dtype == dtype_ && placed.problem->mask.kind == mask_ &&
-         call.packed() == packed_ && (call.cycles != 0) == cycles_ && (call.dump != 0) == dump_ &&
+         call.packed() == packed_ && (call.log_sum_exp != 0) == log_sum_exp_ && (call.cycles != 0) == cycles_ && (call.dump != 0) == dump_ &&
          columns_of(placed) == columns_;
 }
 

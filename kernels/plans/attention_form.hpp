@@ -62,7 +62,7 @@ class AttentionForm {
   std::vector<int> columns_;  ///< d and dv
   DType dtype_;
   Mask::Kind mask_;
-  bool packed_, cycles_, dump_;
+  bool packed_, log_sum_exp_, cycles_, dump_;
 };
 
 }  // namespace napkin::internal

@@ -29,16 +29,19 @@ AttentionFp8Config fp8_config_of(const PlacedDiagram& placed, const AttentionCal
   c.bf16 = true;  // type of O
   set_copies(c, read);
   out.turned_offset = read.offset("V_turned");
-  out.merges = read.word("accumulate") == "chunk";
+  out.merges = read.word("accumulate") != "running";
+  // A log-sum-exp is of P before it is rounded.
+  out.product_sums = read.word("accumulate") == "with_sums" && call.log_sum_exp == 0;
   out.block_scales = read.word("scales") == "block";
   return out;
 }
 
 Initialiser written(const AttentionFp8Config& config) {
-  const auto& [forward, turned_offset, merges, block_scales] = config;
+  const auto& [forward, turned_offset, merges, product_sums, block_scales] = config;
   Initialiser out("napkin::AttentionFp8Config");
   out.set("forward", written_forward(forward));
-  out.set("turned_offset", turned_offset).set("merges", merges).set("block_scales", block_scales);
+  out.set("turned_offset", turned_offset).set("merges", merges).set("product_sums", product_sums);
+  out.set("block_scales", block_scales);
   return out;
 }
 
@@ -75,7 +78,7 @@ void check_fp8(const AttentionFp8Config& config, const PlacementReader& read) {
   require(read.resources().barriers >= Count(2 * c.q_stages * c.warpgroups + 6 * c.stages + 3), fp8_kernel,
           "needs more barriers than the plan has", "barriers: 17");
   require(!config.block_scales || (config.merges && 128 % c.x == 0), fp8_kernel, "has no one scale for a chunk",
-          "accumulate=chunk, and an x that divides 128");
+          "accumulate=with_sums or chunk, and an x that divides 128");
 }
 
 void check_fp8(const AttentionCall& call, const AttentionFp8Config& config) {

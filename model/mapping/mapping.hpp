@@ -237,6 +237,7 @@ struct OperationMapping {
   /// The number of parts into which its agent's instances divide a product's rows; the rest divides its columns. Empty:
   /// as they divide the block's group (Agent::splits).
   Guarded<Value> row_parts;
+  Guarded<Value> more_columns;  ///< columns of B beyond the diagram's that each part of a product has; empty: none
   std::vector<WorkMapping> work;
   Location location;
 };

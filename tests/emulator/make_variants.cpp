@@ -121,7 +121,7 @@ void write_decode(const fs::path& folder) {
 
 void write_fp8(const fs::path& folder) {
   std::set<std::string> expressions;
-  for (const test::Fp8Case& one : test::fp8_cases(1)) expressions.insert(test::variant_of(one).expression);
+  for (const test::Fp8Case& one : test::fp8_cases(2)) expressions.insert(test::variant_of(one).expression);
   write(folder / "variants_fp8.cpp", source_of(expressions, "napkin_fp8", ""));
 }
 

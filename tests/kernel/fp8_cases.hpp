@@ -15,7 +15,8 @@ inline Fp8Arrays arrays_of(const Fp8Case& one) { return Fp8Arrays(one.layout, on
 
 /// Returns the plan of the case's variant, without its arrays.
 inline LaunchPlan variant_of(const Fp8Case& one, bool counting = false) {
-  const AttentionCall call = call_without_arrays(one, counting);
+  AttentionCall call = call_without_arrays(one, counting);
+  if (one.layout.log_sum_exp) call.log_sum_exp = call.q.address;
   return attention_fp8_sm90_plan(lay_out(one)->place(one.tile), call, {3, Bytes(1 << 20)});
 }
 
@@ -23,7 +24,7 @@ inline std::vector<BytesConfiguration> fp8_configurations() {
   const Mask none, causal{Mask::Kind::causal, 0, 0}, window{Mask::Kind::window, 70, 0};
   const auto tile = [](const char* warpgroups, const char* g, const char* q, const char* x, const char* stages,
                        const char* q_stages, const char* pingpong, const char* order, const char* scales = "tensor",
-                       const char* accumulate = "chunk") {
+                       const char* accumulate = "with_sums") {
     return Knobs{{"warpgroups", warpgroups},
                  {"g", g},
                  {"q", q},
@@ -41,9 +42,11 @@ inline std::vector<BytesConfiguration> fp8_configurations() {
           {128, causal, tile("2", "8", "16", "64", "3", "1", "off", "longest_first", "block")},
           {128, window, tile("2", "2", "64", "96", "2", "1", "on", "persistent")},
           {128, causal, tile("2", "4", "32", "96", "2", "1", "off", "longest_first"), true},
+          {128, causal, tile("2", "1", "128", "128", "2", "2", "off", "longest_first", "tensor", "chunk")},
           {64, none, tile("2", "1", "128", "192", "2", "1", "on", "longest_first"), false, 3},
           {64, causal, tile("3", "1", "192", "96", "3", "2", "on", "persistent")},
           {64, window, tile("3", "4", "48", "64", "2", "1", "off", "longest_first", "block"), false, 4},
+          {64, window, tile("3", "4", "48", "64", "2", "1", "off", "longest_first", "block", "chunk"), false, 2},
           {64, none, tile("2", "1", "128", "192", "2", "1", "off", "persistent"), true},
           {256, none, tile("2", "1", "128", "64", "2", "1", "on", "longest_first", "tensor", "running")},
           {256, causal, tile("2", "16", "8", "96", "2", "1", "off", "persistent", "tensor", "running")}};
@@ -59,6 +62,7 @@ inline Fp8Case fp8_case(const BytesConfiguration& c, std::size_t number) {
   AttentionLayout& l = one.layout;
   if (knob("g") != "1") l.sizes.g = heads[number % 4];
   add_heads(l, number);
+  l.log_sum_exp = number % 2 == 1;  // with one P is summed in another way
   if (number == 20) l.sizes.q = 3, l.sizes.x = 4097;
   one.scales = knob("scales") == "block" ? Fp8Scales::block : number % 2 == 0 ? Fp8Scales::none : Fp8Scales::head;
   if (c.packed) pack(l);

@@ -15,8 +15,7 @@
 namespace napkin::internal {
 
 /// Returns a key of everything that a call's plan depends on except memory: a digest of this program's sources and YAML
-/// files, the GPU, sizes, type, mask, strides, scale, lengths, pages, and which optional arrays are given (not
-/// log_sum_exp).
+/// files, the GPU, sizes, type, mask, strides, scale, lengths, pages, and which optional arrays are given.
 [[nodiscard]] std::string plan_key(const AttentionArgs& args, const DeviceProperties& gpu, const LaunchDevice& device);
 [[nodiscard]] std::string plan_key(const AttentionBackwardArgs& args, const DeviceProperties& gpu,
                                    const LaunchDevice& device);

@@ -13,6 +13,7 @@ struct AttentionFp8Config {
   int turned_offset;  // offset of V^T, bytes
   bool
       merges;  // true if O is summed from chunks outside of the tensor cores, which keep about 14 bits of a running sum
+  bool product_sums;  // true if sums of P are a product's too, by rows of ones beneath V^T's; needs `merges`
   bool block_scales;  // true if K and V have a scale for every 128 keys, of which a chunk is a part; needs `merges`
 };
 

@@ -21,7 +21,7 @@ struct Fp8Consumer : Fp8Products<F> {
   using Position = Ring<C.stages>;
   using Block::wg, Block::barrier, Block::arguments, Products::fp8;
   using typename Block::Scores, typename Block::Outputs, typename Softmax::Probabilities, typename Softmax::RowState,
-      typename Softmax::Factors;
+      typename Softmax::Factors, typename Products::Chunk;
 
   /// Scales of a chunk's K and V.
   struct KeyScales {
@@ -35,7 +35,7 @@ struct Fp8Consumer : Fp8Products<F> {
     const u32 row = Block::thread_row(threadIdx.x % warp_threads);
     Factors out;
 #pragma unroll
-    for (int r = 0; r < 2; ++r) {  // rows and heads beyond the end have the scale of the last
+    for (int r = 0; r < (C.g == 1 ? 1 : 2); ++r) {  // rows and heads beyond the end have the scale of the last
       const TileRow own = Block::row_of(tile, row + 8 * r);
       const int query = min(own.query, tile.queries - 1), head = min(own.head, arguments.shape.g - 1);
       out.row[r] =
@@ -46,29 +46,44 @@ struct Fp8Consumer : Fp8Products<F> {
 
   __device__ __forceinline__ void begin_softmax(Scores& s, RowState& state, const Tile& tile, int n,
                                                 const Factors& rows, float key) const {
-    if (n >= tile.whole_last || n < tile.whole_first) Base::hide(s, tile, n);
+    if (n >= tile.whole_last || (C.mask == MaskKind::window && n < tile.whole_first)) Base::hide(s, tile, n);
     Softmax::find_maximum(s, state, rows, key);
   }
 
-  /// Scales the running sum `o` to the new maximum and adds P V of a chunk.
-  static __device__ __forceinline__ void merge(Outputs& o, const Outputs& chunk, const float (&delta)[2], float v) {
+  /// Scales the running sums to the new maximum and adds P V of a chunk, and the sums of P where it has them.
+  static __device__ __forceinline__ void merge(Outputs& o, const Chunk& chunk, RowState& state, const float (&delta)[2],
+                                               float v) {
 #pragma unroll
     for (int i = 0; i < Block::outputs; ++i) {
       o[i] *= delta[i / 2 % 2];
       o[i] = F.block_scales ? o[i] + chunk[i] * v : o[i] + chunk[i];
     }
+    if constexpr (F.product_sums) {
+#pragma unroll
+      for (int r = 0; r < 2; ++r)
+        state.sum[r] = state.sum[r] * delta[r] + chunk[fragment_index(Block::outputs / 4, r, 0)];
+    }
+  }
+
+  /// Returns the accumulators of P V.
+  static __device__ __forceinline__ auto& output_of(Outputs& o, Chunk& chunk) {
+    if constexpr (F.merges) {
+      return chunk;
+    } else {
+      return o;
+    }
   }
 
   /// Adds P V of the final chunk to O, while no scores are computed.
-  __device__ __forceinline__ void last_outputs(const Probabilities& p, Outputs& o, Outputs& chunk,
-                                               const RowState& state, Position& at, bool accumulate, float v) const {
+  __device__ __forceinline__ void last_outputs(const Probabilities& p, Outputs& o, Chunk& chunk,
+                                               RowState& state, Position& at, bool accumulate, float v) const {
     Products::wait_turned(at);
-    Outputs& to = F.merges ? chunk : o;
-    Products::issue_outputs(to, p, at.stage, !F.merges && accumulate);
+    auto& to = output_of(o, chunk);
+    Products::issue_outputs(to, p, at.stage, accumulate);
     wgmma_wait<0>();
     pin(to);
     Base::release_v(at.stage);
-    if constexpr (F.merges) merge(o, chunk, state.delta, v);
+    if constexpr (F.merges) merge(o, chunk, state, state.delta, v);
     at.advance();
   }
 
@@ -78,7 +93,7 @@ struct Fp8Consumer : Fp8Products<F> {
                                          KeyScales scales, Position& at, u32 copy, int pending) const {
     Scores s;
     Probabilities p;
-    Outputs chunk;
+    Chunk chunk;
     bool accumulate = false;
     const u32 q = Base::q_matrix(copy);
     int n = tile.last - 1;
@@ -100,8 +115,8 @@ struct Fp8Consumer : Fp8Products<F> {
       Base::wait_turn();
       Products::issue_scores(s, q, next.stage);
       Products::wait_turned(at);
-      Outputs& to = F.merges ? chunk : o;
-      Products::issue_outputs(to, p, at.stage, !F.merges && accumulate);
+      auto& to = output_of(o, chunk);
+      Products::issue_outputs(to, p, at.stage, accumulate);
       Base::pass_turn();
       wgmma_wait<1>();
       pin(s);
@@ -116,14 +131,14 @@ struct Fp8Consumer : Fp8Products<F> {
       Base::release_v(at.stage);
       Softmax::exponentials(s, state, rows, following.k);
       if constexpr (F.merges) {
-        merge(o, chunk, delta, scales.v);
+        merge(o, chunk, state, delta, scales.v);
       } else {
         AttentionSoftmax<C>::rescale(o, state);
+        accumulate = true;
       }
       Softmax::convert(s, p);
       at = next;
       scales = following;
-      accumulate = true;
     }
     last_outputs(p, o, chunk, state, at, accumulate, scales.v);
   }
@@ -165,9 +180,11 @@ struct Fp8Consumer : Fp8Products<F> {
       const Factors rows = row_factors(tile);
       const KeyScales scales = key_scales(tile, tile.last - 1);
       barrier_wait(barrier(Block::q_full + Block::q_slot(q.stage, wg)), q.parity);
+      // One register through the loop, which needs the others; the tile is computed again.
+      u32 kept = static_cast<u32>(index) << 3 | parity << 2 | q.parity << 1 | q.stage;
       attend(tile, o, state, rows, scales, at, q.stage, pending);
-      // Computed again: kept through the loop, it would take registers that the loop needs.
-      asm volatile("" : "+r"(index));
+      asm volatile("" : "+r"(kept));
+      index = static_cast<int>(kept >> 3), parity = kept >> 2 & 1, q.parity = kept >> 1 & 1, q.stage = kept & 1;
       const Tile same = Block::tile_of(index);
       Products::finish(same, o, state, F.block_scales ? 1.f : key_scales(same, 0).v);
       pending = store(same, o, q.stage);
@@ -185,6 +202,7 @@ __global__ void __launch_bounds__((F.forward.warpgroups + 1) * 128, 1)
   const AttentionBlock<F.forward> block{shared, arguments.forward, warpgroup - 1};
   if (F.forward.cycles && threadIdx.x == 0) note_start(arguments.forward.cycles);
   if (threadIdx.x == 0) Fp8Places<F>::initialise(block);
+  Fp8Places<F>::template write_ones<(F.forward.warpgroups + 1) * 128>(shared);
   __syncthreads();
   if (warpgroup == 0) {
     registers_shrink<F.forward.producer_registers>();

@@ -17,14 +17,16 @@ struct Fp8Places {
 
   static constexpr int producer_warps = 4;
   static constexpr int block_rows = 128;  // rows that share a scale
-  static constexpr u32 v_bytes = C.x * C.dv;
+  /// Rows of V^T, of which the last eight are ones where the product finds P's sums.
+  static constexpr int turned_rows = C.dv + (F.product_sums ? 8 : 0);
+  static constexpr u32 v_bytes = C.x * C.dv, turned_bytes = C.x * turned_rows;
   /// Columns of 16 bits in a swizzle span of V, and of V^T.
   static constexpr int v_span = swizzle_columns(C.dv / 2), turned_span = swizzle_columns(C.x / 2);
   static constexpr int turned_full = Block::mailbox + 1, raw_empty = turned_full + C.stages;
 
   static __device__ __forceinline__ u32 v_place(u32 shared, u32 stage) { return shared + C.v_offset + stage * v_bytes; }
   static __device__ __forceinline__ u32 turned_place(u32 shared, u32 stage) {
-    return shared + F.turned_offset + stage * v_bytes;
+    return shared + F.turned_offset + stage * turned_bytes;
   }
 
   static __device__ __forceinline__ void initialise(const Block& block) {
@@ -43,6 +45,20 @@ struct Fp8Places {
     barrier_init(block.barrier(Block::mail_full), 1);
     barrier_init(block.barrier(Block::mail_empty), C.warpgroups + producer_warps - 1);
     barrier_init_fence();
+  }
+
+  /// Writes the rows of ones of all copies of V^T, whose bytes are alike in any swizzle, by a block of `Threads`.
+  template <int Threads>
+  static __device__ __forceinline__ void write_ones(u32 shared) {
+    constexpr u32 one = 0x38383838u;  // four e4m3
+    constexpr u32 words = 8 * turned_span * 2 / 4, panels = C.x / 2 / turned_span;
+    if constexpr (F.product_sums) {
+      for (u32 i = threadIdx.x; i < words * panels * C.stages; i += Threads) {
+        const u32 panel = i / words % panels;
+        store_word(turned_place(shared, i / words / panels) + (panel * turned_rows + C.dv) * turned_span * 2 + i % words * 4, one);
+      }
+      async_fence();
+    }
   }
 
   static __device__ __forceinline__ float scale_at(const Fp8ScaleView& scale, int batch, int head, int row) {

@@ -30,15 +30,21 @@ struct Fp8Products : Fp8Softmax<F> {
     wgmma_commit();
   }
 
-  /// Issues and commits o (+)= P V.
-  __device__ __forceinline__ void issue_outputs(Outputs& o, const Probabilities& p, u32 stage, bool accumulate) const {
+  /// Outputs of a chunk, and sums of P behind them.
+  static constexpr int chunk_columns = Places::turned_rows;
+  using Chunk = float[chunk_columns / 2];
+
+  /// Issues and commits o (+)= P V; a Chunk has P's sums too.
+  template <int Columns>
+  __device__ __forceinline__ void issue_outputs(float (&o)[Columns], const Probabilities& p, u32 stage, bool accumulate) const {
     constexpr int span = Places::turned_span;
     const u32 v_matrix = matrix_address(Places::turned_place(shared, stage));
     wgmma_fence();
 #pragma unroll
     for (int k = 0; k < C.x; k += 32) {
-      wgmma_e4m3<C.dv>(o, p + k / 8, descriptor<span>(v_matrix + descriptor_offset<C.dv, span>(0, k / 2), 0),
-                       accumulate || k != 0);
+      wgmma_e4m3<2 * Columns>(
+          o, p + k / 8, descriptor<span>(v_matrix + descriptor_offset<Places::turned_rows, span>(0, k / 2), 0),
+          accumulate || k != 0);
     }
     wgmma_commit();
   }
@@ -54,7 +60,7 @@ struct Fp8Products : Fp8Softmax<F> {
     const u32 lane = threadIdx.x % warp_threads, row = Block::thread_row(lane);
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      const float z = quad_sum(state.sum[r]);
+      const float z = F.product_sums ? state.sum[r] : quad_sum(state.sum[r]);
       const float inverse = z > 0 ? v_scale / z : 0.f;
 #pragma unroll
       for (int i = 0; i < Block::outputs / 4; ++i) {

@@ -24,12 +24,15 @@ struct Fp8Softmax : AttentionEpilogue<F.forward> {
 
   const AttentionFp8Arguments& fp8;
 
-  /// Factor of each of these two rows that makes a score a power of two, times the key's scale; never 0, as 0 times a
-  /// hidden score's -infinity would be NaN.
+  /// Factor of each of these two rows that makes a score a power of two. Rows eight apart have different scales if they
+  /// are of different heads.
   struct Factors {
-    float row[2];
+    float row[C.g == 1 ? 1 : 2];
   };
-  static __device__ __forceinline__ float factor(float row, float key) { return fmaxf(row * key, 1e-30f); }
+  /// Returns the factor of row `r` times the key's scale; never 0, as 0 times a hidden score's -infinity would be NaN.
+  static __device__ __forceinline__ float factor(const Factors& rows, int r, float key) {
+    return fmaxf(rows.row[C.g == 1 ? 0 : r] * key, 1e-30f);
+  }
 
   /// Finds the largest score of each of two rows. Non-negative floats compare like their bits, and one integer
   /// instruction returns the largest of three numbers; rows whose scores are all negative are compared as floats.
@@ -62,18 +65,18 @@ struct Fp8Softmax : AttentionEpilogue<F.forward> {
     largest(s, most);
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      const float maximum = fmaxf(state.maximum[r], most[r] * factor(rows.row[r], key));
+      const float maximum = fmaxf(state.maximum[r], most[r] * factor(rows, r, key));
       state.delta[r] = exp2_fast(state.maximum[r] - (maximum == -infinity ? 0.f : maximum));
       state.maximum[r] = maximum;
     }
   }
 
-  /// Turns scores into P, and adds to the sums.
+  /// Turns scores into P, and adds to the sums where no product does.
   static __device__ __forceinline__ void exponentials(Scores& s, RowState& state, const Factors& rows, float key) {
     float sum[2], c[2], shift[2];
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      c[r] = factor(rows.row[r], key);
+      c[r] = factor(rows, r, key);
       shift[r] = (state.maximum[r] == -infinity ? 0.f : state.maximum[r]) - lift;
       sum[r] = 0;
     }
@@ -81,10 +84,12 @@ struct Fp8Softmax : AttentionEpilogue<F.forward> {
     for (int i = 0; i < Block::scores; ++i) {
       const int r = i / 2 % 2;
       s[i] = exp2_fast(s[i] * c[r] - shift[r]);
-      sum[r] += s[i];
+      if (!F.product_sums) sum[r] += s[i];
     }
 #pragma unroll
-    for (int r = 0; r < 2; ++r) state.sum[r] = state.sum[r] * state.delta[r] + sum[r];
+    for (int r = 0; r < 2; ++r) {
+      if (!F.product_sums) state.sum[r] = state.sum[r] * state.delta[r] + sum[r];
+    }
   }
 
   /// Converts P to words of the A operand of P V: bytes 0 to 3 of lane t are the keys 2t, 2t + 1, 2t + 8 and 2t + 9 of

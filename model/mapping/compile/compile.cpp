@@ -271,6 +271,7 @@ void Placer::Compiled::compile_operation(OpId id) {
   if (o.waits) out.waits = number(*o.waits);
   if (o.swap_ab) out.swap_ab = &*o.swap_ab;
   out.row_parts = numbers(o.row_parts);
+  out.more_columns = numbers(o.more_columns);
   if (op.kind == OpKind::contract || op.kind == OpKind::sum || op.kind == OpKind::max) out.k.axes = op.own;
   compile_operands(op, out);
   compile_work(out);

@@ -114,6 +114,7 @@ struct CompiledOperation {
   std::optional<Number64> waits;
   const Guard* swap_ab = nullptr;  ///< guard under which m and n change places, and the second input is A
   GuardedNumber row_parts;         ///< alternatives; empty: as the agent's splits say
+  GuardedNumber more_columns;      ///< alternatives; empty: none
   [[nodiscard]] bool swapped(const Tile& tile) const { return swap_ab != nullptr && holds(*swap_ab, tile); }
   std::vector<CompiledWork> work;
   /// Variables (indices into Mapping::variables) that an input may be read from, each with its guard, by input.

@@ -77,6 +77,7 @@ void Placer::Compiled::each_number(const Visit& visit) {
   for (CompiledOperation& op : operations_) {
     if (op.waits) visit(*op.waits);
     each(op.row_parts);
+    each(op.more_columns);
     for (CompiledWork& work : op.work) {
       each(work.per_chunk);
       if (work.counted) visit(*work.counted);
@@ -142,7 +143,7 @@ void Placer::Compiled::find_dependences() {
   }
   for (const CompiledOperation& op : operations_) {
     if (op.waits) depends_.chunks |= op.waits->knobs();
-    depends_.levels |= of_guarded(op.row_parts);
+    depends_.levels |= of_guarded(op.row_parts) | of_guarded(op.more_columns);
     for (const CompiledWork& work : op.work)
       depends_.chunks |= of_all(work.per_chunk) | (work.counted ? work.counted->knobs() : 0);
   }

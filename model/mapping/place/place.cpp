@@ -272,6 +272,7 @@ void Placer::Compiled::place_operations(const Tile& tile, PlacedDiagram& into, c
     if (!chunks_alone || n.streams) op.n = size(n);
     if (!chunks_alone || c.k.streams) op.k = size(c.k);
     if (!chunks_alone) place_parts(c, tile, into, op);
+    if (!chunks_alone || n.streams) op.n += number_of(c.more_columns, tile, 0) * op.column_parts;
     if (c.waits) op.waits = std::max(c.waits->of(tile), Count(1));
     for (PlacedWork& placed : op.work) {
       const CompiledWork& work = **next++;

@@ -97,7 +97,7 @@ Guarded<std::string> Reader::words(const yaml::Node& node) {
 
 OperationMapping Reader::operation(const std::string& name, const yaml::Node& node) {
   node.allow({"agent", "issuer", "unit", "type", "accumulate", "instruction", "ahead", "waits", "swap_ab", "row_parts",
-              "operands", "work"});
+              "more_columns", "operands", "work"});
   OperationMapping out;
   out.output = name;
   out.location = node.key_location();
@@ -124,6 +124,10 @@ OperationMapping Reader::operation(const std::string& name, const yaml::Node& no
   if (const auto* n = node.find("row_parts")) {
     if (out.unit != "tensor") n->fail("only products have rows and columns", "unit: tensor");
     out.row_parts = values(*n, 1);
+  }
+  if (const auto* n = node.find("more_columns")) {
+    if (out.unit != "tensor") n->fail("only products have rows and columns", "unit: tensor");
+    out.more_columns = values(*n, 0);
   }
   if (const auto* operands = node.find("operands")) {
     for (const auto& [array, entry] : operands->entries()) {

@@ -21,7 +21,7 @@ void wgmma_e4m3(float (&d)[N / 2], u64 a, u64 b, int accumulate, EMULATOR_PLACE)
 }
 template <int N>
 void wgmma_e4m3(float (&d)[N / 2], const u32* a, u64 b, int accumulate, EMULATOR_PLACE) {
-  static_assert(N % 32 == 0 && N >= 32 && N <= 256);
+  static_assert((N % 32 == 0 && N >= 32 && N <= 256) || N == 72 || N == 136);
   emulator::wgmma({N, false, false, accumulate != 0, 0, b, true}, d, a, {EMULATOR_AT});
 }
 
