@@ -1,8 +1,8 @@
 #pragma once
-// A warpgroup multiplies 64 x 32 by 32 x N bytes of e4m3 in one wgmma, N a multiple of 32 up to 256, 72 or 136: accumulators are
-// fp32 registers, of whose sums the tensor cores keep about 14 bits. B, and A unless it is in registers, lies K-major
-// in swizzled shared memory: 32 bytes of the contracted axis are 16 columns of 16 bits to descriptor() and its offsets.
-// (PTX ISA section wgmma, sm_90a)
+// A warpgroup multiplies 64 x 32 by 32 x N bytes of e4m3 in one wgmma, N a multiple of 32 up to 256, 72 or 136:
+// accumulators are fp32 registers, of whose sums the tensor cores keep about 14 bits. B, and A unless it is in
+// registers, lies K-major in swizzled shared memory: 32 bytes of the contracted axis are 16 columns of 16 bits to
+// descriptor() and its offsets. (PTX ISA section wgmma, sm_90a)
 
 #include "kernels/device/wgmma.cuh"
 

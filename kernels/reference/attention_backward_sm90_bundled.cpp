@@ -10,7 +10,7 @@ BundledKernel backward(const char* mapping) {
     const AttentionCall forward = call_without_arrays(placed, counting);
     AttentionBackwardCall call;
     call.q = call.k = call.v = call.o = call.d_o = call.dq = call.dk = call.dv = forward.q;
-    call.log_sum_exp = call.scratch = forward.log_sum_exp;
+    call.log_sum_exp = call.scratch = forward.q.address;
     call.q_starts = forward.q_starts;
     call.x_starts = forward.x_starts;
     call.q_rows = forward.q_rows;

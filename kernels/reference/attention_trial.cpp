@@ -141,7 +141,7 @@ AttentionCall call_without_arrays(const PlacedDiagram& placed, bool counting) {
   constexpr std::uint64_t somewhere = 4096;  // any aligned address: nothing is launched with it
   AttentionCall call;
   call.q.address = call.k.address = call.v.address = call.o.address = somewhere;
-  call.log_sum_exp = call.ticket = call.arrived = call.parts = somewhere;
+  call.ticket = call.arrived = call.parts = somewhere;
   if (counting) call.cycles = somewhere;
   const AttentionLayout layout = attention_layout(placed, 1);
   if (layout.q_lengths.empty()) return call;

@@ -31,6 +31,12 @@ class BytesProblem {
 
   [[nodiscard]] const PlacedDiagram& placed() const { return placed_; }
 
+  /// Sets all numbers of V.
+  void fill_v(std::uint8_t byte) {
+    std::fill(arrays_.v.begin(), arrays_.v.end(), byte);
+    std::fill_n(v_.as<std::uint8_t>(), arrays_.v.size(), byte);
+  }
+
   [[nodiscard]] EmulatedRun run(std::uint64_t seed, std::int64_t rows, const std::string& planted = "",
                                 emulator::Trace* trace = nullptr) {
     return run_emulated({plan_, seed, planted, trace}, o_, lse_,

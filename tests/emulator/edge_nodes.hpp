@@ -133,8 +133,13 @@ class ForwardNodes : public Nodes {
     const auto& variables = placed_.mapping->variables;
     const auto turned = [](const VariableMapping& variable) { return variable.name == "V_turned"; };
     if (event.agent >= 4 || std::none_of(variables.begin(), variables.end(), turned)) return false;
-    return event.offset >= static_cast<unsigned>(read_.offset("V_turned")) &&
-           event.offset < static_cast<unsigned>(read_.end());
+    const auto begin = static_cast<unsigned>(read_.offset("V_turned"));
+    if (event.offset < begin || event.offset >= static_cast<unsigned>(read_.end())) return false;
+    if (read_.word("accumulate") != "with_sums") return true;
+    // In each span of V^T eight rows of ones, which are written once, lie beneath its own.
+    const auto span = static_cast<unsigned>(span_of(read_.knob("x") / 2) * 2);
+    const auto rows = static_cast<unsigned>(read_.size("dv")) + 8;
+    return (event.offset - begin) % (span * rows) / span < rows - 8;
   }
 
   /// Names pieces of thread work: the first of P begins when its scores are ready, and all end after the last

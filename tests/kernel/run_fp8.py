@@ -3,12 +3,13 @@
 attention_sm90 and cuDNN in bf16.
 
   run_fp8.py --program build/tests/run_fp8 [--out FILE.jsonl] [--d 128] [--tiles 2] [--no-check]
+  run_fp8.py --means          what cuDNN's front end makes of V = 1 in e4m3, whose right output is 1, one JSON object a line
 
 PyTorch has no attention of its own in FP8: its backends of scaled_dot_product_attention are timed in bf16. Where FlashAttention-3
 (flash_attn_interface) or cuDNN's front end (nvidia-cudnn-frontend) is installed, it is timed in e4m3, all scales 1. Each call runs by
 itself behind others for half a second. --program build/tests/run_napkin: the paper's kernel beside the same peers.
 """
-import statistics, sys, time
+import json, statistics, sys, time
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
@@ -32,7 +33,7 @@ def warm_time(call, seconds=0.5):
 
 
 def cudnn_e4m3(q, k, v, causal):
-    """Returns a call of cuDNN's attention in e4m3 by its front end."""
+    """Returns a call of cuDNN's attention in e4m3 by its front end, and the array of its output."""
     import cudnn
 
     handle = cudnn.create_handle()
@@ -60,7 +61,16 @@ def cudnn_e4m3(q, k, v, causal):
     want = torch.nn.functional.scaled_dot_product_attention(*(x[:1, :1].float() for x in arrays), is_causal=causal)
     off = ((out[:1, :1].float() - want).norm() / want.norm()).item()
     print(f"cuDNN {cudnn.backend_version()} in e4m3: {off:.3f} off", file=sys.stderr)
-    return call
+    return call, out
+
+
+def print_means():
+    for s in (1024, 4096, 16384):
+        q, k = (torch.randn(1, s, 2, 128, device="cuda", dtype=torch.bfloat16).transpose(1, 2) for _ in range(2))
+        import cudnn
+        out = cudnn_e4m3(q, k, torch.ones_like(q), False)[1].float()
+        print(json.dumps({"library": f"cuDNN {cudnn.backend_version()}", "s": s, "d": 128, "mean": out.mean().item(),
+                          "least": out.min().item(), "most": out.max().item()}))
 
 
 def peers(b, h, s, d, causal):
@@ -79,7 +89,7 @@ def peers(b, h, s, d, causal):
     except (ImportError, RuntimeError):
         out["flash3_fp8"] = None
     try:
-        out["cudnn_fp8"] = warm_time(cudnn_e4m3(q, k, v, causal))
+        out["cudnn_fp8"] = warm_time(cudnn_e4m3(q, k, v, causal)[0])
     except Exception as refused:  # not installed, or cuDNN has no kernel
         print("cuDNN in e4m3:", str(refused).splitlines()[0][:200], file=sys.stderr)
         out["cudnn_fp8"] = None
@@ -93,5 +103,7 @@ def show(row):
 
 
 if __name__ == "__main__":
+    if "--means" in sys.argv:
+        sys.exit(print_means())
     sys.exit(beside_peers({"d": None, "tiles": "2"}, lambda row: (*(row["shape"][axis] for axis in ("b", "h", "q", "d")), row["causal"]),
                           peers, show, ["--bf16"]))

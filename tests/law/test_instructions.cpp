@@ -26,7 +26,8 @@ struct Variant {
 
 test::Shape attention(std::int64_t d) { return {{"h", 16}, {"q", 4096}, {"x", 4096}, {"d", d}, {"dv", d}}; }
 
-Variant fp8(std::int64_t d, const char* x, const char* pingpong, const char* order, const char* stages) {
+Variant fp8(std::int64_t d, const char* x, const char* pingpong, const char* order, const char* stages,
+            const char* accumulate = "with_sums") {
   const bool wide = d > 128;
   return {"attention_fp8_sm90",
           attention(d),
@@ -39,7 +40,7 @@ Variant fp8(std::int64_t d, const char* x, const char* pingpong, const char* ord
            {"q_stages", wide ? "1" : "2"},
            {"pingpong", pingpong},
            {"order", order},
-           {"accumulate", wide ? "running" : "chunk"}}};
+           {"accumulate", wide ? "running" : accumulate}}};
 }
 
 /// Returns the instructions of a warp of an agent in an iteration, by unit; "all" includes its products.
@@ -94,11 +95,16 @@ double of(const test::Amounts& amounts, const std::string& unit) {
 }
 
 const std::vector<Variant>& eight_bits() {
-  static const std::vector<Variant> all{
-      fp8(128, "128", "on", "persistent", "2"),    fp8(128, "128", "off", "persistent", "2"),
-      fp8(128, "96", "off", "longest_first", "3"), fp8(128, "64", "off", "longest_first", "3"),
-      fp8(256, "96", "on", "persistent", "2"),     fp8(256, "64", "off", "longest_first", "2"),
-      fp8(64, "128", "on", "persistent", "2"),     fp8(64, "192", "off", "persistent", "2")};
+  static const std::vector<Variant> all{fp8(128, "128", "on", "persistent", "2"),
+                                        fp8(128, "128", "off", "persistent", "2"),
+                                        fp8(128, "96", "off", "longest_first", "3"),
+                                        fp8(128, "64", "off", "longest_first", "3"),
+                                        fp8(128, "128", "off", "persistent", "2", "chunk"),
+                                        fp8(64, "192", "off", "persistent", "2", "chunk"),
+                                        fp8(256, "96", "on", "persistent", "2"),
+                                        fp8(256, "64", "off", "longest_first", "2"),
+                                        fp8(64, "128", "on", "persistent", "2"),
+                                        fp8(64, "192", "off", "persistent", "2")};
   return all;
 }
 

@@ -46,8 +46,8 @@ Key& Key::add(const AttentionArgs& args) {
   for (const SequenceLengths& one : args.lengths) add({one.q, one.x});
   add({std::ssize(args.lengths)});
   add({args.key_counts != nullptr, args.pages.table != nullptr, args.pages.row, args.pages.size, args.pages.count});
-  return add({args.q_starts != nullptr, args.x_starts != nullptr, args.log_sum_exp != nullptr, args.q_rows,
-              args.x_rows});
+  return add(
+      {args.q_starts != nullptr, args.x_starts != nullptr, args.log_sum_exp != nullptr, args.q_rows, args.x_rows});
 }
 
 Key& Key::add_question(const AttentionArgs& args, bool ranked) {

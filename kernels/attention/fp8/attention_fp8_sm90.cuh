@@ -75,8 +75,8 @@ struct Fp8Consumer : Fp8Products<F> {
   }
 
   /// Adds P V of the final chunk to O, while no scores are computed.
-  __device__ __forceinline__ void last_outputs(const Probabilities& p, Outputs& o, Chunk& chunk,
-                                               RowState& state, Position& at, bool accumulate, float v) const {
+  __device__ __forceinline__ void last_outputs(const Probabilities& p, Outputs& o, Chunk& chunk, RowState& state,
+                                               Position& at, bool accumulate, float v) const {
     Products::wait_turned(at);
     auto& to = output_of(o, chunk);
     Products::issue_outputs(to, p, at.stage, accumulate);

@@ -55,7 +55,9 @@ struct Fp8Places {
     if constexpr (F.product_sums) {
       for (u32 i = threadIdx.x; i < words * panels * C.stages; i += Threads) {
         const u32 panel = i / words % panels;
-        store_word(turned_place(shared, i / words / panels) + (panel * turned_rows + C.dv) * turned_span * 2 + i % words * 4, one);
+        store_word(
+            turned_place(shared, i / words / panels) + (panel * turned_rows + C.dv) * turned_span * 2 + i % words * 4,
+            one);
       }
       async_fence();
     }

@@ -52,8 +52,9 @@ struct Fp8Producer : AttentionProducer<F.forward> {
 #pragma unroll
     for (int i = 0; i < Count; ++i) {
       const int key = (part + i) / column_parts * 32, column = (part + i) % column_parts * columns;
-      store_matrices(swizzled_further<Places::turned_rows, Places::turned_span>(turned, column, key / 2), even_bytes(r[i][0], r[i][1]),
-                     odd_bytes(r[i][0], r[i][1]), even_bytes(r[i][2], r[i][3]), odd_bytes(r[i][2], r[i][3]));
+      store_matrices(swizzled_further<Places::turned_rows, Places::turned_span>(turned, column, key / 2),
+                     even_bytes(r[i][0], r[i][1]), odd_bytes(r[i][0], r[i][1]), even_bytes(r[i][2], r[i][3]),
+                     odd_bytes(r[i][2], r[i][3]));
     }
   }
 
@@ -65,8 +66,8 @@ struct Fp8Producer : AttentionProducer<F.forward> {
     constexpr int step = C.order != TileOrder::longest_first && parts % 2 == 0 ? 2 : 1;
     const u32 lane = threadIdx.x % warp_threads, column = threadIdx.x / warp_threads * 16;
     const u32 v = Places::v_place(shared, at.stage) + swizzled<C.x, Places::v_span>(lane, column / 2);
-    const u32 turned = Places::turned_place(shared, at.stage) +
-                       swizzled<Places::turned_rows, Places::turned_span>(column + matrix_row(lane), matrix_column(lane));
+    const u32 turned = Places::turned_place(shared, at.stage) + swizzled<Places::turned_rows, Places::turned_span>(
+                                                                    column + matrix_row(lane), matrix_column(lane));
     barrier_wait(barrier(Block::v_full + at.stage), at.parity);
     barrier_wait(barrier(Block::v_empty + at.stage), at.parity ^ 1);
 #pragma unroll

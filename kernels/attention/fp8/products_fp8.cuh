@@ -36,15 +36,16 @@ struct Fp8Products : Fp8Softmax<F> {
 
   /// Issues and commits o (+)= P V; a Chunk has P's sums too.
   template <int Columns>
-  __device__ __forceinline__ void issue_outputs(float (&o)[Columns], const Probabilities& p, u32 stage, bool accumulate) const {
+  __device__ __forceinline__ void issue_outputs(float (&o)[Columns], const Probabilities& p, u32 stage,
+                                                bool accumulate) const {
     constexpr int span = Places::turned_span;
     const u32 v_matrix = matrix_address(Places::turned_place(shared, stage));
     wgmma_fence();
 #pragma unroll
     for (int k = 0; k < C.x; k += 32) {
-      wgmma_e4m3<2 * Columns>(
-          o, p + k / 8, descriptor<span>(v_matrix + descriptor_offset<Places::turned_rows, span>(0, k / 2), 0),
-          accumulate || k != 0);
+      wgmma_e4m3<2 * Columns>(o, p + k / 8,
+                              descriptor<span>(v_matrix + descriptor_offset<Places::turned_rows, span>(0, k / 2), 0),
+                              accumulate || k != 0);
     }
     wgmma_commit();
   }

@@ -155,6 +155,9 @@ TEST_CASE("a form serves neither another tile, nor other columns, nor other opti
   const AttentionForm form(laid.place(knobs), call);
   CHECK(form.serves(laid.place(knobs), call));
   CHECK_FALSE(form.serves(laid.place(knobs), packed));
+  AttentionCall without = call;
+  without.log_sum_exp = 0;  // attention_fp8_sm90 sums P in another way then
+  CHECK_FALSE(form.serves(laid.place(knobs), without));
   test::Knobs other = knobs;
   other[3].second = "1";
   CHECK_FALSE(form.serves(laid.place(other), call));

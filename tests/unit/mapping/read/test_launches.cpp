@@ -113,6 +113,16 @@ TEST_CASE("attention_backward_sm90: a warpgroup makes its share of dQ, of 64 row
   }
 }
 
+TEST_CASE("more_columns: attention_fp8_sm90's P V has eight columns that add up P, unless lanes do") {
+  const Mapped m("attention", "attention_fp8_sm90", "h200-sxm",
+                 {{"b", 1}, {"h", 16}, {"q", 4096}, {"x", 4096}, {"d", 128}}, {}, DType::e4m3);
+  for (const auto& [word, more] : {std::pair{"with_sums", 8}, {"chunk", 0}}) {
+    const PlacedDiagram placed = m.place({{"warpgroups", "2"}, {"q", "128"}, {"x", "128"}, {"accumulate", word}});
+    CHECK(made(placed, "O").n == 128 + more);
+    CHECK(made(placed, "S").n == 128);
+  }
+}
+
 TEST_CASE("what does not fit is told with its place") {
   const auto says = [](const std::string& error, const std::string& what) {
     CAPTURE(error);
@@ -122,6 +132,7 @@ TEST_CASE("what does not fit is told with its place") {
   CHECK(refusal(vector, after) == "no error");
   says(refusal("{unit: vector, swap_ab: {a: 64}}", after), "only products have A and B");
   says(refusal("{unit: vector, row_parts: 2}", after), "only products have rows and columns");
+  says(refusal("{unit: vector, more_columns: 8}", after), "only products have rows and columns");
   says(refusal(vector, "{name: after, reads: {D: f32}}"), "m.yaml:9");
   says(refusal(vector, "{name: after, reads: {D: f32}}"), "'D'");
   says(refusal(vector, "{name: after, writes: {C: f17}}"), "'f17'");
