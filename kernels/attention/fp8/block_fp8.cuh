@@ -47,7 +47,7 @@ struct Fp8Places {
     barrier_init_fence();
   }
 
-  /// Writes the rows of ones of all copies of V^T, whose bytes are alike in any swizzle, by a block of `Threads`.
+  /// Writes the rows of ones of all copies of V^T, which are the same bytes in any swizzle, by a block of `Threads`.
   template <int Threads>
   static __device__ __forceinline__ void write_ones(u32 shared) {
     constexpr u32 one = 0x38383838u;  // four e4m3
