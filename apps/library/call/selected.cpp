@@ -20,7 +20,7 @@
 namespace napkin::internal {
 namespace {
 
-constexpr int tiles_tried = 8;  // best tiles that are compiled in turn, until the compiler objects to none of its parts
+constexpr int tiles_tried = 8;  // best tiles that are compiled in turn, until the compiler objects to none
 /// Lengths between a power of two and the next for which tiles are ranked.
 constexpr std::uint64_t lengths_of_an_octave = 8;
 
@@ -106,7 +106,7 @@ std::string no_kernel(const Ask& asked) {
 }
 
 Selected::Selected(const Ask& ask, const CallNeeds& needs)
-    : question_(request_for(ask, needs)), ranking_(select_kernel(question_, tiles_tried)) {
+    : question_(request_for(ask, needs)), ranking_(select_kernel(question_, 1)) {
   if (!ranking_.setup().bundled()) throw Error(ask.algorithm, no_kernel(ask), "other sizes or another type");
   if (ranking_.empty()) throw Error(ask.algorithm, ranking_.nothing_fits(), "other sizes");
   const Setup& setup = ranking_.setup();
@@ -138,7 +138,9 @@ bool Selected::is_legal() const {
 }
 
 bool Selected::advance() {
-  if (at_ + 1 == ranking_.selection().ranked.size()) return false;
+  const auto is_last = [&] { return at_ + 1 >= ranking_.selection().ranked.size(); };
+  if (is_last() && at_ == 0) ranking_.rank(tiles_tried);  // few calls need more than the best tile
+  if (is_last()) return false;
   ++at_;
   return true;
 }

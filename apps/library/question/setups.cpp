@@ -276,7 +276,7 @@ namespace {
 const std::string& family_of(const std::string& name, const std::vector<std::string>& names) {
   const std::string* out = &name;
   for (const std::string& other : names) {
-    if (other.size() < out->size() && name.starts_with(other + "_")) out = &other;
+    if (other.size() < out->size() && name.starts_with(other) && name[other.size()] == '_') out = &other;
   }
   return *out;
 }
@@ -300,13 +300,14 @@ std::vector<std::string> kept_out_by_sizes(const Question& question, Catalog& ca
   for (const std::string& name : names) {
     const auto mapping = catalog.mapping(name, "--kernel");
     if (!lists(mapping->runs_on, question.machine->architecture)) continue;
-    if (!takes_type(*mapping, question.problem.dtype) || answers(name)) continue;
+    if (!takes_type(*mapping, question.problem.dtype)) continue;
     const std::string reason = refused_size(question, *mapping);
+    if (reason.empty() || answers(name)) continue;
     const auto known =
         std::find_if(by_reason.begin(), by_reason.end(), [&](const auto& r) { return r.first == reason; });
     if (known != by_reason.end())
       known->second += ", " + name;
-    else if (!reason.empty())
+    else
       by_reason.emplace_back(reason, name);
   }
   std::vector<std::string> out;

@@ -58,8 +58,9 @@ class Session {
   /// or not. `parts` lists the parts to fill that take longer.
   [[nodiscard]] std::shared_ptr<const QueryAnswer> query(const Ask& ask, AnswerParts parts = {}) const;
 
-  /// Finds the legal tile of least predicted time, with `top` - 1 runners-up.
-  [[nodiscard]] std::shared_ptr<const SelectAnswer> select(const Ask& ask, int top = 5, AnswerParts parts = {}) const;
+  /// Finds the legal tile of least predicted time, with `top` - 1 runners-up, each as exact as the best and about as
+  /// long to find.
+  [[nodiscard]] std::shared_ptr<const SelectAnswer> select(const Ask& ask, int top = 1, AnswerParts parts = {}) const;
 
   /// Calls select() for many shapes on all cores; answers are in the shapes' order. `ask.shape` holds the sizes that
   /// all shapes share. Throws the error of the first shape that has one.
@@ -113,7 +114,7 @@ class Session {
 [[nodiscard]] Session& default_session();
 
 [[nodiscard]] std::shared_ptr<const QueryAnswer> query(const Ask& ask, AnswerParts parts = {});
-[[nodiscard]] std::shared_ptr<const SelectAnswer> select(const Ask& ask, int top = 5, AnswerParts parts = {});
+[[nodiscard]] std::shared_ptr<const SelectAnswer> select(const Ask& ask, int top = 1, AnswerParts parts = {});
 [[nodiscard]] std::vector<std::shared_ptr<const SelectAnswer>> select_many(const Ask& ask,
                                                                            const std::vector<NamedSizes>& shapes,
                                                                            int top = 1, AnswerParts parts = {});
