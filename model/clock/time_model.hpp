@@ -80,6 +80,9 @@ struct TimeModel {
   [[nodiscard]] Seconds with_launch(const Timing& timing) const {
     return Seconds(timing.seconds + timing.meeting / timing.clock.value) + launch;
   }
+  /// Returns the seconds of a launch that device memory alone limits, than which none is shorter but by rounding: to
+  /// the last digit where a DeviceTime has no waves, as of a packed batch.
+  [[nodiscard]] Seconds device_at_least() const { return Seconds(device.seconds(compulsory)) + launch; }
   /// Makes the prediction of a timing. `period` comes from period(graph, true); nullptr without an event graph.
   [[nodiscard]] Prediction explained(const PlacedDiagram& placed, const Timing& timing, const Period* period) const;
 

@@ -225,11 +225,24 @@ PackedBlocks::PackedBlocks(const PlacedDiagram& launch, const BlockSequence& seq
     for (std::size_t p = 0; p < sequences.size(); ++p) split.groups.push_back(groups(p, axis));
     splits_.push_back(std::move(split));
   }
-  for (std::int64_t plane = 0; plane < sequence.planes(); ++plane) {
+  for (std::int64_t plane = 0; plane < sequence.planes();) {
     const int part = part_of_plane(plane);
     if (runs_.empty() || runs_.back().part != part) runs_.push_back({plane, plane, part});
-    runs_.back().last = plane + 1;
+    runs_.back().last = plane = std::min(next_part(plane), sequence.planes());
   }
+}
+
+/// Returns the next plane whose part may be another.
+std::int64_t PackedBlocks::next_part(std::int64_t plane) const {
+  const int part = parts_[static_cast<std::size_t>(sequence_.of(plane))];
+  std::int64_t next = (plane / sequence_.stride + 1) * sequence_.stride;
+  for (const Split& split : splits_) {
+    const std::int64_t all = split.digit.stride * split.digit.size, first = plane / all * all;
+    const std::int64_t end =
+        part < 0 ? first : first + split.digit.stride * split.groups[static_cast<std::size_t>(part)];
+    next = std::min({next, first + all, plane < end ? end : first + all});
+  }
+  return next;
 }
 
 BlockPlace BlockSequence::of_clusters(std::int64_t index) const {

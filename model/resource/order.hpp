@@ -116,6 +116,8 @@ class PackedBlocks {
   [[nodiscard]] const std::vector<Run>& runs() const { return runs_; }
 
  private:
+  [[nodiscard]] std::int64_t next_part(std::int64_t plane) const;
+
   /// The digit of a plane's number along an axis.
   struct Digit {
     std::int64_t stride = 1, size = 1;

@@ -121,8 +121,14 @@ void Selector::time_first(Walk& walk, Best& best) {
   walk.waiting.pop();
   const PartRow& row = *bound.row;
   const std::int64_t size = table_->sizes_[walk.sizes].size;
+  const auto found = [&](double time) {
+    return Best::Found{ranking_time(*setup_.mapping, Seconds(time)), size, walk.part, &row, time};
+  };
   if (walk.launch != nullptr) {
-    if (!may_end_within(walk, bound, best.enough(size))) return walk.done.push_back(bound);
+    // Tiles that device memory limits tie, and most lose the tie by their bytes.
+    const bool exact = walk.launch->packed;
+    const bool may_win = best.may_take(found((exact ? 1 : rounded_down) * model_of(row).device_at_least().value));
+    if (!may_win || !may_end_within(walk, bound, best.enough(size))) return walk.done.push_back(bound);
     for (bool learned = true; learned;) {
       learned = learn(*walk.part, row, *walk.launch);
       const Bound raised = bound_of(walk, row);  // by runs, and by the tiles timed since
@@ -133,12 +139,9 @@ void Selector::time_first(Walk& walk, Best& best) {
   const auto [at, is_new] = timed_.try_emplace(row.legal);
   Timed& timed = at->second;
   if (is_new) timed.timing = timing_of(walk, row);
-  const auto found = [&] {
-    const double time = model_of(row).with_launch(timed.timing).value;
-    return Best::Found{ranking_time(*setup_.mapping, Seconds(time)), size, walk.part, &row, time};
-  };
-  if (!best.may_take(found())) return;  // device memory makes no tile faster
-  if (!is_ranked_by_time(*setup_.mapping) || notice(*walk.part, row, timed)) best.take(found());
+  const auto time = [&] { return model_of(row).with_launch(timed.timing).value; };
+  if (!best.may_take(found(time()))) return;  // device memory makes no tile faster
+  if (!is_ranked_by_time(*setup_.mapping) || notice(*walk.part, row, timed)) best.take(found(time()));
 }
 
 const PlacedDiagram& Selector::place(std::uint32_t legal) {

@@ -7,46 +7,11 @@
 #include <vector>
 
 #include "model/clock/launch/ends.hpp"
+#include "model/clock/launch/first_free.hpp"
 #include "model/resource/order.hpp"
 
 namespace napkin::internal {
 namespace {
-
-/// A queue of nodes by the clocks that each has run so far, which gives the first free one.
-class FirstFree {
- public:
-  explicit FirstFree(std::size_t nodes) : heap_(nodes) {
-    for (std::size_t n = 0; n < nodes; ++n) heap_[n].node = n;
-  }
-  [[nodiscard]] std::size_t node() const { return heap_.front().node; }
-  /// Adds that many clocks to every node.
-  void run_all(double clocks) {
-    for (Node& node : heap_) node.until += clocks;
-  }
-  /// Adds that many clocks to the current node().
-  void run(double clocks) {
-    Node moved = heap_.front();
-    moved.until += clocks;
-    std::size_t at = 0;
-    for (std::size_t next = 1; next < heap_.size(); next = 2 * at + 1) {
-      if (next + 1 < heap_.size() && heap_[next + 1] < heap_[next]) ++next;
-      if (!(heap_[next] < moved)) break;
-      heap_[at] = heap_[next];
-      at = next;
-    }
-    heap_[at] = moved;
-  }
-
- private:
-  struct Node {
-    double until = 0;
-    std::size_t node = 0;
-    friend bool operator<(const Node& a, const Node& b) {
-      return a.until != b.until ? a.until < b.until : a.node < b.node;
-    }
-  };
-  std::vector<Node> heap_;  // the least on top
-};
 
 /// The launch of a packed batch, whose blocks have the clocks of their sequences' rows. If many
 /// neighbouring planes have sequences of one length, only the first and the last are simulated, enough of them to reach
@@ -62,7 +27,7 @@ class PackedLaunch {
         first_free_(goes_to_first_free(sequence_.order())),
         busy_(static_cast<std::size_t>(shape.who.nodes), 0.0),
         begun_(busy_.size(), false),
-        free_(busy_.size()) {
+        free_(busy_.size(), empty_) {
     for (const PackedPart& part : placed.packed) {
       const LaunchShape own_shape = launch_shape(part.placed);
       Part own{Ends(block_ends(part.placed), clocks_of_mean(graph, period, own_shape)), block_lengths(part.placed), 0};
@@ -87,6 +52,7 @@ class PackedLaunch {
       next = last;
     }
     act_out(next, sequence_.planes());
+    if (first_free_) busy_ = free_.clocks();
     return {*std::max_element(busy_.begin(), busy_.end()),
             std::accumulate(busy_.begin(), busy_.end(), 0.0) / real_nodes(), longest_};
   }
@@ -112,35 +78,66 @@ class PackedLaunch {
     }
   }
 
+  /// Runs the blocks of some planes, from the beginning of a round on.
   void act_out(std::int64_t first, std::int64_t last) {
-    const std::int64_t rows = sequence_.rows();
-    if (planes_a_round() != 1) {
-      for (std::int64_t i = first * rows; i < last * rows; ++i) {
+    if (planes_a_round() == 1) return act_out_planes(first, last);
+    const std::int64_t rows = sequence_.rows(), round = std::max<std::int64_t>(planes_a_round(), 1);
+    for (std::int64_t plane = first; plane < last; plane += round) {
+      const std::int64_t end = std::min(plane + round, last);
+      for (std::int64_t i = plane * rows + skip_rows(plane, end); i < end * rows; ++i) {
         const BlockPlace place = sequence_.at(i);
-        add(i, place, blocks_.part_of(place));
+        if (const int part = blocks_.part_of(place); part < 0)
+          add_empty(i, 1);
+        else
+          add(i, place, part);
       }
-      return;
-    }
-    for (std::int64_t plane = first; plane < last; ++plane) {
-      const int part = blocks_.part_of_plane(plane);
-      const std::int64_t own = std::min(blocks_.rows(part), rows);
-      for (std::int64_t row = 0; row < own; ++row) add(plane * rows + row, {row, plane}, part);
-      for (std::int64_t row = own; row < rows && empty_ > 0; ++row) add(plane * rows + row, {row, plane}, -1);
     }
   }
 
-  void add(std::int64_t index, const BlockPlace& place, int part) {
-    if (part < 0 && empty_ <= 0) return;
-    const std::size_t node = first_free_ ? free_.node() : static_cast<std::size_t>(index) % busy_.size();
-    double clocks = empty_;
-    if (part >= 0) {
-      const Part& own = parts_[static_cast<std::size_t>(part)];
-      clocks = clocks_of(own, place) + (begun_[node] ? 0 : own.ends.start);
-      begun_[node] = true;
+  /// Runs the first blocks of a round that lie beyond all its sequences, where it begins with the last rows. Returns
+  /// their number.
+  std::int64_t skip_rows(std::int64_t first, std::int64_t last) {
+    if (sequence_.order() != BlockOrder::longest_first) return 0;
+    const std::int64_t cluster = std::max<std::int64_t>(placed_.cluster.get(), 1);
+    std::int64_t most = 0;
+    for (std::int64_t plane = first; plane < last; ++plane)
+      most = std::max(most, blocks_.rows(blocks_.part_of_plane(plane)));
+    const std::int64_t blocks = std::max<std::int64_t>(sequence_.rows() - most, 0) / cluster * cluster * (last - first);
+    add_empty(first * sequence_.rows(), blocks);
+    return blocks;
+  }
+
+  /// Runs the blocks of some planes, plane after plane.
+  void act_out_planes(std::int64_t first, std::int64_t last) {
+    const std::int64_t rows = sequence_.rows();
+    for (const PackedBlocks::Run& run : blocks_.runs()) {
+      const std::int64_t own = std::min(blocks_.rows(run.part), rows), end = std::min(run.last, last);
+      for (std::int64_t plane = std::max(run.first, first); plane < end; ++plane) {
+        for (std::int64_t row = 0; row < own; ++row) add(plane * rows + row, {row, plane}, run.part);
+        add_empty(plane * rows + own, rows - own);
+      }
     }
-    busy_[node] += clocks;
+  }
+
+  /// Runs a block of a sequence.
+  void add(std::int64_t index, const BlockPlace& place, int part) {
+    const std::size_t node = first_free_ ? free_.node() : static_cast<std::size_t>(index) % busy_.size();
+    const Part& own = parts_[static_cast<std::size_t>(part)];
+    const double clocks = clocks_of(own, place) + (begun_[node] ? 0 : own.ends.start);
+    begun_[node] = true;
     longest_ = std::max(longest_, clocks);
-    if (first_free_) free_.run(clocks);
+    if (first_free_)
+      free_.run(clocks);
+    else
+      busy_[node] += clocks;
+  }
+
+  /// Runs so many blocks beyond their sequences, which follow one another.
+  void add_empty(std::int64_t index, std::int64_t blocks) {
+    if (blocks <= 0 || empty_ <= 0) return;
+    longest_ = std::max(longest_, empty_);
+    if (first_free_) return free_.run_idle(blocks);
+    for (std::int64_t i = index; i < index + blocks; ++i) busy_[static_cast<std::size_t>(i) % busy_.size()] += empty_;
   }
 
   void spread(std::int64_t planes, const PackedBlocks::Run& run) {
@@ -150,7 +147,7 @@ class PackedLaunch {
       clocks += clocks_of(parts_[static_cast<std::size_t>(run.part)], {row, run.first});
     const double share = clocks * static_cast<double>(planes) / real_nodes();
     for (double& busy : busy_) busy += share;
-    free_.run_all(share);
+    if (first_free_) free_.run_all(share);
   }
 
   [[nodiscard]] double clocks_of(const Part& part, const BlockPlace& place) const {
