@@ -46,7 +46,7 @@ bool closer(const Candidates::Misfit& a, const Candidates::Misfit& b) {
 std::optional<Larger> next_larger(const Selector& selector, const Tile& tile, KnobId knob) {
   const Candidates& all = selector.table().candidates();
   const Allowed& allowed = selector.allowed();
-  std::vector<std::int64_t> values = allowed.space().domains[at(knob)];
+  std::vector<std::int64_t> values = allowed.domain(at(knob));
   std::erase_if(values, [&](std::int64_t value) { return value <= tile.values[at(knob)]; });
   std::sort(values.begin(), values.end());
   for (const std::int64_t value : values) {

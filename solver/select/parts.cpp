@@ -56,8 +56,9 @@ std::uint64_t Selector::facts_of(const TileSizes& sizes) {
     double readers = 1;
     for (const AxisId axis : axes)
       readers *= real(ceil_div(setup_.problem.sizes[at(axis)], std::max(extent[at(axis)], Count(1))));
-    // How many there are matters where device memory is waited for.
-    const int digits = (device_ & 1U) != 0 ? digits_of_readers(readers) : 0;
+    // How many there are matters where device memory is waited for, but not to the copy engine.
+    const bool counts = (device_ & 1U) != 0 && table_->counts_readers_;
+    const int digits = counts ? digits_of_readers(readers) : 0;
     facts = facts << 6U | (readers > 1 ? 1U + static_cast<unsigned>(std::min(digits, 62)) : 0U);
   }
   const Count nodes = few_nodes(machine, blocks) > Count(0) ? blocks : nodes_at_work(machine, blocks);

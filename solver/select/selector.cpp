@@ -55,7 +55,7 @@ void Selector::run(Best& best) {
   using Waiting = std::pair<double, std::size_t>;  // bound of a size, and its place
   std::vector<Waiting> bounds;
   for (Walk& walk : walks_) {
-    if (is_left(walk)) bounds.emplace_back(walk.seconds, walk.sizes);
+    if (is_left(walk) && walk.seconds <= best.enough()) bounds.emplace_back(walk.seconds, walk.sizes);
   }
   std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> line({}, std::move(bounds));
   while (!line.empty() && line.top().first <= best.enough()) {
@@ -79,7 +79,7 @@ bool Selector::go_on(Walk& walk, Best& best) {
   if (walk.part == nullptr || walk.part->rows.empty()) {
     if (walk.part != nullptr)
       add_rows(*walk.part);
-    else if (lengths_hold(table_->sizes_[walk.sizes]))
+    else if (allowed_.lengths_hold(table_->sizes_[walk.sizes].any))
       walk.part = &part_of(walk.sizes);
     else
       return false;
@@ -232,16 +232,10 @@ std::optional<Ranked> Selector::best_with(KnobId knob, std::int64_t value) const
   return best.ranked.empty() ? std::nullopt : std::optional(best.ranked.front());
 }
 
-bool Selector::lengths_hold(const TileSizes& sizes) const {
-  return allowed_.lengths_hold(table_->candidates_.space().tile(sizes.rank));
-}
-
 bool Selector::any_legal() const {
   const auto is_as_fixed = [&](std::uint32_t legal) { return allowed_.is_as_fixed(table_->rank_of(legal)); };
-  Tile tile;  // one for all sizes: allocating each takes longer than the check
   return std::any_of(table_->sizes_.begin(), table_->sizes_.end(), [&](const TileSizes& one) {
-    table_->candidates_.space().tile(one.rank, tile);
-    return allowed_.lengths_hold(tile) && std::any_of(one.legal.begin(), one.legal.end(), is_as_fixed);
+    return allowed_.lengths_hold(one.any) && std::any_of(one.legal.begin(), one.legal.end(), is_as_fixed);
   });
 }
 

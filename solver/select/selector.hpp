@@ -111,7 +111,6 @@ class Selector {
   [[nodiscard]] bool may_end_within(const Walk& walk, const Bound& bound, double seconds) const;
   bool learn(const TablePart& part, const PartRow& row, const LaunchShape& launch);
 
-  [[nodiscard]] bool lengths_hold(const TileSizes& sizes) const;
   [[nodiscard]] std::uint64_t facts_of(const TileSizes& sizes);
   [[nodiscard]] TileGraph& known(const EventGraph& graph);
   const PlacedDiagram& place_for_graph(std::uint32_t legal);

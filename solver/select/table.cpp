@@ -5,6 +5,7 @@
 #include <map>
 #include <unordered_set>
 
+#include "model/clock/graph/copy_cost.hpp"
 #include "model/clock/known_graphs.hpp"
 #include "model/clock/roofline/assumed_clock.hpp"
 #include "model/clock/roofline/load.hpp"
@@ -113,11 +114,12 @@ Candidates Table::find_sizes(const Setup& like) {
     if (legal == 0) rates_ = energy_rates(placed);
     const TensorWork work = tensor_work(placed, rates_);
     variant_of_.push_back(static_cast<std::uint32_t>(graphs.number_of(placed.variant)));
+    counts_readers_ = counts_readers_ || counts_readers(placed);
     const auto [lengths, size] = size_of(so_far, sizing, rank);
     const auto [found, is_new] = known.emplace(lengths, static_cast<std::uint32_t>(sizes_.size()));
     if (is_new) {
       const double chunk = like.streamed->stream ? real(judged.block().chunk) : 1;
-      sizes_.push_back({rank, size, chunk, 1, judged.block().extent, work.clocks, work.energy});
+      sizes_.push_back({judged.tile, size, chunk, 1, judged.block().extent, work.clocks, work.energy});
       works.emplace_back();
       if (sizes_.size() == 1) shared_along_ = shared_along(judged);
     }
@@ -147,7 +149,8 @@ std::size_t Table::bytes() {
   std::size_t sum = candidates_.bytes() + periods_.bytes() + variant_of_.size() * 4;
   sum += graphs_.size() * (sizeof *graphs_.begin() + 2 * sizeof(void*));
   for (const TileSizes& sizes : sizes_) {
-    sum += sizeof sizes + sizes.extent.size() * sizeof(Count) + sizes.legal.capacity() * sizeof(sizes.legal[0]);
+    sum += sizeof sizes + 8 * (sizes.extent.size() + sizes.any.values.size()) +
+           sizes.legal.capacity() * sizeof(sizes.legal[0]);
     for (const TablePart& part : sizes.parts) {
       sum += sizeof part + part.rows.capacity() * sizeof(PartRow) + part.from_row.capacity() * sizeof(part.from_row[0]);
       sum += part.traits.size() * sizeof(TileTrait) + part.energies.size() * sizeof(BlockEnergy);

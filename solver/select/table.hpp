@@ -105,7 +105,7 @@ struct TablePart {
 
 /// Legal tiles of equal length knobs.
 struct TileSizes {
-  std::int64_t rank = 0;        ///< rank of one tile of the size
+  Tile any;                     ///< one tile of the size
   std::int64_t size = 0;        ///< equal for tiles of one size (size_knobs)
   double chunk = 1;             ///< extent of an iteration along the streamed axis
   double across = 1;            ///< extent of a block along the axis whose groups a mask cuts differently, at most
@@ -147,6 +147,7 @@ class Table {
   std::vector<TileSizes> sizes_;
   std::vector<std::uint32_t> variant_of_;          ///< variant, by index of Candidates::legal()
   std::vector<std::vector<AxisId>> shared_along_;  ///< grouped axes that a crossing lacks, by crossing
+  bool counts_readers_ = false;                    ///< true if counts_readers() of some tile
   Candidates candidates_;                          ///< candidates, by which the members above are found
 
   std::mutex mutex_;  ///< guards the members below, and parts

@@ -111,6 +111,7 @@ KnobSet size_knobs(const Setup& setup) {
 
 Candidates::Candidates(const Setup& like, const Placer& placer, const Take& take)
     : space_(space_of_kind(like)),
+      cuts_(axis_cuts(like)),
       rules_(*like.streamed, *like.mapping, *like.machine, like.problem),
       length_rules_(*like.streamed, *like.mapping, *like.machine, like.problem) {
   if (space_.candidates > Count(most_tiles))
@@ -244,11 +245,22 @@ void Candidates::keep(const std::vector<std::uint32_t>& counts, std::size_t verd
 
 Allowed::Allowed(const Setup& setup, const Candidates& candidates)
     : all_(candidates),
-      own_(space_of(setup)),
+      candidates_(all_.space().candidates),
+      own_(all_.space().domains.size()),
       length_rules_(candidates.length_rules().at(*setup.streamed, *setup.mapping, *setup.machine, setup.problem)) {
-  for (std::size_t k = 0; k < own_.domains.size(); ++k) {
-    const std::vector<std::int64_t>&whole = all_.space().domains[k], &own = own_.domains[k];
-    if (whole == own) continue;
+  for (const AxisCut& one : all_.cuts()) {
+    std::vector<std::int64_t> own = domain(at(one.knob));
+    if (!one.packed) cut_to_axis(setup, one, own);
+    if (own.size() < domain(at(one.knob)).size()) own_[at(one.knob)] = std::move(own);
+  }
+  for (const auto& [knob, value] : setup.fixed) {
+    if (domain(at(knob)) != std::vector{value}) own_[at(knob)] = {value};
+  }
+  for (std::size_t k = 0; k < own_.size(); ++k) {
+    const std::vector<std::int64_t>&whole = all_.space().domains[k], &own = own_[k];
+    if (own.empty()) continue;
+    candidates_ =
+        candidates_ / Count(static_cast<std::int64_t>(whole.size())) * Count(static_cast<std::int64_t>(own.size()));
     cut_ |= knob_bit(static_cast<KnobId>(k));
     if ((all_.length_knobs() & knob_bit(static_cast<KnobId>(k))) == 0)
       fixed_.emplace_back(k, std::find(whole.begin(), whole.end(), own.front()) - whole.begin());
@@ -290,8 +302,7 @@ std::size_t Allowed::first_broken(const Tile& tile) const {
 bool Allowed::in_domains(const Tile& tile, KnobSet knobs) const {
   for (KnobSet left = knobs; left != 0; left &= left - 1) {
     const auto k = static_cast<std::size_t>(std::countr_zero(left));
-    if (std::find(own_.domains[k].begin(), own_.domains[k].end(), tile.values[k]) == own_.domains[k].end())
-      return false;
+    if (std::find(domain(k).begin(), domain(k).end(), tile.values[k]) == domain(k).end()) return false;
   }
   return true;
 }

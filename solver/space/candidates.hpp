@@ -59,6 +59,8 @@ class Candidates {
   /// Returns the knobs that rules of lengths read, whose domains lengths cut, or that round a grid up.
   [[nodiscard]] KnobSet length_knobs() const { return length_knobs_; }
 
+  /// Returns the cuts of domains that depend on lengths.
+  [[nodiscard]] const std::vector<AxisCut>& cuts() const { return cuts_; }
   [[nodiscard]] const Rules& rules() const { return rules_; }  ///< returns the rules of the question it was made for
   [[nodiscard]] const LengthRules& length_rules() const { return length_rules_; }
 
@@ -83,6 +85,7 @@ class Candidates {
   void keep(const std::vector<std::uint32_t>& counts, std::size_t verdicts);
 
   Space space_;
+  std::vector<AxisCut> cuts_;
   Rules rules_;
   LengthRules length_rules_;
   KnobSet length_knobs_ = 0;
@@ -103,9 +106,11 @@ class Allowed {
   [[nodiscard]] bool is_as_fixed(std::int64_t rank) const;
   [[nodiscard]] bool operator()(std::int64_t rank) const;
   /// Returns the number of tiles in the question's space, legal or not.
-  [[nodiscard]] Count candidates() const { return own_.candidates; }
-  /// Returns the question's own domains.
-  [[nodiscard]] const Space& space() const { return own_; }
+  [[nodiscard]] Count candidates() const { return candidates_; }
+  /// Returns the values of a knob that the question leaves open.
+  [[nodiscard]] const std::vector<std::int64_t>& domain(std::size_t knob) const {
+    return own_[knob].empty() ? all_.space().domains[knob] : own_[knob];
+  }
   /// Returns true if count() applies: every fixed knob is a length knob.
   [[nodiscard]] bool can_count() const { return fixed_.empty(); }
   /// Returns true if the tile's values of all knobs, or of some, are in the question's domains.
@@ -117,7 +122,8 @@ class Allowed {
 
  private:
   const Candidates& all_;
-  Space own_;
+  Count candidates_;
+  std::vector<std::vector<std::int64_t>> own_;  ///< domains that are a part of the kind's, by KnobId; empty: the kind's
   std::vector<LengthRules::Placed> length_rules_;
   std::vector<std::pair<std::size_t, std::int64_t>> fixed_;  ///< knobs that lengths do not concern, by position
   KnobSet cut_ = 0;                                          ///< knobs whose own domain is a part of the kind's

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "solver/space/granularity.hpp"
 #include "solver/space/knobs.hpp"
@@ -55,22 +56,59 @@ bool is_pinned(const Setup& setup, KnobId knob) {
   });
 }
 
-/// Cuts the axis's domain to useful sizes; with `of_kind`, only that of a packed axis, so that no length matters.
-void cut_axis(const Setup& setup, const LevelMapping& block, const std::string& axis, bool of_kind, Space& space) {
-  const int place = place_in_rows(*setup.mapping, axis);
-  if (place == 0 || (place < 0 && of_kind)) return;
-  const auto value = size_of_axis(*setup.mapping, block, axis);
-  const auto id = setup.streamed->diagram.find_axis(axis);
-  if (!value || value->kind != Value::Kind::knob || !id) return;
-  const std::int64_t size = setup.problem.sizes[static_cast<std::size_t>(*id)].get();
-  std::vector<std::int64_t>& domain = space.domains[static_cast<std::size_t>(value->knob)];
-  if (place > 0)
-    cut(domain, size);
-  else if (!is_pinned(setup, value->knob))
-    cut(domain, covering(domain, padded(setup, *id)));
+/// Returns the values of a knob that the search takes.
+std::vector<std::int64_t> whole_domain(const Mapping& mapping, KnobId id) {
+  if (id < 0 || static_cast<std::size_t>(id) >= mapping.knobs.size())
+    throw Error(mapping.name, "no knob number " + std::to_string(id));
+  const Knob& knob = mapping.knobs[static_cast<std::size_t>(id)];
+  if (knob.domain.empty()) throw Error(mapping.name, "knob '" + knob.name + "' has no values");
+  return knob.searched ? knob.domain : std::vector{knob.domain.front()};
+}
+
+/// Returns the cuts, or those of packed axes alone.
+std::vector<AxisCut> cuts_by(const Setup& setup, bool packed_alone) {
+  std::vector<AxisCut> out;
+  const LevelMapping* const block = block_level_of(*setup.mapping);
+  if (block == nullptr) return out;
+  for (const std::vector<std::string>* axes : {&block->group, &block->stream}) {
+    for (const std::string& axis : *axes) {
+      const int place = place_in_rows(*setup.mapping, axis);
+      if (place == 0 || (place < 0 && packed_alone)) continue;
+      const auto value = size_of_axis(*setup.mapping, *block, axis);
+      const auto id = setup.streamed->diagram.find_axis(axis);
+      if (value && value->kind == Value::Kind::knob && id) out.push_back({value->knob, *id, place > 0});
+    }
+  }
+  return out;
+}
+
+/// Returns the domains that the question changes.
+ChangedDomains changed_domains(const Setup& setup, bool of_kind) {
+  ChangedDomains out;
+  const auto domain = [&](KnobId knob) -> std::vector<std::int64_t>& {
+    const auto known = out.find(knob);
+    return known != out.end() ? known->second : out.emplace(knob, whole_domain(*setup.mapping, knob)).first->second;
+  };
+  for (const AxisCut& one : cuts_by(setup, of_kind)) cut_to_axis(setup, one, domain(one.knob));
+  for (const auto& [knob, value] : setup.fixed) {
+    std::vector<std::int64_t>& own = domain(knob);
+    if (!of_kind || std::find(own.begin(), own.end(), value) == own.end()) own = {value};
+  }
+  std::erase_if(out, [&](const auto& one) { return one.second == whole_domain(*setup.mapping, one.first); });
+  return out;
 }
 
 }  // namespace
+
+std::vector<AxisCut> axis_cuts(const Setup& setup) { return cuts_by(setup, false); }
+ChangedDomains domains_of_kind(const Setup& setup) { return changed_domains(setup, true); }
+
+void cut_to_axis(const Setup& setup, const AxisCut& by, std::vector<std::int64_t>& domain) {
+  if (by.packed)
+    cut(domain, setup.problem.sizes[static_cast<std::size_t>(by.axis)].get());
+  else if (!is_pinned(setup, by.knob))
+    cut(domain, covering(domain, padded(setup, by.axis)));
+}
 
 void Space::tile(std::int64_t rank, Tile& into) const {
   into.values.resize(domains.size());
@@ -98,22 +136,10 @@ namespace {
 
 Space make_space(const Setup& setup, bool of_kind) {
   Space space;
-  space.domains.reserve(setup.mapping->knobs.size());
-  for (const Knob& knob : setup.mapping->knobs) {
-    if (knob.domain.empty()) throw Error(setup.mapping->name, "knob '" + knob.name + "' has no values");
-    space.domains.push_back(knob.searched ? knob.domain : std::vector{knob.domain.front()});
-  }
-  if (const LevelMapping* block = block_level_of(*setup.mapping)) {
-    for (const std::string& axis : block->group) cut_axis(setup, *block, axis, of_kind, space);
-    for (const std::string& axis : block->stream) cut_axis(setup, *block, axis, of_kind, space);
-  }
-  for (const auto& [knob, value] : setup.fixed) {
-    if (knob < 0 || static_cast<std::size_t>(knob) >= space.domains.size()) {
-      throw Error(setup.mapping->name, "no knob number " + std::to_string(knob));
-    }
-    std::vector<std::int64_t>& domain = space.domains[static_cast<std::size_t>(knob)];
-    if (!of_kind || std::find(domain.begin(), domain.end(), value) == domain.end()) domain = {value};
-  }
+  for (std::size_t k = 0; k < setup.mapping->knobs.size(); ++k)
+    space.domains.push_back(whole_domain(*setup.mapping, static_cast<KnobId>(k)));
+  for (auto& [knob, domain] : changed_domains(setup, of_kind))
+    space.domains[static_cast<std::size_t>(knob)] = std::move(domain);
   space.candidates = 1;
   space.strides.resize(space.domains.size());
   for (std::size_t k = space.domains.size(); k-- > 0;) {

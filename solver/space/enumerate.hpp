@@ -3,6 +3,7 @@
 // option `--tile stages=2` leaves that knob one value.
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "solver/space/setup.hpp"
@@ -34,6 +35,22 @@ struct Space {
 /// At least the smallest value of a knob stays. Throws Overflow for more than 2^63 tiles, Error for an unknown fixed
 /// knob.
 [[nodiscard]] Space space_of(const Setup& setup);
+
+/// A knob whose values an axis cuts: none is larger than needed to cover the axis, or, if the axis is packed into an
+/// agent's rows after another, than the axis.
+struct AxisCut {
+  KnobId knob = 0;
+  AxisId axis = 0;
+  bool packed = false;
+};
+[[nodiscard]] std::vector<AxisCut> axis_cuts(const Setup& setup);
+/// Erases the values that the axis's length in the question cuts.
+void cut_to_axis(const Setup& setup, const AxisCut& by, std::vector<std::int64_t>& domain);
+
+/// Domains by knob, of those knobs that the search does not take whole.
+using ChangedDomains = std::map<KnobId, std::vector<std::int64_t>>;
+/// Returns the domains of space_of_kind() that questions of other kinds may have otherwise.
+[[nodiscard]] ChangedDomains domains_of_kind(const Setup& setup);
 
 /// Makes the domains that all lengths of grouped and streamed axes share: sizes above the axis stay, and a fixed knob
 /// keeps its domain if that contains the value.

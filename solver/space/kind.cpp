@@ -41,14 +41,9 @@ std::string kind_of(const Setup& setup) {
     const bool divided = is_divided(*setup.streamed, static_cast<AxisId>(a)) && !setup.mapping->exact_groups;
     key.put(divided ? std::int64_t{-1} : problem.sizes[a].get());
   }
-  const Space space = space_of_kind(setup);
-  for (std::size_t k = 0; k < space.domains.size(); ++k) {
-    const Knob& knob = setup.mapping->knobs[k];
-    const bool whole =
-        knob.searched ? space.domains[k] == knob.domain : space.domains[k].front() == knob.domain.front();
-    if (whole) continue;
-    key.put(static_cast<std::int64_t>(k));
-    key.put(space.domains[k]);
+  for (const auto& [knob, domain] : domains_of_kind(setup)) {
+    key.put(static_cast<std::int64_t>(knob));
+    key.put(domain);
   }
   return key.take();
 }

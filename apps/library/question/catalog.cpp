@@ -55,10 +55,11 @@ Catalog::Catalog()
 
 template <class Part, class Load>
 std::shared_ptr<const Part> Catalog::find_or_read(Parts<Part>& parts, const std::string& name, const Load& load) {
-  // Its state is noted before it is read: a file that changes meanwhile counts as changed.
-  const std::string path = diagram_part(name);
-  FileStamp file = names_file(path) ? stamp_of(path) : FileStamp{};
   Read<Part>* const known = parts.find(name);
+  const bool built_in = !names_file(name);
+  if (known != nullptr && built_in) return known->part;
+  // Its state is noted before it is read: a file that changes meanwhile counts as changed.
+  FileStamp file = built_in ? FileStamp{} : stamp_of(diagram_part(name));
   if (known != nullptr && known->file == file) return known->part;
   auto part = std::make_shared<const Part>(load(name));
   return parts.put(name, {std::move(part), std::move(file)}).part;

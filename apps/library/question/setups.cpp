@@ -138,8 +138,8 @@ Setup setup_of(const Question& question, Catalog& catalog, const std::shared_ptr
 }
 
 /// Makes the setup of a kernel; nothing if it cannot run there or does not take the type, the mask or these sizes.
-std::optional<Setup> fitting_setup(const Question& question, Catalog& catalog, const std::string& name) {
-  const auto mapping = catalog.mapping(name, "--kernel");
+std::optional<Setup> fitting_setup(const Question& question, Catalog& catalog,
+                                   const std::shared_ptr<const Mapping>& mapping) {
   if (!runs_on(*mapping, *question.machine) || !takes_type(*mapping, question.problem.dtype)) return std::nullopt;
   if (!takes_mask(*mapping, question.problem.mask.kind)) return std::nullopt;
   if (!supports_sizes(*mapping, *question.diagram, question.problem.sizes)) return std::nullopt;
@@ -208,22 +208,23 @@ std::vector<Setup> kernel_setups(const Question& question, Catalog& catalog, boo
   std::vector<Setup> setups;
   if (question.abstract()) return setups;
   const std::string algorithm = builtin_name(question, catalog);
-  std::vector<std::string> names = algorithm.empty() ? std::vector<std::string>() : catalog.kernels(algorithm, bundled);
+  if (algorithm.empty()) return setups;
+  std::vector<std::shared_ptr<const Mapping>> kernels;
+  for (const std::string& name : catalog.kernels(algorithm, bundled))
+    kernels.push_back(catalog.mapping(name, "--kernel"));
   // If the user gives a tile and no kernel, kernels that divide a row's keys among blocks come after the others.
-  std::stable_partition(names.begin(), names.end(), [&](const std::string& name) {
-    const auto& levels = catalog.mapping(name, "--kernel")->levels;
-    return std::none_of(levels.begin(), levels.end(), [](const LevelMapping& level) {
+  std::stable_partition(kernels.begin(), kernels.end(), [&](const auto& mapping) {
+    return std::none_of(mapping->levels.begin(), mapping->levels.end(), [](const LevelMapping& level) {
       return std::any_of(level.stream.begin(), level.stream.end(),
                          [&](const std::string& axis) { return lists(level.group, axis); });
     });
   });
-  std::stable_partition(names.begin(), names.end(), [&](const std::string& name) {
-    return lists(catalog.mapping(name, "--kernel")->runs_on, question.machine->architecture);
-  });
+  std::stable_partition(kernels.begin(), kernels.end(),
+                        [&](const auto& mapping) { return lists(mapping->runs_on, question.machine->architecture); });
   std::optional<Error> refused;
-  for (const std::string& name : names) {
+  for (const auto& mapping : kernels) {
     try {
-      if (auto setup = fitting_setup(question, catalog, name)) setups.push_back(std::move(*setup));
+      if (auto setup = fitting_setup(question, catalog, mapping)) setups.push_back(std::move(*setup));
     } catch (const Error& error) {  // a knob that this kernel lacks: another may have it
       if (!refused) refused = error;
     }

@@ -163,6 +163,12 @@ bool comes_like_boxes(const PlacedDiagram& placed, const Crossing& crossing) {
 
 int digits_of_readers(double readers) { return std::ilogb(std::max(readers, 1.0)); }
 
+bool counts_readers(const PlacedDiagram& placed) {
+  return std::any_of(placed.crossings.begin(), placed.crossings.end(), [&](const Crossing& c) {
+    return c.into == placed.block().level && c.phase == Phase::loop && !c.store && c.engine != CopyEngine::tma;
+  });
+}
+
 bool read_by_others(const PlacedDiagram& placed, const Crossing& crossing) {
   const std::vector<AxisId>& axes = placed.axes_of(crossing);
   for (std::size_t a = 0; a < placed.block().groups_of.size(); ++a) {

@@ -44,6 +44,8 @@ struct EdgeCopies {
 /// Returns the digits by which a chunk's readers count: their number to one binary digit is 2 to that power, so that
 /// the graphs of a table are few.
 [[nodiscard]] int digits_of_readers(double readers);
+/// Returns true if some chunk's wait follows from the number of its readers: all chunks but the copy engine's.
+[[nodiscard]] bool counts_readers(const PlacedDiagram& placed);
 
 /// Returns the clocks of that for which device memory is waited.
 [[nodiscard]] double chunk_wait(const PlacedDiagram& placed, const Crossing& crossing);

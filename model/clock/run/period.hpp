@@ -46,7 +46,7 @@ struct BlockRun {
 /// memory.
 class BlockRuns {
  public:
-  /// A run with its cut iterations, in the form that tables keep on disk.
+  /// A run with its cut iterations.
   struct Kept {
     CutIterations cut;
     BlockRun run;
@@ -70,8 +70,10 @@ class BlockRuns {
                                                                         ///< end
 
  private:
-  using Key = std::array<int, 3>;
-  [[nodiscard]] static Key key(int iterations, CutIterations cut) { return {cut.first, cut.last, iterations}; }
+  using Key = std::uint64_t;  // numbers of cut iterations, at most most_cut each, then of all
+  [[nodiscard]] static Key key(int iterations, CutIterations cut) {
+    return static_cast<Key>(cut.first) << 48U | static_cast<Key>(cut.last) << 32U | static_cast<Key>(iterations);
+  }
   [[nodiscard]] static Key of(const Kept& one) { return key(one.run.iterations, one.cut); }
   [[nodiscard]] static bool before(const Kept& one, const Key& other) { return of(one) < other; }
 
