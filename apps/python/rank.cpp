@@ -9,7 +9,7 @@
 #include "apps/library/rank/evaluate.hpp"
 #include "apps/library/rank/select_tile.hpp"
 #include "solver/emit/emit.hpp"
-#include "solver/select/workspace.hpp"
+#include "solver/space/workspace.hpp"
 
 namespace napkin::internal::python {
 namespace {

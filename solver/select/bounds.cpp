@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "model/diagram/visits.hpp"
 #include "solver/select/selector.hpp"

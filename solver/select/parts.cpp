@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
+#include <cmath>
 #include <map>
 
 #include "model/clock/graph/copy_cost.hpp"
@@ -20,16 +20,16 @@ TablePart& Selector::part_of(std::uint32_t number) {
   TileSizes& sizes = table_->sizes_[number];
   const std::uint64_t facts = facts_of(sizes);
   const auto met =
-      std::find_if(sizes.parts.begin(), sizes.parts.end(), [&](const TablePart& one) { return one.facts == facts; });
-  if (met != sizes.parts.end()) return *met;
-  TablePart& part = sizes.parts.emplace_back();
+      std::find_if(sizes.parts.begin(), sizes.parts.end(), [&](const auto* one) { return one->facts == facts; });
+  if (met != sizes.parts.end()) return **met;
+  TablePart& part = *sizes.parts.emplace_back(&table_->parts_.emplace_back());
   part.sizes = number;
   part.facts = facts;
   if (!table_->by_graph_) {
     add_rows(part);
     return part;
   }
-  double clocks = std::numeric_limits<double>::infinity(), energy = clocks;
+  double clocks = INFINITY, energy = clocks;
   for (const std::uint32_t legal : sizes.works) {
     const PlacedDiagram& placed = place_for_graph(legal);
     const EventGraph nodes = event_nodes(placed);
@@ -87,7 +87,6 @@ void Selector::add_rows(TablePart& part) {
     part.rows.push_back(row);
   }
   part.finish();
-  ++table_->parts_made_;
 }
 
 /// Returns what the table knows of the latest graph.

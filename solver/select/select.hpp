@@ -50,4 +50,9 @@ class Tables {
   std::mutex making_;  // locked while a table is made
 };
 
+/// Makes a workspace whose tables share that memory; nullptr: they have their own.
+[[nodiscard]] std::shared_ptr<Workspace> make_workspace(std::shared_ptr<TableMemory> memory = nullptr);
+/// Returns the setup on another machine, with a workspace of its own.
+[[nodiscard]] Setup on_machine(Setup setup, std::shared_ptr<const Machine> machine);
+
 }  // namespace napkin::internal

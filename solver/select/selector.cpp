@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <utility>
 
 #include "model/clock/graph/copy_cost.hpp"
@@ -13,9 +12,6 @@
 #include "solver/select/tie.hpp"
 
 namespace napkin::internal {
-namespace {
-constexpr double infinity = std::numeric_limits<double>::infinity();
-}  // namespace
 
 Selector::Selector(std::shared_ptr<Table> table, const Setup& setup, Tables* tables)
     : table_(std::move(table)),
@@ -101,8 +97,8 @@ bool Selector::go_on(Walk& walk, Best& best) {
 bool Selector::is_left(Walk& walk) const {
   if (walk.part == nullptr || walk.part->rows.empty()) return true;
   const double seconds = std::min(walk.from_next, walk.first_waiting());
-  if (walk.launch != nullptr && seconds < infinity) walk.seconds = seconds;
-  return seconds < infinity;
+  if (walk.launch != nullptr && seconds < INFINITY) walk.seconds = seconds;
+  return seconds < INFINITY;
 }
 
 void Selector::find_bounds(Walk& walk) {

@@ -16,14 +16,13 @@
 #include <optional>
 #include <queue>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "model/clock/known_graphs.hpp"
 #include "model/clock/run/period.hpp"
 #include "solver/select/best.hpp"
 #include "solver/select/table.hpp"
-#include "solver/select/workspace.hpp"
+#include "solver/space/workspace.hpp"
 
 namespace napkin::internal {
 

@@ -132,31 +132,19 @@ Candidates Table::find_sizes(const Setup& like) {
   });
 }
 
-std::vector<TablePart*> Table::parts() {
-  const std::lock_guard lock(mutex_);
-  std::vector<TablePart*> out;
-  for (TileSizes& sizes : sizes_) {
-    for (TablePart& part : sizes.parts) {
-      if (!part.rows.empty()) out.push_back(&part);
-    }
-  }
-  return out;
-}
-
 std::size_t Table::bytes() {
   const std::lock_guard lock(mutex_);
-  if (bytes_ > 0 && counted_at_ == std::pair(parts_made_, periods_.size())) return bytes_;
+  const std::array now{parts_.size(), graphs_.size(), periods_.size()};
+  if (bytes_ > 0 && counted_at_ == now) return bytes_;
   std::size_t sum = candidates_.bytes() + periods_.bytes() + variant_of_.size() * 4;
   sum += graphs_.size() * (sizeof *graphs_.begin() + 2 * sizeof(void*));
-  for (const TileSizes& sizes : sizes_) {
-    sum += sizeof sizes + 8 * (sizes.extent.size() + sizes.any.values.size()) +
-           sizes.legal.capacity() * sizeof(sizes.legal[0]);
-    for (const TablePart& part : sizes.parts) {
-      sum += sizeof part + part.rows.capacity() * sizeof(PartRow) + part.from_row.capacity() * sizeof(part.from_row[0]);
-      sum += part.traits.size() * sizeof(TileTrait) + part.energies.size() * sizeof(BlockEnergy);
-    }
+  for (const TileSizes& one : sizes_)
+    sum += sizeof one + 8 * (one.extent.size() + one.any.values.size()) + one.legal.capacity() * sizeof one.legal[0];
+  for (const TablePart& part : parts_) {
+    sum += sizeof part + part.rows.capacity() * (sizeof part.rows[0] + sizeof part.from_row[0]);
+    sum += part.traits.size() * sizeof(TileTrait) + part.energies.size() * sizeof(BlockEnergy);
   }
-  counted_at_ = {parts_made_, periods_.size()};
+  counted_at_ = now;
   return bytes_ = sum;
 }
 

@@ -7,15 +7,12 @@
 // arrays outgrow the L2. So a table has a part for each size of tiles under each set of facts that a question met, and
 // a question is a search over the parts of its facts (selector.hpp).
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <list>
-#include <map>
-#include <memory>
 #include <mutex>
-#include <optional>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "model/clock/power/power.hpp"
@@ -114,7 +111,7 @@ struct TileSizes {
   double energy = 0;            ///< joules that they take at least
   std::vector<std::uint32_t> legal{};  ///< tiles, indices into Candidates::legal()
   std::vector<std::uint32_t> works{};  ///< a tile for each work on pipes that tiles of the size have
-  std::list<TablePart> parts{};
+  std::vector<TablePart*> parts{};     ///< parts, one for each set of facts met
 };
 
 /// Returns a packed batch of the longest sequence and another one: graphs depend only on whether lengths differ.
@@ -129,8 +126,7 @@ class Table {
   [[nodiscard]] const Candidates& candidates() const { return candidates_; }
   [[nodiscard]] std::size_t bytes();  ///< returns the memory that it takes, within a tenth
   [[nodiscard]] std::size_t sizes() const { return sizes_.size(); }  ///< returns the number of sizes of tiles
-  /// Returns the parts whose rows questions have needed so far. The pointers stay valid.
-  [[nodiscard]] std::vector<TablePart*> parts();
+  [[nodiscard]] std::list<TablePart>& parts() { return parts_; }     ///< returns the parts that questions have needed
 
  private:
   friend class Selector;
@@ -153,9 +149,10 @@ class Table {
   std::mutex mutex_;  ///< guards the members below, and parts
   Periods periods_;   ///< periods of graphs that were run
   std::unordered_map<Periods::Digest, TileGraph, Periods::Hash> graphs_;
+  std::list<TablePart> parts_;
   TileGraph no_graph_;  ///< graph of tiles which are timed one by one
-  std::size_t parts_made_ = 0, bytes_ = 0;
-  std::pair<std::size_t, std::size_t> counted_at_;  ///< numbers of parts and of periods when bytes_ was counted
+  std::size_t bytes_ = 0;
+  std::array<std::size_t, 3> counted_at_{};  ///< numbers of parts, graphs and periods when bytes_ was counted
 };
 
 }  // namespace napkin::internal

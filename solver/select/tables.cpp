@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "solver/select/table.hpp"
+#include "solver/space/workspace.hpp"
 
 namespace napkin::internal {
 
@@ -68,6 +69,17 @@ std::shared_ptr<Table> Tables::of(const Setup& setup) {
   memory_->put(*this, std::move(kind), table);
   count_bytes(*table);
   return table;
+}
+
+std::shared_ptr<Workspace> make_workspace(std::shared_ptr<TableMemory> memory) {
+  if (memory == nullptr) memory = make_table_memory();
+  return std::make_shared<Workspace>(std::make_shared<Tables>(std::move(memory)));
+}
+
+Setup on_machine(Setup setup, std::shared_ptr<const Machine> machine) {
+  setup.machine = std::move(machine);
+  setup.workspace = make_workspace();
+  return setup;
 }
 
 void Tables::count_bytes(Table& table) { memory_->count(table, table.bytes()); }

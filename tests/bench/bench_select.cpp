@@ -7,7 +7,7 @@
 #include "solver/explain/explain.hpp"
 #include "solver/search/exhaustive.hpp"
 #include "solver/select/selector.hpp"
-#include "solver/select/workspace.hpp"
+#include "solver/space/workspace.hpp"
 #include "tests/unit/select/case.hpp"
 
 namespace {
@@ -75,7 +75,7 @@ void further_lengths(benchmark::State& state, const Ask& ask) {
     for (const char* axis : {"q", "x"})
       setup.problem.sizes[static_cast<std::size_t>(c.streamed.diagram.axis(axis))] = Count(4096 + 64 * (turn % 148));
     turn += 61;
-    Selector selector(setup, setup.workspace->tables);
+    Selector selector(setup, *setup.workspace->tables);
     ask(selector);
   };
   for (int i = 0; i < 148; ++i) next();

@@ -11,6 +11,7 @@
 #include "apps/library/rank/evaluate.hpp"
 #include "apps/library/rank/select_tile.hpp"
 #include "model/machine/numbers.hpp"
+#include "solver/select/select.hpp"
 
 namespace napkin::internal {
 namespace {

@@ -15,7 +15,8 @@
 #include "model/machine/numbers.hpp"
 #include "model/mapping/knobs.hpp"
 #include "model/mapping/read/load.hpp"
-#include "solver/select/workspace.hpp"
+#include "solver/select/select.hpp"
+#include "solver/space/workspace.hpp"
 
 namespace napkin::internal {
 namespace {

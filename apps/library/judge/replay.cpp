@@ -8,8 +8,9 @@
 #include "model/clock/prediction.hpp"
 #include "model/machine/numbers.hpp"
 #include "napkin/napkin.hpp"
+#include "solver/select/select.hpp"
 #include "solver/select/tie.hpp"
-#include "solver/select/workspace.hpp"
+#include "solver/space/workspace.hpp"
 
 namespace napkin::internal {
 namespace {

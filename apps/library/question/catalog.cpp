@@ -12,7 +12,7 @@
 #include "model/machine/load.hpp"
 #include "model/machine/under.hpp"
 #include "model/mapping/read/load.hpp"
-#include "solver/select/workspace.hpp"
+#include "solver/select/select.hpp"
 
 namespace napkin::internal {
 namespace {

@@ -13,7 +13,7 @@
 #include "model/machine/load.hpp"
 #include "model/machine/vocabulary_of.hpp"
 #include "model/mapping/tile.hpp"
-#include "solver/select/workspace.hpp"
+#include "solver/space/workspace.hpp"
 
 namespace napkin::internal {
 namespace {

@@ -13,7 +13,7 @@
 #include "model/fusion/derive.hpp"
 #include "model/mapping/asked.hpp"
 #include "model/mapping/read/load.hpp"
-#include "solver/select/workspace.hpp"
+#include "solver/select/select.hpp"
 
 namespace napkin::internal {
 namespace {

@@ -9,7 +9,7 @@
 #include "apps/library/rank/select_kernel.hpp"
 #include "apps/library/rank/select_tile.hpp"
 #include "model/diagram/slice.hpp"
-#include "solver/select/workspace.hpp"
+#include "solver/select/select.hpp"
 
 namespace napkin::internal {
 namespace {

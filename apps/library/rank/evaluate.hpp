@@ -8,8 +8,8 @@
 #include "apps/library/question/question.hpp"
 #include "model/clock/prediction.hpp"
 #include "model/resource/resources.hpp"
-#include "solver/select/workspace.hpp"
 #include "solver/space/constraints.hpp"
+#include "solver/space/workspace.hpp"
 
 namespace napkin::internal {
 

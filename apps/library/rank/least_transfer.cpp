@@ -6,8 +6,8 @@
 #include "apps/library/rank/select_kernel.hpp"
 #include "model/mapping/placed.hpp"
 #include "model/resource/resources.hpp"
-#include "solver/select/workspace.hpp"
 #include "solver/space/constraints.hpp"
+#include "solver/space/workspace.hpp"
 
 namespace napkin::internal {
 namespace {

@@ -15,7 +15,7 @@ namespace napkin::internal {
 
 Ranking::Ranking(const Setup& setup, Seconds limit)
     : setup_(&setup),
-      selector_(std::make_unique<Selector>(setup, setup.workspace->tables)),
+      selector_(std::make_unique<Selector>(setup, *setup.workspace->tables)),
       selection_(selector_->rank(1, false, limit)) {}
 
 Ranking::~Ranking() = default;
@@ -168,6 +168,6 @@ std::vector<Ranked> legal_tiles(const Setup& setup) {
   return {exhausted.all.begin(), exhausted.all.end()};
 }
 
-bool fits(const Setup& setup) { return Selector(setup, setup.workspace->tables).any_legal(); }
+bool fits(const Setup& setup) { return Selector(setup, *setup.workspace->tables).any_legal(); }
 
 }  // namespace napkin::internal

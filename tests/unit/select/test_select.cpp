@@ -141,8 +141,8 @@ TEST_CASE("no run of a block is shorter than what bounds blocks whose runs are n
     Selector selector(table, setup);
     REQUIRE_FALSE(selector.rank(5).ranked.empty());
     std::size_t runs = 0;
-    for (const TablePart* part : table->parts()) {
-      for (const PartRow& row : part->rows) {
+    for (const TablePart& part : table->parts()) {
+      for (const PartRow& row : part.rows) {
         if (row.graph->period == nullptr) continue;
         CHECK(row.graph->period->clocks >= rounded_down * std::max(row.graph->pipe, row.graph->cycle));
         for (const BlockRuns::Kept& kept : row.graph->period->run->all()) {

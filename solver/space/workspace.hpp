@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -13,14 +12,16 @@
 #include <vector>
 
 #include "model/base/latest.hpp"
+#include "model/base/pool.hpp"
 #include "model/clock/prediction.hpp"
 #include "model/clock/run/period.hpp"
 #include "model/diagram/problem.hpp"
 #include "model/mapping/placed.hpp"
-#include "model/resource/resources.hpp"
-#include "solver/select/select.hpp"
+#include "solver/space/setup.hpp"
 
 namespace napkin::internal {
+
+class Tables;
 
 /// The least transfer of any legal tile into the block's level, and the sizes of the axes in that tile.
 struct LeastTransfer {
@@ -43,8 +44,9 @@ struct KeptPlacer {
 /// Safe from several threads.
 class Workspace {
  public:
-  explicit Workspace(std::shared_ptr<TableMemory> memory) : tables(std::move(memory)) {}
-  Tables tables;  ///< tables, which have their own lock
+  explicit Workspace(std::shared_ptr<Tables> own) : tables(std::move(own)) {}
+  std::shared_ptr<Tables> tables;  ///< tables, which have their own lock
+  Pool<KeptPlacer> placers{64};    ///< placers, bound to another problem in a tenth of the time that a new one takes
 
   /// Returns the prediction of a run of the tile's graph. Uses the periods of graphs met before.
   [[nodiscard]] Prediction predicted(const PlacedDiagram& placed);
@@ -61,22 +63,13 @@ class Workspace {
     const std::lock_guard lock(mutex_);
     return least_transfers_.put(std::move(key), std::move(found));
   }
-  /// Returns a placer that can be bound to another problem of that type and mask, in a tenth of the time that a new one
-  /// takes; nullptr if none is kept.
-  [[nodiscard]] std::unique_ptr<KeptPlacer> take_placer(const Problem& problem);
-  void give_back(std::unique_ptr<KeptPlacer> placer);
 
  private:
   [[nodiscard]] static std::string key_of(const Problem& problem);
 
   std::mutex mutex_;
   Latest<std::string, std::optional<LeastTransfer>> least_transfers_{256};
-  std::vector<std::unique_ptr<Periods>> periods_;   // a set for each caller at a time
-  std::list<std::unique_ptr<KeptPlacer>> placers_;  // latest first
+  Pool<Periods> periods_{64};
 };
-/// Makes a workspace whose tables share that memory; nullptr: they have their own.
-[[nodiscard]] std::shared_ptr<Workspace> make_workspace(std::shared_ptr<TableMemory> memory = nullptr);
-/// Returns the setup on another machine, with a workspace of its own.
-[[nodiscard]] Setup on_machine(Setup setup, std::shared_ptr<const Machine> machine);
 
 }  // namespace napkin::internal
