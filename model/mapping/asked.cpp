@@ -68,8 +68,11 @@ std::optional<std::int64_t> Mapping::size_for(std::string_view axis, std::int64_
 void check_packs(const Mapping& mapping, const Diagram& diagram) {
   for (const Packs& packs : mapping.packs) {
     const AxisId axis = diagram.axis(packs.axis), into = diagram.axis(packs.into);
-    for (const Array& array : diagram.arrays) {
-      if (array.has(axis) == array.has(into)) continue;
+    for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
+      const Array& array = diagram.arrays[i];
+      const auto id = static_cast<ArrayId>(i);
+      const bool used = diagram.is_input(id) || diagram.producer(id);  // else another launch's alone
+      if (!used || array.has(axis) == array.has(into)) continue;
       throw Error(packs.location, "packs." + packs.axis,
                   "array '" + array.name + "' has one of " + packs.axis + " and " + packs.into + " without the other",
                   "two axes that every array has both or neither of");

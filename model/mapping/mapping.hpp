@@ -278,6 +278,8 @@ struct CombineMapping {
   By by = By::launch;
   std::string at;                   ///< level at which they meet; above it there is one result
   std::vector<std::string> values;  ///< auxiliaries and results that groups exchange, in order (turns, barriers)
+  std::vector<std::string>
+      operations;  ///< outputs of the operations that are done on whole results, where these are made
   Location location;
 };
 
@@ -332,7 +334,7 @@ struct Mapping {
   /// Returns the size that the kernel is made for: the axis's own, or the next to which it pads. Nothing if it supports
   /// none.
   [[nodiscard]] std::optional<std::int64_t> size_for(std::string_view axis, std::int64_t size) const;
-  /// Returns true if a streaming launch computes the operation, given by its output.
+  /// Returns true if a streaming launch computes the operation, given by its output, or the combine of parts.
   [[nodiscard]] bool computed_apart(std::string_view output) const;
   [[nodiscard]] std::optional<KnobId> order_knob() const;  ///< returns the knob whose words order the launch's tiles
 };

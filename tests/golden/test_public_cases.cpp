@@ -159,6 +159,26 @@ TEST_CASE("sinks cost nothing: gpt-oss' layers take as long as without them, on 
   }
 }
 
+TEST_CASE("sinks and caps with split keys: one query of gpt-oss' or Gemma's heads takes about as long as without") {
+  const std::string layer = " --shape h=8,g=8,q=1,x=8192,d=64";
+  for (const char* gpu : {"h100-sxm", "b200", "a100-sxm-80", "l40s", "rtx-4090", "mi300x"}) {
+    CAPTURE(gpu);
+    const auto said = [&](const char* algorithm) {
+      return cli::answer(std::string("select ") + algorithm + " --gpu " + gpu + layer);
+    };
+    const auto time = [](const Json& answer) { return answer["predicted"]["time"].get<double>(); };
+    const Json plain = said("attention"), sinks = said("sink_attention"), capped = said("soft_capped_attention");
+    CHECK_FALSE(sinks["kernel"].is_null());
+    CHECK_FALSE(capped["kernel"].is_null());
+    CHECK(time(sinks) < 1.1 * time(plain));
+    CHECK(time(capped) < 1.35 * time(plain));
+    CHECK(time(sinks) > 2.0 * 8192 * 8 * 64 * 2 / 8e12);  // bytes of keys and values at the fastest of their memories
+  }
+  // a window leaves 128 of the keys
+  const auto local = cli::answer("select sink_attention --gpu h100-sxm --window 127,0" + layer);
+  CHECK(local["predicted"]["time"].get<double>() < 6e-6);
+}
+
 TEST_CASE("public cases: tiles that tuners found are the picks") {
   const auto picked = [](const std::string& question) { return cli::pairs(cli::answer("select " + question)["tile"]); };
   // vllm-project/vllm, configs of its fused experts with one expert on an A100 and an H100

@@ -78,14 +78,20 @@ bool is_same(const yaml::Node& below, const yaml::Node& above) {
                      [&](const char* key) { return are_equal(below.find(key), above.find(key)); });
 }
 
-/// Joins a mapping with the one that it extends, if it extends one: `find` returns the document of that name.
+/// Joins a mapping with the one that it extends, if it extends one: `find` returns the document of that name. Of a list
+/// it extends the first, and takes from each other one what that file says by itself.
 template <class Find>
 yaml::Document extended(yaml::Document own, const Find& find, int depth = 0) {
   const yaml::Node* base = own.root().is_map() ? own.root().find("extends") : nullptr;
   if (base == nullptr) return own;
   if (depth == most_extensions) base->fail("extends itself, or more than 8 others", "a mapping that extends none");
-  yaml::Document below = extended(find(*base), find, depth + 1);
-  return yaml::Overlay(is_whole, is_same, {}).joined(std::move(below), std::move(own));
+  const bool several = base->is_sequence();
+  if (several && base->items().empty()) base->fail("an empty list", "a mapping's name, or several");
+  const yaml::Overlay overlay(is_whole, is_same, {});
+  yaml::Document below = extended(find(several ? base->items()[0] : *base), find, depth + 1);
+  for (std::size_t i = 1; several && i < base->items().size(); ++i)
+    below = overlay.joined(std::move(below), find(base->items()[i]));
+  return overlay.joined(std::move(below), std::move(own));
 }
 
 /// Returns the document of a built-in mapping.

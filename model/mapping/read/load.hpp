@@ -38,7 +38,8 @@ void check(const Mapping& mapping, const Machine& machine, DType dtype);
 [[nodiscard]] std::vector<AxisRole> mapped_roles(const Mapping& mapping, const Diagram& diagram);
 
 /// Returns the diagram of the launch that computes: operations of the mapping's streaming launches (Launch::streams)
-/// are left out, and their results are inputs.
+/// are left out, and their results are inputs; so are those of its combine, whose operands are outputs. Throws Error
+/// for an operation that the combine cannot do.
 [[nodiscard]] Diagram main_launch(const Mapping& mapping, const Diagram& diagram);
 
 /// Derives the diagram as the mapping streams it: its main launch with the roles that the levels give the axes.

@@ -266,7 +266,7 @@ void Reader::edges(const yaml::Node& node) {
 
 void Reader::combine(const yaml::Node& node) {
   static const std::vector<std::string> words(CombineMapping::words.begin(), CombineMapping::words.end());
-  node.allow({"by", "at", "values"});
+  node.allow({"by", "at", "values", "operations"});
   CombineMapping combine;
   combine.location = node.location();
   const std::string by = node.at("by").choice(words);
@@ -284,6 +284,12 @@ void Reader::combine(const yaml::Node& node) {
     if (combine.values.empty()) node.at("values").fail("no value", "what the groups exchange, such as [mu, z, O]");
   } else if (const auto* values = node.find("values")) {
     values->fail("nothing is exchanged by " + by, "no 'values', or by: turns or barriers");
+  }
+  if (const auto* operations = node.find("operations")) {
+    if (!CombineMapping::keeps_apart(combine.by))
+      operations->fail("no group has a whole result by " + by, "no 'operations', or by: launch or last");
+    combine.operations = operations->words();
+    for (const yaml::Node& item : operations->items()) refer(Reference::Kind::array, item.text(), item);
   }
   m_.combine = std::move(combine);
 }

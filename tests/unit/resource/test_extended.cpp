@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -67,6 +68,28 @@ TEST_CASE("a sink for each head is one word more from device memory, and Y leave
     CHECK(into(b, "l2").load.value - into(a, "l2").load.value == Count(4 * 2 * 4));
     for (const char* level : {"l2", "shared"}) CHECK(into(b, level).store.value == into(a, level).store.value);
     CHECK(shared_bytes(a) == shared_bytes(b));
+  }
+}
+
+TEST_CASE("a sink where parts become whole moves what parts without sinks do, and one part leaves as it is") {
+  const testing::Given shape{{"h", 4}, {"g", 8}, {"q", 1}, {"x", 8192}, {"d", 64}};
+  for (const auto& [base, sinks, gpu] :
+       {std::tuple{"flash_attention_3_split", "flash_attention_3_split_sink", "h100-sxm"},
+        {"flash_attention_4_split", "flash_attention_4_split_sink", "b200"},
+        {"trtllm_decode", "trtllm_decode_sink", "a100-sxm-80"},
+        {"ck_tile_split", "ck_tile_split_sink", "mi300x"}}) {
+    const std::string kernel = sinks;
+    CAPTURE(kernel);
+    const Mapped plain("attention", base, gpu, shape), sink("sink_attention", kernel, gpu, shape);
+    for (const char* splits : {"1", "4"}) {
+      const PlacedDiagram a = plain.place({{"num_splits", splits}}), b = sink.place({{"num_splits", splits}});
+      CHECK(into(a, "l2").load.value == into(b, "l2").load.value);
+      CHECK(into(a, "l2").store.value == into(b, "l2").store.value);
+      const CombineMoved parts = combine_moved(a).value(), whole = combine_moved(b).value();
+      CHECK(parts.loaded.value == whole.loaded.value);
+      CHECK(parts.whole.value == whole.whole.value);
+      CHECK((whole.loaded.value > Count(0)) == (std::string(splits) == "4"));
+    }
   }
 }
 

@@ -43,7 +43,7 @@ TEST_CASE("every embedded mapping is found by its own name and fits its algorith
     const Mapping m = load_mapping(name, "--kernel");
     CHECK(m.name == name);
     const Diagram d = load_diagram(m.algorithm);
-    CHECK_NOTHROW(check(m, d));
+    CHECK_NOTHROW(check(m, main_launch(m, d)));
     const Streamed s = streamed_by(m, d);
     bool somewhere = false;
     for (const std::string& gpu : builtin_machines()) {

@@ -69,6 +69,33 @@ TEST_CASE("what another launch computes is no operation of the main one, and its
   CHECK(main_launch(one, product).operations.size() == product.operations.size());
 }
 
+TEST_CASE("what the combine does on whole results is no operation of the main launch, whose outputs it reads") {
+  const Mapping m = load_mapping("flash_attention_3_split_sink", "test");
+  const Diagram whole = load_diagram("sink_attention"), main = main_launch(m, whole);
+  CHECK(main.operations.size() == 3);
+  CHECK_FALSE(main.is_input(main.array("sink")));
+  CHECK(main.outputs.size() == 2);
+  for (const char* output : {"O", "L"}) CHECK(main.is_output(main.array(output)));
+  CHECK(streamed_by(m, whole).combines.size() == 2);
+}
+
+TEST_CASE("what a combine cannot do is refused where the mapping says it") {
+  const auto refused = [](const std::string& combine, const std::string& what) {
+    const std::string text =
+        "mapping: own\nextends: flash_attention_3_split\nalgorithm: sink_attention\ncombine: " + combine + "\n";
+    const std::string error =
+        test::refusal_of([&] { (void)streamed_by(parse_mapping(text, "own.yaml"), load_diagram("sink_attention")); });
+    CAPTURE(error);
+    CHECK(error.find("own.yaml:4:") == 0);
+    CHECK(error.find(what) != std::string::npos);
+  };
+  refused("{by: launch, operations: [D]}", "'F' reads 'D' before the parts are combined");
+  refused("{by: last, operations: [P, O, D, F, Y]}", "'P' is a sum, or a softmax");
+  refused("{by: launch, operations: [sink, D, F, Y]}", "no operation of sink_attention makes 'sink'");
+  refused("{by: launch, operations: [D, F, Y, X]}", "no operation of sink_attention makes 'X'");
+  refused("{by: turns, at: l2, values: [mu, z, O], operations: [D, F, Y]}", "no group has a whole result by turns");
+}
+
 TEST_CASE("swap_ab: the product is made transposed, so rows, columns and operands change places") {
   const Mapped m("attention_backward", "flash_attention_3_backward", "h100-sxm",
                  {{"b", 1}, {"h", 16}, {"q", 4096}, {"x", 4096}, {"d", 128}});

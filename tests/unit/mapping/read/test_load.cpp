@@ -426,6 +426,22 @@ TEST_CASE("a mapping that extends another one says what differs") {
   CHECK(own.variables.size() == base.variables.size());
 }
 
+TEST_CASE("a mapping that extends several takes what the later ones say by themselves") {
+  const Mapping first = load_mapping("flash_attention_3_split", ""),
+                both = load_mapping("flash_attention_3_split_softcap", "");
+  CHECK(both.algorithm == "soft_capped_attention");
+  CHECK(both.combine);
+  CHECK(both.knobs.size() == first.knobs.size());  // none of flash_attention_3's, which the second one extends
+  CHECK(both.operations.size() == first.operations.size() + 1);
+  CHECK(both.operations[1].output == "T");
+  CHECK(both.variables.size() == first.variables.size() + 1);
+  const auto refused = [](const std::string& of) {
+    return test::refusal_of([&] { (void)extending("mapping: own\nextends: " + of + "\nalgorithm: matmul\n"); });
+  };
+  CHECK(refused("[]").find("own.yaml:2:10: extends: an empty list") != std::string::npos);
+  CHECK(refused("[small, smal]").find("own.yaml:2:18: extends[1]: unknown kernel 'smal'") != std::string::npos);
+}
+
 TEST_CASE("a mapping packs no axis where it says so, though the one that it extends does") {
   CHECK(load_mapping("flash_attention_2", "").packs.size() == 1);
   CHECK(load_mapping("trtllm_fmha_sm86", "").packs.empty());
