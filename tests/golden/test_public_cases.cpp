@@ -179,6 +179,37 @@ TEST_CASE("sinks and caps with split keys: one query of gpt-oss' or Gemma's head
   CHECK(local["predicted"]["time"].get<double>() < 6e-6);
 }
 
+TEST_CASE("latent decoding has a kernel off Hopper too, slower than its bytes and its products alone") {
+  struct Machine {
+    const char* gpu;
+    double bytes, flops;  // a second, of device memory and of 16-bit products
+  };
+  for (const Machine& on : {Machine{"a100-sxm-80", 2.04e12, 312e12},
+                            {"l40s", 0.864e12, 362e12},
+                            {"rtx-4090", 1.01e12, 330e12},
+                            {"rtx-5090", 1.79e12, 420e12},
+                            {"b200", 8e12, 2.5e15},
+                            {"gb200", 8e12, 2.5e15},
+                            {"mi300x", 5.3e12, 1.31e15},
+                            {"mi355x", 8e12, 2.52e15}}) {
+    const std::string gpu = on.gpu;
+    CAPTURE(gpu);
+    for (const std::int64_t heads : {16, 128}) {
+      const std::string shape = " --shape b=64,q=1,x=8192,h=" + std::to_string(heads);
+      const Json answer = cli::answer("select latent_attention --gpu " + gpu + shape);
+      CHECK_FALSE(answer["kernel"].is_null());
+      const double time = answer["predicted"]["time"], keys = 64.0 * 8192 * 576 * 2, flops = 64.0 * 8192 * 2 * 1088;
+      const double least = std::max(keys / on.bytes, flops * static_cast<double>(heads) / on.flops);
+      CHECK(time > least);
+      // on CDNA Triton's kernel alone: AITER's is machine code
+      CHECK(time < (gpu.starts_with("mi") ? 25 : 10) * least);
+    }
+  }
+  // trtllm-gen takes 76.2 us of 64 sequences of 4,096 keys and 128 heads on a B200 (AIConfigurator 0.12, SGLang 0.5.14)
+  const double time = time_of("select latent_attention --gpu b200 --load burst --shape b=64,h=128,q=1,x=4096");
+  CHECK(std::abs(time / 76.2e-6 - 1) < 0.2);
+}
+
 TEST_CASE("public cases: tiles that tuners found are the picks") {
   const auto picked = [](const std::string& question) { return cli::pairs(cli::answer("select " + question)["tile"]); };
   // vllm-project/vllm, configs of its fused experts with one expert on an A100 and an H100

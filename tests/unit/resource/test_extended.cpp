@@ -123,6 +123,34 @@ TEST_CASE("FlashMLA reads a latent once for 64 heads, as keys and as values") {
   CHECK(into(placed, "l2").load.value == Count(2 * (3 * 128 * 576 + 3 * 1024 * 576)));
 }
 
+TEST_CASE("latent decoding of others: a latent once for 64 heads or 16, on Blackwell twice for 128 of two SMs") {
+  const std::int64_t b = 3, h = 128, x = 1024, queries = b * h * 576, latent = b * x * 576;
+  struct Reads {
+    const char *kernel, *gpu;
+    std::int64_t blocks, values;  // blocks in all; values into all blocks
+  };
+  for (const Reads& of : {Reads{"flashinfer_mla_sm80", "a100-sxm-80", b * 2, queries + 2 * latent},
+                          Reads{"flashinfer_mla", "l40s", b * 2, queries + 2 * latent},
+                          Reads{"triton_mla", "a100-sxm-80", b * 8, queries + 8 * latent},
+                          Reads{"triton_mla_gfx942", "mi300x", b * 8, queries + 8 * latent},
+                          Reads{"triton_mla_gfx950", "mi355x", b * 8, queries + 8 * latent},
+                          // each SM of a pair has half of the keys, and half of the values
+                          Reads{"cutlass_mla_sm100", "b200", b * 2, queries + latent + b * x * 512}}) {
+    CAPTURE(of.kernel);
+    const Mapped m("latent_attention", of.kernel, of.gpu, {{"b", b}, {"h", h}, {"q", 1}, {"x", x}});
+    const PlacedDiagram placed = m.place({{"num_splits", "1"}});
+    CHECK(placed.blocks == Count(of.blocks));
+    const bool several = std::string(of.gpu).starts_with("mi");  // each of eight L2s reads what its own blocks do
+    CHECK(into(placed, several ? "lds" : "shared").load.value == Count(2 * of.values));
+    if (!several) CHECK(into(placed, "l2").load.value == Count(2 * (queries + latent)));
+  }
+  // flashinfer's shared memory: Q, two or one buffers of the latent and the rotary keys (mla.cuh, SharedStorageQKVO)
+  const Mapped wide("latent_attention", "flashinfer_mla_sm80", "a100-sxm-80", {{"h", 64}, {"q", 1}, {"x", x}}),
+      narrow("latent_attention", "flashinfer_mla", "l40s", {{"h", 64}, {"q", 1}, {"x", x}});
+  CHECK(shared_bytes(wide.place({{"num_splits", "1"}})) == Bytes(2 * 576 * (64 + 2 * 32)));
+  CHECK(shared_bytes(narrow.place({{"num_splits", "1"}})) == Bytes(2 * 576 * (64 + 16)));
+}
+
 TEST_CASE("gradients of grouped heads: dK and dV of each query head leave, in the sum's type") {
   struct Base {
     const char *mapping, *gpu;
