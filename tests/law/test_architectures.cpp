@@ -48,6 +48,7 @@ const std::vector<std::string>& architectures() {
                                                  "sink_attention",
                                                  "int4_cache_attention",
                                                  "fp8_cache_attention",
+                                                 "int8_cache_attention",
                                                  "sliding_window",
                                                  "linear_attention",
                                                  "linear_attention_causal",
@@ -151,8 +152,10 @@ TEST_CASE("diagrams of today: what passes over a level, by hand") {
   CHECK(device("int4_cache_attention", {{"h", 2}, {"q", 1}, {"x", 512}, {"d", 64}}) ==
         2 * 2 * (2 * 64) + 2 * (2 * 512 * 64) / 2 + 2 * 2 * (2 * 512));
   // A byte a value, and two scales of four bytes a head.
-  CHECK(device("fp8_cache_attention", {{"h", 2}, {"q", 1}, {"x", 512}, {"d", 64}}) ==
-        2 * 2 * (2 * 64) + 2 * (2 * 512 * 64) + 2 * 4 * 2);
+  for (const char* name : {"fp8_cache_attention", "int8_cache_attention"}) {
+    CHECK(device(name, {{"h", 2}, {"q", 1}, {"x", 512}, {"d", 64}}) ==
+          2 * 2 * (2 * 64) + 2 * (2 * 512 * 64) + 2 * 4 * 2);
+  }
   // A query reads its 32 rows of 80 values and their numbers once for all 16 heads.
   CHECK(device("sparse_latent_attention", {{"h", 16}, {"q", 4}, {"n", 32}, {"t", 4096}, {"c", 64}, {"r", 16}}) ==
         2 * 16 * 4 * (2 * 64 + 16) + 4 * 32 * (2 * 80 + 4));

@@ -96,10 +96,11 @@ TEST_CASE("what tells the architectures apart") {
     const Streamed streamed = derive(linearised(load_diagram(name)));
     return streamed.stream ? streamed.diagram.axes[static_cast<std::size_t>(*streamed.stream)].name : std::string();
   };
-  for (const char* name : {"retention", "differential_attention", "sigmoid_attention", "alibi_attention",
-                           "latent_attention", "multi_query_attention", "linear_attention_causal",
-                           "gated_linear_attention", "soft_capped_attention", "cosine_attention", "sink_attention",
-                           "int4_cache_attention", "fp8_cache_attention", "latent_attention_absorbed"}) {
+  for (const char* name :
+       {"retention", "differential_attention", "sigmoid_attention", "alibi_attention", "latent_attention",
+        "multi_query_attention", "linear_attention_causal", "gated_linear_attention", "soft_capped_attention",
+        "cosine_attention", "sink_attention", "int4_cache_attention", "fp8_cache_attention", "int8_cache_attention",
+        "latent_attention_absorbed"}) {
     CAPTURE(std::string(name));
     CHECK(stream_of(name) == "x");
   }

@@ -151,6 +151,41 @@ TEST_CASE("latent decoding of others: a latent once for 64 heads or 16, on Black
   CHECK(shared_bytes(narrow.place({{"num_splits", "1"}})) == Bytes(2 * 576 * (64 + 16)));
 }
 
+TEST_CASE("a cache of 8 bits: half of the bytes of keys and values, also where the heads' scales come to each block") {
+  struct Cached {
+    const char *plain, *algorithm, *cached, *gpu;
+  };
+  for (const Cached& of :
+       {Cached{"flashinfer_decode_rows16", "fp8_cache_attention", "flashinfer_decode_fp8_cache", "a100-sxm-80"},
+        Cached{"flashinfer_fa2", "fp8_cache_attention", "flashinfer_fa2_fp8_cache", "l40s"},
+        Cached{"trtllm_decode", "int8_cache_attention", "trtllm_decode_int8_cache", "a100-sxm-80"},
+        Cached{"aiter_paged_attention", "fp8_cache_attention", "aiter_paged_attention_fp8_cache", "mi300x"}}) {
+    CAPTURE(of.cached);
+    const std::int64_t h = 2, x = 8192, d = 128;
+    const testing::Given shape{{"h", h}, {"g", 8}, {"q", 1}, {"x", x}, {"d", d}};
+    const Mapped plain("attention", of.plain, of.gpu, shape), cached(of.algorithm, of.cached, of.gpu, shape);
+    const bool cdna = std::string(of.gpu).starts_with("mi");
+    const testing::Text tile = cdna ? testing::Text{{"g", "8"}} : testing::Text{{"num_splits", "1"}, {"x", "64"}};
+    const PlacedDiagram a = plain.place(tile), b = cached.place(tile);
+    const char* blocks = cdna ? "lds" : "shared";
+    const Count scales = b.blocks * Count(2 * 4);
+    const std::int64_t readers = cdna ? 1 : 8;  // heads of a group that are not packed here
+    CHECK(into(a, blocks).load.value - (into(b, blocks).load.value - scales) == Count(h * readers * 2 * x * d));
+    CHECK(into(a, blocks).store.value == into(b, blocks).store.value);
+  }
+}
+
+TEST_CASE("AITER's workgroup takes 256 keys of a group's heads and all queries at once") {
+  Mask causal;
+  causal.kind = Mask::Kind::causal;
+  const std::int64_t b = 3, h = 2, g = 8, q = 4, x = 4096, d = 128;
+  const Mapped m("attention", "aiter_paged_attention", "mi300x",
+                 {{"b", b}, {"h", h}, {"g", g}, {"q", q}, {"x", x}, {"d", d}}, causal);
+  const PlacedDiagram placed = m.place({{"g", "8"}, {"q", "4"}});
+  CHECK(placed.blocks == Count(b * h * x / 256));
+  CHECK(into(placed, "lds").load.value == Count(2 * (b * h * 2 * x * d + b * h * (x / 256) * g * q * d)));
+}
+
 TEST_CASE("gradients of grouped heads: dK and dV of each query head leave, in the sum's type") {
   struct Base {
     const char *mapping, *gpu;
