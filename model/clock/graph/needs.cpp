@@ -110,7 +110,15 @@ class NeedsWalk {
     latency(into);
     if (into != nullptr)
       say("pipes.", into->name + ".bandwidth_per_node", into->per_node_clock.known(), Without::no_graph);
-    if (const Pipe* device = device_pipe(); device != into) latency(device);
+    const Pipe* device = device_pipe();
+    if (device != into) latency(device);
+    // Parts of results pass the caches in between too, on their way to where they meet.
+    for (LevelId at = placed_.block().level; placed_.combine && at > 0;
+         at = machine_.levels[static_cast<std::size_t>(at)].parent) {
+      const Pipe* between = machine_.pipe_into(at);
+      if (between != nullptr && between != into && between != device)
+        say("pipes.", between->name + ".latency", between->latency.has_value(), Without::less);
+    }
     for (const Pipe& pipe : machine_.pipes) {
       const bool joins = machine_.levels[static_cast<std::size_t>(pipe.from)].kind == LevelKind::cross_transfer;
       if (has_.cluster && joins) latency(&pipe);
