@@ -21,6 +21,21 @@ bool hides_nothing(const Diagram& diagram, const Problem& problem, AxisId into) 
                      [&](const SequenceLengths& one) { return sees_all(problem.mask, one.q, one.x); });
 }
 
+/// Makes a call of single queries under a window one of the keys that they see, without a mask: its last ones.
+void leave_out_hidden(const Diagram& diagram, Problem& problem) {
+  const auto masks = mask_axes(diagram);
+  if (problem.mask.kind != Mask::Kind::window || problem.mask.right < 0 || masks.size() != 1) return;
+  const auto [rows, columns] = masks.front();
+  std::vector<SequenceLengths>& sequences = problem.packing.sequences;
+  const bool single = std::all_of(sequences.begin(), sequences.end(), [](const auto& one) { return one.q == 1; });
+  if (problem.sizes[at(rows)] != Count(1) || !single) return;
+  const std::int64_t seen = problem.mask.left + 1;
+  Count& keys = problem.sizes[at(columns)];
+  keys = std::min(keys, Count(seen));
+  for (SequenceLengths& one : sequences) one.x = std::min(one.x, seen);
+  problem.mask = {};
+}
+
 void pack(const Diagram& diagram, const Packs& packs, Problem& problem) {
   const AxisId axis = diagram.axis(packs.axis), into = diagram.axis(packs.into);
   const Count heads = problem.sizes[at(axis)];
@@ -37,6 +52,7 @@ void pack(const Diagram& diagram, const Packs& packs, Problem& problem) {
 
 Problem asked_of(const Mapping& mapping, const Diagram& diagram, const Problem& problem) {
   Problem out = problem;
+  if (mapping.deals_visible) leave_out_hidden(diagram, out);
   for (const Packs& packs : mapping.packs) pack(diagram, packs, out);
   return out;
 }

@@ -7,8 +7,9 @@
 
 namespace napkin::internal {
 
-/// Packs heads into queries if the mapping says so (Mapping::packs) and no mask hides one of their keys; else returns
-/// the problem. Both compute the same numbers and move the same arrays.
+/// Leaves out keys that a window hides from single queries, and packs heads into queries where no mask hides one of
+/// their keys, if the mapping says so (Mapping::deals_visible, packs); else returns the problem. Both compute the same
+/// numbers and move the same arrays.
 [[nodiscard]] Problem asked_of(const Mapping& mapping, const Diagram& diagram, const Problem& problem);
 
 /// Returns true if the kernel takes a mask of that kind; a kernel without a list of masks takes any whose rows see a

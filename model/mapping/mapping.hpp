@@ -325,9 +325,11 @@ struct Mapping {
   std::vector<std::pair<std::string, std::int64_t>>
       above;  ///< sizes, by padded axis, up to which the kernel takes none
   std::vector<Packs> packs;
-  std::string emit;                   ///< emitter for its tiles: "fa3", "triton", ""
-  bool exact_groups = false;          ///< true if a group never exceeds its axis (the ideal mapping); kernels pad
-  std::string file;                   ///< file that it was read from, for messages
+  bool deals_visible =
+      false;                  ///< true if blocks and parts are of a window's keys alone, where a sequence has one query
+  std::string emit;           ///< emitter for its tiles: "fa3", "triton", ""
+  bool exact_groups = false;  ///< true if a group never exceeds its axis (the ideal mapping); kernels pad
+  std::string file;           ///< file that it was read from, for messages
   std::vector<Reference> references;  ///< names that only the diagram or the machine can confirm
 
   [[nodiscard]] std::optional<KnobId> find_knob(std::string_view knob_name) const;

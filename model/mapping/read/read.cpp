@@ -24,7 +24,7 @@ Mapping Reader::read(const yaml::Node& document, const std::string& file, const 
   document.allow({"mapping",   "extends", "about",  "algorithm", "runs_on",  "source",        "proposed",
                   "dtypes",    "masks",   "sizes",  "packs",     "emit",     "launches",      "knobs",
                   "relations", "agents",  "levels", "arrays",    "barriers", "section_bytes", "operations",
-                  "edges",     "combine", "tables", "layout"});
+                  "edges",     "combine", "tables", "layout",    "deals"});
   Mapping mapping;
   mapping.file = file;
   mapping.name = document.at("mapping").text();
@@ -49,6 +49,7 @@ Mapping Reader::read(const yaml::Node& document, const std::string& file, const 
   if (const auto* node = document.find("tables")) reader.tables(*node);
   if (const auto* node = document.find("sizes")) reader.sizes(*node);
   if (const auto* node = document.find("packs")) reader.packs(*node);
+  if (const auto* node = document.find("deals")) mapping.deals_visible = node->choice({"all", "visible"}) == "visible";
   if (const auto* node = document.find("relations")) reader.relations(*node);
   if (const auto* node = document.find("agents")) reader.agents(*node);
   reader.levels(document.at("levels"));

@@ -58,6 +58,31 @@ TEST_CASE("heads become queries up to so many, where no mask hides a key") {
   CHECK(masked.mask == causal);
 }
 
+TEST_CASE("keys that a window hides from single queries are left out where the kernel deals out the others") {
+  const Diagram diagram = load_diagram("attention");
+  const auto keys = [&](const Problem& p) { return p.sizes[static_cast<std::size_t>(diagram.axis("x"))].get(); };
+  const testing::Given one{{"h", 4}, {"g", 6}, {"q", 1}, {"x", 100}, {"d", 64}};
+  testing::Given two = one;
+  two[2].second = 2;
+  const Mask window{Mask::Kind::window, 9, 0}, wide{Mask::Kind::window, 200, 3};
+  Mapping visible = packing(1), all = packing(1);
+  visible.deals_visible = true;
+  const Problem local = asked_of(visible, diagram, problem_of(diagram, one, window));
+  CHECK(keys(local) == 10);
+  CHECK(local.mask == Mask{});
+  CHECK(local.sizes[static_cast<std::size_t>(diagram.axis("q"))] == Count(6));  // and heads are packed
+  CHECK(keys(asked_of(visible, diagram, problem_of(diagram, one, wide))) == 100);
+  CHECK(asked_of(all, diagram, problem_of(diagram, one, window)).mask == window);
+  CHECK(asked_of(visible, diagram, problem_of(diagram, two, window)).mask == window);
+  Problem packed = problem_of(diagram, {{"b", 2}, {"h", 2}, {"q", 1}, {"x", 50}, {"d", 64}}, window);
+  packed.packing = {diagram.axis("b"), diagram.axis("q"), diagram.axis("x"), {{1, 50}, {1, 7}}};
+  const Problem seen = asked_of(visible, diagram, packed);
+  CHECK(seen.packing.sequences == std::vector<SequenceLengths>{{1, 10}, {1, 7}});
+  CHECK(keys(seen) == 10);
+  packed.packing.sequences[0].q = 3;
+  CHECK(asked_of(visible, diagram, packed).mask == window);
+}
+
 TEST_CASE("packed sequences of one query each have a group's heads as queries too") {
   const Diagram diagram = load_diagram("attention");
   Problem problem = problem_of(diagram, {{"b", 3}, {"h", 2}, {"g", 4}, {"q", 1}, {"x", 50}, {"d", 64}});
