@@ -37,9 +37,13 @@ std::size_t RegisterTable::Column::slot(const Tile& tile) const {
   return slot(value);
 }
 
+std::size_t RegisterTable::Column::slot(const std::string& word) const {
+  return static_cast<std::size_t>(std::find(words.begin(), words.end(), word) - words.begin());
+}
+
 bool RegisterTable::asks_for_mask() const {
   return std::any_of(columns_.begin(), columns_.end(),
-                     [](const Column& column) { return column.knob < 0 && column.axis < 0; });
+                     [](const Column& column) { return column.knob < 0 && column.name == "mask"; });
 }
 
 std::optional<std::size_t> RegisterTable::find(std::string_view number) const {
@@ -48,12 +52,15 @@ std::optional<std::size_t> RegisterTable::find(std::string_view number) const {
   return static_cast<std::size_t>(found - names_.begin());
 }
 
-std::size_t RegisterTable::base(Mask::Kind mask, const std::vector<std::int64_t>& sizes) const {
+std::size_t RegisterTable::base(Mask::Kind mask, const std::vector<std::int64_t>& sizes,
+                                const std::string& architecture) const {
   std::size_t index = 0;
   for (const Column& column : columns_) {
     if (column.knob >= 0) continue;
     if (column.axis >= 0)
       index += column.stride * column.slot(sizes[static_cast<std::size_t>(column.axis)]);
+    else if (column.is_architecture())
+      index += column.stride * column.slot(architecture);
     else  // a mask that the kernel does not take is refused; here it has some row's number
       index += column.stride * std::min(column.slot(static_cast<std::int64_t>(mask)), column.slots - 1);
   }
@@ -147,6 +154,7 @@ class RegisterTable::Reader {
     for (const Knob& knob : knobs_) names.push_back(knob.name);
     for (const auto& [axis, sizes] : keys_.axes) names.push_back(axis);
     names.emplace_back("mask");
+    names.emplace_back("architecture");
     return names;
   }
 
@@ -167,10 +175,18 @@ class RegisterTable::Reader {
     return out;
   }
 
+  [[nodiscard]] Column architecture_column(Column out) const {
+    out.words = keys_.architectures;
+    for (std::size_t i = 0; i < out.words.size(); ++i) out.values.push_back(static_cast<std::int64_t>(i));
+    out.slots = out.values.size() + 1;
+    return out;
+  }
+
   [[nodiscard]] Column column(const Word& word) const {
     Column out;
     out.name = word.text;
     if (out.name == "mask") return mask_column(std::move(out));
+    if (out.name == "architecture") return architecture_column(std::move(out));
     const auto axis =
         std::find_if(keys_.axes.begin(), keys_.axes.end(), [&](const auto& one) { return one.first == out.name; });
     if (axis != keys_.axes.end() && !find_knob(out.name)) {
@@ -216,7 +232,7 @@ class RegisterTable::Reader {
       if (combinations > most_combinations)
         throw Error(place(heading_[i]), one.name, "the columns have more than 2^20 combinations", "fewer columns");
       if (one.knob >= 0) table_.knobs_.push_back(one.knob);
-      if (one.knob < 0 && one.name != "mask") {
+      if (one.knob < 0 && one.name != "mask" && !one.is_architecture()) {
         one.axis = static_cast<int>(table_.axes_.size());
         table_.axes_.push_back(one.name);
       }
@@ -254,6 +270,9 @@ class RegisterTable::Reader {
       const auto found = std::find(column.words.begin(), column.words.end(), word.text);
       const auto slot = static_cast<std::size_t>(found - column.words.begin());
       const auto text = [&] { return std::string(word.text); };
+      if (found == column.words.end() && column.is_architecture() &&
+          std::find(keys_.others.begin(), keys_.others.end(), word.text) != keys_.others.end())
+        continue;
       if (found == column.words.end())
         throw Error(place(word), column.name, "unknown '" + text() + "'", "*, or " + one_of(text(), column.words));
       if (std::find(slots_.begin(), slots_.end(), slot) != slots_.end())

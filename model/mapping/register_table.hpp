@@ -27,8 +27,10 @@ struct Tile;
 /// The keys, beside knobs, that may tell a table's rows apart.
 struct TableKeys {
   std::vector<std::pair<std::string, std::vector<std::int64_t>>> axes =
-      {};                              ///< sizes that the kernel supports, by axis
-  std::vector<Mask::Kind> masks = {};  ///< masks that it takes; empty: any
+      {};                                       ///< sizes that the kernel supports, by axis
+  std::vector<Mask::Kind> masks = {};           ///< masks that it takes; empty: any
+  std::vector<std::string> architectures = {};  ///< built-in ones that it runs on
+  std::vector<std::string> others = {};         ///< built-in ones that it does not: rows of them say nothing
 };
 
 class RegisterTable {
@@ -52,8 +54,10 @@ class RegisterTable {
   /// Returns the column of that name; 0 is `registers`.
   [[nodiscard]] std::optional<std::size_t> find(std::string_view number) const;
   [[nodiscard]] const std::vector<std::string>& numbers() const { return names_; }
-  /// Returns the first row of a problem, by its mask and the sizes of axes() in their order.
-  [[nodiscard]] std::size_t base(Mask::Kind mask, const std::vector<std::int64_t>& sizes) const;
+  /// Returns the first row of a problem on a machine, by its mask, the sizes of axes() in their order, and its
+  /// architecture.
+  [[nodiscard]] std::size_t base(Mask::Kind mask, const std::vector<std::int64_t>& sizes,
+                                 const std::string& architecture = {}) const;
   /// Returns a tile's number, among those rows.
   [[nodiscard]] std::int64_t at(std::size_t number, std::size_t base, const Tile& tile) const {
     if (!is_read_.load(std::memory_order_acquire)) read_rows();
@@ -79,13 +83,15 @@ class RegisterTable {
  private:
   struct Column {
     std::string name;
-    int knob = -1;                     ///< index of the knob; -1: the problem's mask, or an axis
-    int axis = -1;                     ///< index into axes_; -1 without a knob: the mask
+    int knob = -1;                     ///< index of the knob; -1: the problem's mask, an axis, or the architecture
+    int axis = -1;                     ///< index into axes_; -1 without a knob: the mask or the architecture
     std::vector<std::int64_t> values;  ///< the knob's domain
     std::vector<std::string> words;    ///< the values as the file writes them
     std::size_t slots = 0;             ///< number of values and one more, for all others
     std::size_t stride = 0;
+    [[nodiscard]] bool is_architecture() const { return knob < 0 && name == "architecture"; }
     [[nodiscard]] std::size_t slot(std::int64_t value) const;
+    [[nodiscard]] std::size_t slot(const std::string& word) const;
     [[nodiscard]] std::size_t slot(const Tile& tile) const;
   };
   class Reader;

@@ -74,12 +74,12 @@ Number64 Placer::Compiled::number(const Value& value) const {
   return out;
 }
 
-/// Returns the first of the table's rows for the problem's mask and sizes.
+/// Returns the first of the table's rows for the problem's mask and sizes, and the machine's architecture.
 std::size_t Placer::Compiled::base_of(const RegisterTable& table) const {
   std::vector<std::int64_t> sizes;
   for (const std::string& axis : table.axes())
     sizes.push_back(held_size(*mapping_, streamed_->diagram, *problem_, streamed_->diagram.axis(axis)).get());
-  return table.base(problem_->mask.kind, sizes);
+  return table.base(problem_->mask.kind, sizes, machine_->architecture);
 }
 
 bool Placer::Compiled::is_meant(const Guard& guard, const Problem& problem) const {

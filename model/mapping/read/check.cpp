@@ -374,11 +374,13 @@ void check(const Mapping& mapping, const Machine& machine, DType dtype) {
   }
 }
 
-bool runs_on(const Mapping& mapping, const Machine& machine) {
+bool runs_on(const Mapping& mapping, const Machine& machine) { return runs_on(mapping, machine.architecture); }
+
+bool runs_on(const Mapping& mapping, const std::string& architecture) {
   return std::any_of(mapping.runs_on.begin(), mapping.runs_on.end(), [&](const std::string& name) {
-    if (!name.ends_with('+')) return name == machine.architecture;
+    if (!name.ends_with('+')) return name == architecture;
     const auto least = sm_number(std::string_view(name).substr(0, name.size() - 1));
-    const auto have = sm_number(machine.architecture);
+    const auto have = sm_number(architecture);
     return least && have && *have >= *least;
   });
 }

@@ -47,6 +47,7 @@ void check(const Mapping& mapping, const Machine& machine, DType dtype);
 
 /// Returns true if the machine's architecture is in runs_on ("sm_80+": sm_80 and every later NVIDIA architecture).
 [[nodiscard]] bool runs_on(const Mapping& mapping, const Machine& machine);
+[[nodiscard]] bool runs_on(const Mapping& mapping, const std::string& architecture);
 
 /// Makes the ideal mapping, which belongs to no kernel: every array lies at the lowest level that holds it, and each
 /// grouped or streamed axis has a knob for its size.

@@ -61,8 +61,7 @@ WorkMapping Reader::work(const yaml::Node& node) {
   if (const auto* n = node.find("serial")) out.serial = n->boolean();
   if (const auto* n = node.find("stalls")) {
     out.stalls = n->boolean();
-    if (out.stalls && (!out.per_thread || out.serial))
-      n->fail("stands beside axes or 'serial'", "'per: threads' alone, as each warp waits so long");
+    if (out.stalls && out.serial) n->fail("stands beside 'serial'", "one of the two");
   }
   if (const auto* n = node.find("in_steps")) out.in_steps = n->boolean();
   if (const auto* n = node.find("agent")) out.agent = n->text();

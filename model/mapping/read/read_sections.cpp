@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <array>
 
+#include "model/machine/load.hpp"
+#include "model/mapping/read/load.hpp"
 #include "model/mapping/read/read.hpp"
 
 namespace napkin::internal::mapping_text {
@@ -40,7 +42,9 @@ std::shared_ptr<const RegisterTable> Reader::table(const yaml::Node& name) {
   if (!is_file_name(text)) name.fail("not the name of a table beside this file", "table: NAME, without folder");
   TableFile file = find_table_(text + ".csv");
   if (file.path.empty()) name.fail("no file '" + text + ".csv' beside this one", "a table, or a number");
-  const TableKeys keys{m_.head_sizes, m_.masks};
+  TableKeys keys{m_.head_sizes, m_.masks, {}, {}};
+  for (const std::string& one : builtin_architectures())
+    (runs_on(m_, one) ? keys.architectures : keys.others).push_back(one);
   const auto rows = file.bundled ? RegisterTable::Rows::when_asked : RegisterTable::Rows::at_once;
   tables_.emplace_back(name.text(),
                        std::make_shared<const RegisterTable>(std::move(file.text), file.path, m_.knobs, keys, rows));

@@ -142,6 +142,35 @@ TEST_CASE("every mistake is found, with its place") {
   CHECK(refusal("") == "t.csv: a table without columns: knobs, mask, registers, kept, spilled, needless");
 }
 
+TEST_CASE("a table tells architectures apart; of one that it does not name the largest number counts") {
+  const std::string text = good.substr(0, good.find("x,turns")) +
+                           "turns,architecture,registers,alu\n*,sm_80|sm_86,100,7\non,sm_90,110,9\noff,sm_90,120,3\n";
+  TableKeys keys;
+  keys.architectures = {"sm_80", "sm_86", "sm_90"};
+  const RegisterTable table(text, "t.csv", knobs(), keys);
+  CHECK(table.axes().empty());
+  CHECK_FALSE(table.asks_for_mask());
+  const Tile on{{4, 64, 0}}, off{{4, 64, 1}};
+  const auto alu = [&](const char* architecture, const Tile& tile) {
+    return table.at(1, table.base(Mask::Kind::none, {}, architecture), tile);
+  };
+  CHECK(alu("sm_80", on) == 7);
+  CHECK(alu("sm_86", off) == 7);
+  CHECK(alu("sm_90", on) == 9);
+  CHECK(alu("sm_90", off) == 3);
+  CHECK(alu("sm_130", off) == 7);
+  std::string unknown = text;
+  unknown.replace(unknown.find("sm_86"), 5, "sm_75");
+  keys.architectures = {"sm_80", "sm_90"};
+  keys.others = {"sm_75"};
+  const RegisterTable without(unknown, "t.csv", knobs(), keys);  // it does not run there
+  CHECK(without.at(1, without.base(Mask::Kind::none, {}, "sm_80"), off) == 7);
+  CHECK(without.at(1, without.base(Mask::Kind::none, {}, "sm_90"), off) == 3);
+  keys.others = {};
+  CHECK_THROWS_WITH_AS(RegisterTable(unknown, "t.csv", knobs(), keys),
+                       doctest::Contains("t.csv:7:9: architecture: unknown 'sm_75'"), Error);
+}
+
 TEST_CASE("a table of a peer's kernel has axes too, and as many numbers as were counted") {
   const std::string text = good.substr(0, good.find("x,turns")) +
                            "turns,d,mask,registers,alu\n*,64,none,100,7\n*,64,causal,110,0\n"
