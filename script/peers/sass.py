@@ -27,7 +27,8 @@ UNITS = {
 }
 UNIT_OF = {opcode: unit for unit, opcodes in UNITS.items() for opcode in opcodes}
 NAMES = [*UNITS, "other", "tensor"]
-# The second word of an instruction's encoding, on a line of its own; its bits 41 to 44 are the stall count.
+# The second word of an instruction's encoding, on a line of its own: from bit 41 on the stall count (4 bits), a hint, the barriers
+# that its result and its last read release (3 each, 7 for none), and a bit for each of the six that it waits for.
 SECOND = re.compile(r"^\s+/\* 0x([0-9a-f]{16}) \*/")
 LINE = re.compile(r"^\s+/\*([0-9a-f]{4,6})\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9]*)([.\w]*)\s*([^;]*);")
 
@@ -36,7 +37,7 @@ class Instruction:
     def __init__(self, address, opcode, suffix, operands):
         self.address, self.opcode, self.suffix, self.operands = address, opcode, suffix, operands
         self.unit = "tensor" if opcode in TENSOR else UNIT_OF.get(opcode, "other")
-        self.stall = 1
+        self.stall, self.writes, self.reads, self.waits = 1, 7, 7, 0
 
 
 def disassemble(cuobjdump, cubin):
@@ -50,7 +51,9 @@ def parse(text):
         if m := LINE.match(line):
             code.append(Instruction(int(m[1], 16), m[2], m[3], m[4].strip()))
         elif code and (m := SECOND.match(line)):
-            code[-1].stall = max(int(m[1], 16) >> 41 & 15, 1)
+            control = int(m[1], 16) >> 41
+            code[-1].stall = max(control & 15, 1)
+            code[-1].writes, code[-1].reads, code[-1].waits = control >> 5 & 7, control >> 8 & 7, control >> 11 & 63
     return code
 
 

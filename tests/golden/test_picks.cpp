@@ -83,7 +83,7 @@ TEST_CASE("tiles of Triton's tutorial and of Composable Kernel are within 5 % of
       for (const int d : {64, 128}) {
         // On an A100 the pick has 32 keys at d = 128 under a mask, whose loop spills and stalls less.
         const bool fewer_keys = gpu == std::string("a100-sxm-80") && d == 128 && causal;
-        tiles.push_back({gpu, "triton_sm80", "f16", d, causal, "q=128,x=64,warps=4", fewer_keys ? 1.07 : 1.05});
+        tiles.push_back({gpu, "triton_sm80", "f16", d, causal, "q=128,x=64,warps=4", fewer_keys ? 1.08 : 1.05});
       }
     }
     // ROCm/composable_kernel, example/ck_tile/01_fmha/codegen/ops/fmha_fwd.py. Two waves at d = 64, the pick, are none
