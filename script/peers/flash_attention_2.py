@@ -1,12 +1,20 @@
 #!/usr/bin/env python3
-"""Compiles FlashAttention-2's gradients in its tiles, without a GPU, and writes what came out as a table.
+"""Compiles FlashAttention-2 in its tiles, without a GPU, and writes what came out as a table.
 
-    script/peers/flash_attention_2.py FLASH_ATTENTION CUTLASS > kernels/attention/mappings/flash_attention_2_backward.compiled.csv
+    script/peers/flash_attention_2.py forward FLASH_ATTENTION CUTLASS > kernels/attention/mappings/flash_attention_2.compiled.csv
+    script/peers/flash_attention_2.py backward FLASH_ATTENTION CUTLASS > kernels/attention/mappings/flash_attention_2_backward.compiled.csv
 
-The two are checkouts of Dao-AILab/flash-attention and NVIDIA/cutlass; nvcc and cuobjdump are found by PATH. A row is a tile: registers of a thread, bytes of its stack, and of an
-iteration without a mask the clocks that a warp waits beyond its instructions' slots, by the compiler's stall counts: up to the
-last product of S, of dP, from there up to the first barrier, up to the last product of dV, and from there on; and the instructions of a
-warp that are no product, load, result or sum (addresses, moves, branches).
+The two are checkouts of Dao-AILab/flash-attention and NVIDIA/cutlass; nvcc and cuobjdump are found by PATH.
+
+forward: a row is a head of its own tile, compiled as its authors do (fused) or as PyTorch does (unfused): registers of a thread, bytes of
+its stack, and in an iteration without a mask, for each row of a thread and 16 keys, the instructions that are no product, load,
+copy, result or sum (control), and the clocks that a warp with a scheduler of its own takes beyond its instructions' slots and
+its products' register ports, as issue.py has it (waits).
+
+backward: a row is a tile: registers of a thread, bytes of its stack, and of an iteration without a mask the clocks that a warp waits
+beyond its instructions' slots, by the compiler's stall counts: up to the last product of S, of dP, from there up to the first barrier,
+up to the last product of dV, and from there on; and the instructions of a warp that are no product, load, result or sum
+(addresses, moves, branches).
 """
 
 import argparse
@@ -14,6 +22,7 @@ import pathlib
 import subprocess
 import tempfile
 
+import issue
 import sass
 
 # d, queries, keys, parts of the rows of S, of dK and dV, of dQ, whether V is in registers, whether Q has one buffer
@@ -22,12 +31,27 @@ TILES = [(32, 128, 128, 4, 4, 4, False, False, "*,*"), (64, 128, 128, 4, 4, 4, F
          (64, 64, 128, 2, 4, 4, True, False, "64,*"), (96, 64, 128, 2, 4, 4, True, False, "*,*"),
          (128, 64, 128, 2, 4, 2, False, False, "*,128"), (128, 64, 64, 4, 2, 2, True, False, "*,64"),
          (192, 64, 64, 4, 2, 2, False, False, "*,*"), (256, 64, 64, 4, 2, 2, False, True, "*,*")]
-SOURCE = """
+BACKWARD = """
 #include "flash_bwd_launch_template.h"
 using namespace FLASH_NAMESPACE;
 using T = Flash_bwd_kernel_traits<{d}, {q}, {x}, 8, {s}, {kv}, {dq}, {v}, {one}, cutlass::bfloat16_t>;
 template __global__ void FLASH_NAMESPACE::flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel<T, false, false, false, false, true, true, false>(
     const __grid_constant__ Flash_bwd_params);
+"""
+# d, queries, keys, warps of a head's own tile (flash_fwd_launch_template.h), and where an architecture has another one.
+HEADS = {32: (128, 128, 4), 64: (128, 128, 4), 96: (128, 64, 4), 128: (128, 64, 4), 192: (128, 64, 8), 256: (64, 64, 4)}
+OTHERS = {"sm_80": {256: (128, 64, 8)}, "sm_86": {128: (128, 32, 4)}}
+# Of each architecture what its code is compiled for, its name in a table, and the clocks of a scheduler's register ports for a product of
+# one warp (mma_sync_ports_one).
+BUILDS = {"sm_80": ("sm_80", "sm_80", 8.8), "sm_86": ("sm_80", "sm_86|sm_89", 8.1), "sm_90": ("sm_90", "sm_90", 8.1),
+          "sm_100": ("sm_100", "sm_100", 9.9), "sm_120": ("sm_120", "sm_120", 8.1)}
+MATHS = {"fused": "--use_fast_math", "unfused": "-DUNFUSE_FMA"}
+FORWARD = """
+#include "flash_fwd_launch_template.h"
+using namespace FLASH_NAMESPACE;
+using T = Flash_fwd_kernel_traits<{d}, {q}, {x}, {warps}, false, false, cutlass::bfloat16_t>;
+template __global__ void FLASH_NAMESPACE::flash_fwd_kernel<T, false, false, false, false, true, true, false, false>(
+    const __grid_constant__ Flash_fwd_params);
 """
 # What the kernels' headers want of PyTorch's.
 STUBS = {
@@ -44,17 +68,55 @@ SUMS = {"RED", "REDG", "BAR", "FSETP", "FSEL"}
 RESULTS = {"special", "fp32", "conversion", "shared", "ldmatrix", "copy", "local", "tensor"}
 
 
-def compiled(tile, attention, cutlass, folder):
-    for name, text in STUBS.items():
+# Opcodes of the forward kernel that its mapping counts by its arrays: products and their loads, copies, results.
+COUNTED = {"HMMA", "LDSM", "LDGSTS", "MUFU", "FADD", "FMUL", "FFMA", "F2FP", "SHFL", "FMNMX", "FSETP"}
+
+
+def compiled(text, architecture, math, a, folder):
+    for name, stub in STUBS.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text("#pragma once\n" + text)
-    d, q, x, s, kv, dq, v, one, _ = tile
+        (folder / name).write_text("#pragma once\n" + stub)
     source, cubin = folder / "tile.cu", folder / "tile.cubin"
-    source.write_text(SOURCE.format(d=d, q=q, x=x, s=s, kv=kv, dq=dq, v=str(v).lower(), one=str(one).lower()))
-    subprocess.run(["nvcc", "-std=c++17", "-O3", "--use_fast_math", "--expt-relaxed-constexpr", "-arch=sm_80", "-cubin", f"-I{folder}",
-                    f"-I{cutlass / 'include'}", f"-I{attention / 'csrc/flash_attn/src'}", "-DFLASHATTENTION_DISABLE_DROPOUT",
+    source.write_text(text)
+    subprocess.run(["nvcc", "-std=c++17", "-O3", MATHS[math], "--expt-relaxed-constexpr", f"-arch={architecture}", "-cubin", f"-I{folder}",
+                    f"-I{a.cutlass / 'include'}", f"-I{a.attention / 'csrc/flash_attn/src'}", "-DFLASHATTENTION_DISABLE_DROPOUT",
                     "-o", cubin, source], check=True, capture_output=True)
-    return sass.resources("cuobjdump", str(cubin)), sass.disassemble("cuobjdump", str(cubin))
+    loops = sass.main_loops(sass.disassemble("cuobjdump", str(cubin)))
+    return sass.resources("cuobjdump", str(cubin)), max(loops, key=len)
+
+
+def waits(loop, architecture, ports):
+    """Returns what a warp with a scheduler of its own takes beyond what the mapping says of its iteration: Q K by its slots and its
+    products' register ports, the port of shared memory, or the matrix unit; the next K's copy; and the rest by slots and ports."""
+    products = [n for n, i in enumerate(loop) if i.unit == "tensor"]
+    half = len(products) // 2
+    first, rest = loop[:products[half - 1] + 1], loop[products[half - 1] + 1:]
+    copies = sum(i.unit == "copy" for i in loop) // 2
+
+    def slots(part):
+        return sum(i.unit != "tensor" for i in part) + half * ports
+
+    port = issue.SCHEDULERS * (sum(issue.PORT[i.unit] for i in first if i.unit == "ldmatrix") + copies * issue.PORT["copy"])
+    said = max(slots(first), port, half * issue.PIPES[architecture]["tensor"]) + issue.SCHEDULERS * copies * issue.PORT["copy"] + slots(rest)
+    return max(issue.clocks(loop, architecture, 1) - said, 0)
+
+
+def counts(resources, loop, architecture, ports, each):
+    """Returns a thread's registers, its stack, and by the rows of a thread and 16 keys of an iteration its control instructions and waits."""
+    control = sum(i.opcode not in COUNTED for i in loop)
+    return *resources, round(control / each), round(waits(loop, architecture, ports) / each)
+
+
+def forward(a, folder):
+    sass.print_head(["What nvcc makes of FlashAttention-2's forward tiles: registers of a thread, bytes of its stack, and in one iteration, for each",
+                     "row of a thread and 16 keys, control instructions and clocks that a warp waits (script/peers/flash_attention_2.py). Made, not edited."],
+                    "bf16, no mask", "script/peers/flash_attention_2.py forward FLASH_ATTENTION CUTLASS",
+                    "architecture,math,d,registers,stack,control,waits")
+    for architecture, (code, name, ports) in BUILDS.items():
+        for math in MATHS:
+            for d, (q, x, warps) in {**HEADS, **OTHERS.get(architecture, {})}.items():
+                made = compiled(FORWARD.format(d=d, q=q, x=x, warps=warps), code, math, a, folder)
+                print(",".join(map(str, (name, math, d, *counts(*made, architecture, ports, q * x / (32 * warps * 16))))), flush=True)
 
 
 def sections(loop):
@@ -72,20 +134,25 @@ def sections(loop):
     return [*stalls, len(control)]
 
 
+def backward(a, folder):
+    sass.print_head(["What nvcc makes of each tile of FlashAttention-2's gradients: registers of a thread, bytes of its stack, clocks that a warp",
+                     "waits beyond its instructions' slots, and control instructions, in one iteration (script/peers/flash_attention_2.py). Made, not edited."],
+                    "sm_80, bf16, no mask", "script/peers/flash_attention_2.py backward FLASH_ATTENTION CUTLASS",
+                    "d,q,x,registers,stack,s_stall,p_stall,ds_stall,dv_stall,last_stall,control")
+    for d, q, x, s, kv, dq, v, one, cells in TILES:
+        text = BACKWARD.format(d=d, q=q, x=x, s=s, kv=kv, dq=dq, v=str(v).lower(), one=str(one).lower())
+        (registers, stack), loop = compiled(text, "sm_80", "fused", a, folder)
+        print(",".join(map(str, (d, cells, registers, stack, *sections(loop)))), flush=True)
+
+
 def main():
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked.add_argument("direction", choices=["forward", "backward"])
     asked.add_argument("attention", type=pathlib.Path)
     asked.add_argument("cutlass", type=pathlib.Path)
     a = asked.parse_args()
-    sass.print_head(["What nvcc makes of each tile of FlashAttention-2's gradients: registers of a thread, bytes of its stack, clocks that a warp",
-                     "waits beyond its instructions' slots, and control instructions, in one iteration (script/peers/flash_attention_2.py). Made, not edited."],
-                    "sm_80, bf16, no mask", "script/peers/flash_attention_2.py FLASH_ATTENTION CUTLASS",
-                    "d,q,x,registers,stack,s_stall,p_stall,ds_stall,dv_stall,last_stall,control")
     with tempfile.TemporaryDirectory() as folder:
-        for tile in TILES:
-            (registers, stack), code = compiled(tile, a.attention, a.cutlass, pathlib.Path(folder))
-            loop = max(sass.main_loops(code), key=len)
-            print(",".join(map(str, (tile[0], tile[-1], registers, stack, *sections(loop)))), flush=True)
+        (forward if a.direction == "forward" else backward)(a, pathlib.Path(folder))
 
 
 if __name__ == "__main__":

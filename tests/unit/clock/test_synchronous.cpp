@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "model/clock/graph/event_graph.hpp"
 #include "model/clock/prediction.hpp"
 #include "model/clock/roofline/load.hpp"
 #include "model/clock/run/period.hpp"
@@ -190,6 +191,25 @@ TEST_CASE("a third block of two warps shares its schedulers with another one: no
   CHECK(three <= two);
   CHECK(four < three);
   CHECK(three > 1.05 * four);  // four are as even as two
+}
+
+TEST_CASE(
+    "FlashAttention-2's waits are its table's: by architecture, by how it is built, by a thread's rows and keys") {
+  struct Case {
+    const char *gpu, *math, *rows, *keys;
+    double clocks;
+  };
+  // d = 128: 117 clocks a row of a thread and 16 keys fused for sm_80, 25 unfused for sm_90
+  for (const Case& each :
+       {Case{"a100-sxm-80", "fused", "128", "64", 4 * 117}, Case{"rtx-3090", "fused", "128", "32", 2 * 337},
+        Case{"a100-sxm-80", "fused", "64", "64", 2 * 117}, Case{"h200-sxm", "unfused", "128", "64", 4 * 25}}) {
+    CAPTURE(each.gpu);
+    CAPTURE(each.rows);
+    const Shape one{{"b", 1}, {"h", 16}, {"q", 4096}, {"x", 4096}, {"d", 128}};
+    const LaidOut l("flash_attention_2", each.gpu, one, DType::bf16);
+    const EventGraph graph = event_graph(l.place({{"q", each.rows}, {"x", each.keys}, {"math", each.math}}));
+    CHECK(graph.node(graph.find("O")).stalled == doctest::Approx(each.clocks));
+  }
 }
 
 }  // namespace test_synchronous
