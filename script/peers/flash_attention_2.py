@@ -2,6 +2,7 @@
 """Compiles FlashAttention-2 in its tiles, without a GPU, and writes what came out as a table.
 
     script/peers/flash_attention_2.py forward FLASH_ATTENTION CUTLASS > kernels/attention/mappings/flash_attention_2.compiled.csv
+    script/peers/flash_attention_2.py split FLASH_ATTENTION CUTLASS > kernels/attention/mappings/flash_attention_2_split.compiled.csv
     script/peers/flash_attention_2.py backward FLASH_ATTENTION CUTLASS > kernels/attention/mappings/flash_attention_2_backward.compiled.csv
 
 The two are checkouts of Dao-AILab/flash-attention and NVIDIA/cutlass; nvcc and cuobjdump are found by PATH.
@@ -9,7 +10,7 @@ The two are checkouts of Dao-AILab/flash-attention and NVIDIA/cutlass; nvcc and 
 forward: a row is a head of its own tile, compiled as its authors do (fused) or as PyTorch does (unfused): registers of a thread, bytes of
 its stack, and in an iteration without a mask, for each row of a thread and 16 keys, the instructions that are no product, load,
 copy, result or sum (control), and the clocks that a warp with a scheduler of its own takes beyond its instructions' slots and
-its products' register ports, as issue.py has it (waits).
+its products' register ports, as issue.py has it (waits). split: the same of the kernel of split and paged keys, as its authors build it.
 
 backward: a row is a tile: registers of a thread, bytes of its stack, and of an iteration without a mask the clocks that a warp waits
 beyond its instructions' slots, by the compiler's stall counts: up to the last product of S, of dP, from there up to the first barrier,
@@ -41,6 +42,9 @@ template __global__ void FLASH_NAMESPACE::flash_bwd_dq_dk_dv_loop_seqk_parallel_
 # d, queries, keys, warps of a head's own tile (flash_fwd_launch_template.h), and where an architecture has another one.
 HEADS = {32: (128, 128, 4), 64: (128, 128, 4), 96: (128, 64, 4), 128: (128, 64, 4), 192: (128, 64, 8), 256: (64, 64, 4)}
 OTHERS = {"sm_80": {256: (128, 64, 8)}, "sm_86": {128: (128, 32, 4)}}
+# The kernel of split keys is compiled for sm_80 alone; sm_80's and sm_86's counts stand for the others.
+SPLIT_NAMES = {"sm_80": "sm_80|sm_90|sm_100", "sm_86": "sm_86|sm_89|sm_120"}
+SPLIT = {32: (64, 256, 4), 64: (64, 256, 4), 96: (64, 128, 4), 128: (64, 128, 4), 192: (64, 64, 4), 256: (64, 64, 4)}
 # Of each architecture what its code is compiled for, its name in a table, and the clocks of a scheduler's register ports for a product of
 # one warp (mma_sync_ports_one).
 BUILDS = {"sm_80": ("sm_80", "sm_80", 8.8), "sm_86": ("sm_80", "sm_86|sm_89", 8.1), "sm_90": ("sm_90", "sm_90", 8.1),
@@ -50,9 +54,11 @@ FORWARD = """
 #include "flash_fwd_launch_template.h"
 using namespace FLASH_NAMESPACE;
 using T = Flash_fwd_kernel_traits<{d}, {q}, {x}, {warps}, false, false, cutlass::bfloat16_t>;
-template __global__ void FLASH_NAMESPACE::flash_fwd_kernel<T, false, false, false, false, true, true, false, false>(
-    const __grid_constant__ Flash_fwd_params);
+template __global__ void FLASH_NAMESPACE::{kernel}(const __grid_constant__ Flash_fwd_params);
 """
+# No mask, no ALiBi; whole tiles and heads for the first, whole heads for the second, neither split nor appended to.
+KERNELS = {"forward": "flash_fwd_kernel<T, false, false, false, false, true, true, false, false>",
+           "split": "flash_fwd_splitkv_kernel<T, false, false, false, false, true, false, false, false>"}
 # What the kernels' headers want of PyTorch's.
 STUBS = {
     "c10/cuda/CUDAException.h": "#define C10_CUDA_CHECK(x) (x)\n#define C10_CUDA_KERNEL_LAUNCH_CHECK()\n",
@@ -108,15 +114,20 @@ def counts(resources, loop, architecture, ports, each):
 
 
 def forward(a, folder):
-    sass.print_head(["What nvcc makes of FlashAttention-2's forward tiles: registers of a thread, bytes of its stack, and in one iteration, for each",
+    split = a.direction == "split"
+    sass.print_head([f"What nvcc makes of FlashAttention-2's {a.direction} tiles: registers of a thread, bytes of its stack, and in one iteration, for each",
                      "row of a thread and 16 keys, control instructions and clocks that a warp waits (script/peers/flash_attention_2.py). Made, not edited."],
-                    "bf16, no mask", "script/peers/flash_attention_2.py forward FLASH_ATTENTION CUTLASS",
-                    "architecture,math,d,registers,stack,control,waits")
+                    "bf16, no mask", f"script/peers/flash_attention_2.py {a.direction} FLASH_ATTENTION CUTLASS",
+                    f"architecture,{'' if split else 'math,'}d,registers,stack,control,waits")
     for architecture, (code, name, ports) in BUILDS.items():
-        for math in MATHS:
-            for d, (q, x, warps) in {**HEADS, **OTHERS.get(architecture, {})}.items():
-                made = compiled(FORWARD.format(d=d, q=q, x=x, warps=warps), code, math, a, folder)
-                print(",".join(map(str, (name, math, d, *counts(*made, architecture, ports, q * x / (32 * warps * 16))))), flush=True)
+        if split and architecture not in SPLIT_NAMES:
+            continue
+        name = SPLIT_NAMES[architecture] if split else name
+        for math in ["fused"] if split else MATHS:
+            for d, (q, x, warps) in (SPLIT if split else {**HEADS, **OTHERS.get(architecture, {})}).items():
+                made = compiled(FORWARD.format(d=d, q=q, x=x, warps=warps, kernel=KERNELS[a.direction]), code, math, a, folder)
+                numbers = counts(*made, architecture, ports, q * x / (32 * warps * 16))
+                print(",".join(map(str, (name, *([] if split else [math]), d, *numbers))), flush=True)
 
 
 def sections(loop):
@@ -147,12 +158,12 @@ def backward(a, folder):
 
 def main():
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    asked.add_argument("direction", choices=["forward", "backward"])
+    asked.add_argument("direction", choices=["forward", "split", "backward"])
     asked.add_argument("attention", type=pathlib.Path)
     asked.add_argument("cutlass", type=pathlib.Path)
     a = asked.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        (forward if a.direction == "forward" else backward)(a, pathlib.Path(folder))
+        (backward if a.direction == "backward" else forward)(a, pathlib.Path(folder))
 
 
 if __name__ == "__main__":
