@@ -35,6 +35,7 @@ class Sm:
     def __init__(self, loop, pipes, hold, blocks, warps, repeats, apart):
         self.loop, self.pipes, self.hold, self.repeats, self.each = loop, pipes, hold, repeats, warps
         self.port, self.issued, self.met = 0.0, 0, {}
+        self.coming = []  # of each scheduler what next_of returns
         self.free = [0.0] * SCHEDULERS
         self.busy = [dict.fromkeys(pipes, 0.0) for _ in range(SCHEDULERS)]
         self.warps = [[Warp(b, b * apart) for b in range(blocks) for w in range(warps) if w % SCHEDULERS == s]
@@ -81,11 +82,14 @@ class Sm:
         if len(at) == self.each:
             for other in at:
                 other.waits, other.ready = False, max(other.ready, time)
+            self.coming = [self.next_of(s) for s in range(SCHEDULERS)]
 
     def run(self):
-        while coming := [(found[0], s, found[3]) for s in range(SCHEDULERS) if (found := self.next_of(s))]:
-            time, s, warp = min(coming, key=lambda each: each[:2])
-            self.issue(s, time, warp)
+        self.coming = [self.next_of(s) for s in range(SCHEDULERS)]
+        while any(self.coming):
+            time, s = min((found[0], s) for s, found in enumerate(self.coming) if found)
+            self.issue(s, time, self.coming[s][3])
+            self.coming[s] = self.next_of(s)  # an instruction changes no other scheduler's next one, but at a barrier of threads
 
 
 def clocks(loop, architecture, blocks, warps=SCHEDULERS, hold=HOLD, repeats=8, apart=700):
