@@ -38,6 +38,10 @@ function(napkin_kind_options target kind)
   set(cold_options $<IF:$<BOOL:${NAPKIN_BUILD_FUZZERS}>,-O0,-Og>)
   set(test_options -O0 $<$<BOOL:${NAPKIN_BUILD_FUZZERS}>:-fno-sanitize=all>)
   target_compile_options(${target} PRIVATE ${${kind}_options})
+  # g++ looks for garbage in what sixteen sources take, again and again: 8 % of its time for a fifth of the memory.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${target} PRIVATE --param=ggc-min-heapsize=1000000)
+  endif()
   # clang takes a neighbour's constant for one that a parameter hides.
   if(NAPKIN_UNITY AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     target_compile_options(${target} PRIVATE -Wno-shadow)
