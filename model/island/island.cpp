@@ -98,7 +98,7 @@ bool is_island(const std::string& name_or_path) {
       return false;
     }
   }
-  const std::vector<std::string> names = builtin_islands();
+  static const std::vector<std::string> names = builtin_islands();
   return std::find(names.begin(), names.end(), name_or_path) != names.end();
 }
 

@@ -122,9 +122,11 @@ void Selector::time_first(Walk& walk, Best& best) {
   };
   if (walk.launch != nullptr) {
     // Tiles that device memory limits tie, and most lose the tie by their bytes.
-    const bool exact = walk.launch->packed;
-    const bool may_win = best.may_take(found((exact ? 1 : rounded_down) * model_of(row).device_at_least().value));
-    if (!may_win || !may_end_within(walk, bound, best.enough(size))) return walk.done.push_back(bound);
+    const auto device = [&] {
+      return (walk.launch->packed ? 1 : rounded_down) * model_of(row).device_at_least().value;
+    };
+    if (!may_end_within(walk, bound, best.enough(size)) || !best.may_take(found(device())))
+      return walk.done.push_back(bound);
     for (bool learned = true; learned;) {
       learned = learn(*walk.part, row, *walk.launch);
       const Bound raised = bound_of(walk, row);  // by runs, and by the tiles timed since

@@ -102,7 +102,7 @@ struct TablePart {
 
 /// Legal tiles of equal length knobs.
 struct TileSizes {
-  Tile any;                     ///< one tile of the size
+  Tile any;                     ///< tile that stands for its size
   std::int64_t size = 0;        ///< equal for tiles of one size (size_knobs)
   double chunk = 1;             ///< extent of an iteration along the streamed axis
   double across = 1;            ///< extent of a block along the axis whose groups a mask cuts differently, at most

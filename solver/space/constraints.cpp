@@ -59,7 +59,9 @@ namespace {
 double values_of(const Array& array, const Problem& problem) {
   const Packing& packing = problem.packing;
   double values = 1;
-  for (const AxisId axis : stored_axes(array)) values *= real(problem.sizes[static_cast<std::size_t>(axis)]);
+  const std::vector<AxisId> reindexed = array.reindexed.empty() ? std::vector<AxisId>() : stored_axes(array);
+  for (const AxisId axis : array.reindexed.empty() ? array.axes : reindexed)
+    values *= real(problem.sizes[static_cast<std::size_t>(axis)]);
   const bool rows = array.has(packing.rows), columns = array.has(packing.columns);
   if (packing.sequences.empty() || rows == columns) return values;
   double tokens = 0;

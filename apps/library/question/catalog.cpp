@@ -51,7 +51,8 @@ Catalog::Catalog()
       conditioned_(parts_kept),
       mappings_(parts_kept),
       reordered_(parts_kept),
-      setups_(layouts_kept) {}
+      setups_(layouts_kept),
+      has_all_(layouts_kept) {}
 
 template <class Part, class Load>
 std::shared_ptr<const Part> Catalog::find_or_read(Parts<Part>& parts, const std::string& name, const Load& load) {
@@ -111,6 +112,21 @@ Setup Catalog::setup(const std::shared_ptr<const Diagram>& diagram, const std::s
   auto streamed = std::make_shared<const Streamed>(streamed_by(*mapping, *diagram));
   Setup setup{std::move(streamed), mapping, machine, {}, {}, false, make_workspace(tables_)};
   return setups_.put(std::move(parts), std::move(setup));
+}
+
+bool Catalog::has_all(const std::shared_ptr<const Machine>& machine, const std::shared_ptr<const Mapping>& mapping,
+                      DType dtype) {
+  SetupParts parts{nullptr, mapping, machine};
+  Verdicts* verdicts = has_all_.find(parts);
+  if (verdicts == nullptr) verdicts = &has_all_.put(std::move(parts), {});
+  const auto [verdict, is_new] = verdicts->try_emplace(dtype, false);
+  if (!is_new) return verdict->second;
+  try {
+    check(*mapping, *machine, dtype);
+    verdict->second = true;
+  } catch (const Error&) {  // it lacks something
+  }
+  return verdict->second;
 }
 
 const std::vector<std::string>& Catalog::kernels(const std::string& algorithm, bool bundled) {

@@ -45,6 +45,9 @@ class Catalog {
   [[nodiscard]] Setup setup(const std::shared_ptr<const Diagram>& diagram,
                             const std::shared_ptr<const Mapping>& mapping,
                             const std::shared_ptr<const Machine>& machine);
+  /// Returns true if the machine has what the mapping names: levels, and instructions for the type.
+  [[nodiscard]] bool has_all(const std::shared_ptr<const Machine>& machine,
+                             const std::shared_ptr<const Mapping>& mapping, DType dtype);
   /// Returns the names of the mappings for an algorithm, of bundled kernels or of peers.
   [[nodiscard]] const std::vector<std::string>& kernels(const std::string& algorithm, bool bundled);
   /// Returns the name of the profile of the GPU in this machine.
@@ -81,6 +84,7 @@ class Catalog {
              std::hash<decltype(parts.machine)>()(parts.machine);
     }
   };
+  using Verdicts = std::map<DType, bool>;
 
   std::shared_ptr<TableMemory> tables_;
   Parts<Diagram> diagrams_;
@@ -89,6 +93,7 @@ class Catalog {
   Parts<Mapping> mappings_;
   Latest<std::string, std::shared_ptr<const Diagram>> reordered_;  // diagrams by their text
   Latest<SetupParts, Setup, SetupPartsHash> setups_;
+  Latest<SetupParts, Verdicts, SetupPartsHash> has_all_;  // verdicts of has_all(), whatever the diagram
   std::map<std::pair<std::string, bool>, std::vector<std::string>> kernels_;
   std::optional<std::string> gpu_here_;
 };

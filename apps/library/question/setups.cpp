@@ -120,16 +120,6 @@ std::vector<std::pair<KnobId, std::int64_t>> fixed_knobs(const Question& questio
   return fixed;
 }
 
-/// Returns true if the machine has what the mapping names: levels, and instructions for the type.
-bool has_all(const Machine& machine, const Mapping& mapping, DType dtype) {
-  try {
-    check(mapping, machine, dtype);
-    return true;
-  } catch (const Error&) {
-    return false;
-  }
-}
-
 Setup setup_of(const Question& question, Catalog& catalog, const std::shared_ptr<const Mapping>& mapping) {
   Setup setup = catalog.setup(question.diagram, mapping, question.machine);
   setup.fixed = fixed_knobs(question, *mapping);
@@ -143,7 +133,7 @@ std::optional<Setup> fitting_setup(const Question& question, Catalog& catalog,
   if (!runs_on(*mapping, *question.machine) || !takes_type(*mapping, question.problem.dtype)) return std::nullopt;
   if (!takes_mask(*mapping, question.problem.mask.kind)) return std::nullopt;
   if (!supports_sizes(*mapping, *question.diagram, question.problem.sizes)) return std::nullopt;
-  if (!has_all(*question.machine, *mapping, question.problem.dtype)) return std::nullopt;
+  if (!catalog.has_all(question.machine, mapping, question.problem.dtype)) return std::nullopt;
   return setup_of(question, catalog, mapping);
 }
 

@@ -130,16 +130,18 @@ std::string words_of(const Violation& violation, const Question& question, const
 namespace {
 
 /// Adds a note if sources dispute the number.
-void add_disputed(const std::string& name, const Number& number, std::vector<std::string>& notes) {
+void add_disputed(const char* kind, const std::string& name, const char* field, const Number& number,
+                  std::vector<std::string>& notes) {
   if (!number.from.disputed) return;
   const Disputed& other = *number.from.disputed;
-  notes.push_back(fmt::format("{} is disputed: {:.6g} {} here, {:.6g} {} by another source ({})", name,
+  notes.push_back(fmt::format("{}{}{} is disputed: {:.6g} {} here, {:.6g} {} by another source ({})", kind, name, field,
                               number.value / profile::factor_of(number.unit), number.unit,
                               other.value / profile::factor_of(other.unit), other.unit, other.source));
 }
 
-void add_disputed(const std::string& name, const Stated& number, std::vector<std::string>& notes) {
-  if (number.known()) add_disputed(name, number.best(), notes);
+void add_disputed(const char* kind, const std::string& name, const char* field, const Stated& number,
+                  std::vector<std::string>& notes) {
+  if (number.known()) add_disputed(kind, name, field, number.best(), notes);
 }
 
 /// Adds notes on the disputed numbers that a kernel's time reads: its units' rates, the pipes' and the constants.
@@ -150,14 +152,14 @@ void add_disputed(const Setup& setup, std::vector<std::string>& notes) {
     const bool used =
         std::any_of(setup.mapping->operations.begin(), setup.mapping->operations.end(),
                     [&](const OperationMapping& op) { return std::any_of(op.work.begin(), op.work.end(), takes); });
-    if (used) add_disputed("units." + unit.name + ".rate", unit.per_clock, notes);
+    if (used) add_disputed("units.", unit.name, ".rate", unit.per_clock, notes);
   }
   for (const Pipe& pipe : setup.machine->pipes) {
-    add_disputed("pipes." + pipe.name + ".bandwidth_per_node", pipe.per_node_clock, notes);
-    add_disputed("pipes." + pipe.name + ".bandwidth", pipe.aggregate, notes);
-    if (pipe.latency) add_disputed("pipes." + pipe.name + ".latency", *pipe.latency, notes);
+    add_disputed("pipes.", pipe.name, ".bandwidth_per_node", pipe.per_node_clock, notes);
+    add_disputed("pipes.", pipe.name, ".bandwidth", pipe.aggregate, notes);
+    if (pipe.latency) add_disputed("pipes.", pipe.name, ".latency", *pipe.latency, notes);
   }
-  for (const auto& [name, number] : setup.machine->constants) add_disputed("constants." + name, number, notes);
+  for (const auto& [name, number] : setup.machine->constants) add_disputed("constants.", name, "", number, notes);
 }
 
 }  // namespace

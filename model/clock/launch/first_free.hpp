@@ -77,7 +77,7 @@ class FirstFree {
   double idle_clocks_;
   std::vector<Node> heap_;           // nodes whose last block was no idle one, the first on top
   std::vector<Node> idle_;           // the others in a ring, ascending
-  std::size_t first_ = 0, end_ = 0;  // their range, modulo the ring's size
+  std::size_t first_ = 0, end_ = 0;  // range of the ring, modulo its size
 };
 
 }  // namespace napkin::internal
