@@ -52,7 +52,7 @@ TEST_CASE("a row of one latent for all heads is asked as that, and a mask halves
   CHECK(row.algorithms() == std::vector<std::string>{"attention"});
   std::size_t asked = 0;
   for (const PublishedAnswer& answer : answers()) asked += answer.asked() && answer.kernel == "flash_mla" ? 1 : 0;
-  CHECK(asked == 5);
+  CHECK(asked == 7);
 }
 
 TEST_CASE("gradients of grouped heads are asked of the mapping of that case, others of the plain one") {
