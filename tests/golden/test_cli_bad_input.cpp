@@ -51,7 +51,7 @@ constexpr Bad commands[] = {
     {"select attention --gpu b200 --shape q=128,x=128,d=64 --kernel triton_sm100 --emit fa4",
      "no FlashAttention-4 form"},
     {"select soft_capped_attention --gpu h100-sxm --shape q=64,x=64,d=64 --kernel flash_attention_3",
-     "did you mean 'flash_attention_3_softcap'?"},
+     "did you mean 'flash_attention_3_softcap' or 'flash_attention_3_split_softcap'?"},
     {"select attention --gpu h200-sxm --shape q=1,x=1,d=1 --emit json --json", "give one of the two"},
     {"select attention --gpu h200-sxm --shape q=64,x=64,d=64 --top 0", "--top: N is 0"},
     {"select attention --gpu h200-sxm --shape q=64,x=64,d=64 --top -3", "--top: N is -3"},

@@ -106,9 +106,9 @@ TEST_CASE("select without --kernel knows the kernels that run there, a split of 
   CHECK(times["attention_decode_sm90"] < times["flash_decoding"]);
   // No bundled kernel splits keys on an A100: the answer names a faster kernel of another library.
   const std::string ampere = "select attention --gpu a100-sxm-80 --shape h=16,q=1,x=8192,d=128";
-  CHECK(has(napkin(ampere).out, "flash_decoding, not bundled"));
+  CHECK(has(napkin(ampere).out, "flashinfer_decode_rows16, not bundled"));
   const std::string text = napkin(ampere + " --bundled").out;
-  CHECK(has(std::regex_replace(text, std::regex("\n {11}"), " "), "flash_decoding, which is not bundled"));
+  CHECK(has(std::regex_replace(text, std::regex("\n {11}"), " "), "flashinfer_decode_rows16, which is not bundled"));
 
   const auto fp8 =
       napkin("select attention --gpu h200-sxm --shape h=16,q=4096,x=4096,d=128 --dtype e4m3 --bundled --json");

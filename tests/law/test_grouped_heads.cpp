@@ -59,9 +59,10 @@ TEST_CASE("a group of heads with one query each is as many queries of one head, 
     const Mapping& mapping = test::built_in_mapping(kernel);
     if (mapping.packs.empty()) continue;
     ++packing;
+    int answered = 0;
     for (const std::string& gpu : gpus_of(mapping)) {
       for (const bool causal : {false, true}) {
-        for (const auto& sizes : {std::pair<std::int64_t, std::int64_t>{8, 4096}, {7, 1000}}) {
+        for (const auto& sizes : {std::pair<std::int64_t, std::int64_t>{8, 4096}, {7, 1000}, {32, 2048}}) {
           const std::int64_t g = sizes.first, x = sizes.second;
           CAPTURE(kernel);
           CAPTURE(gpu);
@@ -69,8 +70,9 @@ TEST_CASE("a group of heads with one query each is as many queries of one head, 
           CAPTURE(causal);
           const auto grouped = select(asked(kernel, gpu, heads(4, 8, g, 1, x, 128), causal));
           const auto packed = select(asked(kernel, gpu, heads(4, 8, 1, g, x, 128)));
-          REQUIRE(grouped->predicted.has_value());
-          REQUIRE(packed->predicted.has_value());
+          REQUIRE(grouped->predicted.has_value() == packed->predicted.has_value());
+          if (!grouped->predicted) continue;  // a kernel for more rows, or for fewer
+          ++answered;
           CHECK(grouped->predicted->time == packed->predicted->time);
           CHECK(grouped->predicted->tflops == packed->predicted->tflops);
           REQUIRE(grouped->levels.size() == packed->levels.size());
@@ -79,6 +81,7 @@ TEST_CASE("a group of heads with one query each is as many queries of one head, 
         }
       }
     }
+    CHECK_MESSAGE(answered > 0, kernel);
   }
   CHECK(packing >= 3);
 }

@@ -1,4 +1,4 @@
-"""The simulation of warps on a scheduler (script/peers/issue.py): by hand, and beside an H200's readings."""
+"""The simulation of warps on a scheduler (script/peers/issue.py): by hand, and beside an H200's readings (tests/measured/mma_sync)."""
 
 import json
 import pathlib
