@@ -235,6 +235,14 @@ TEST_CASE("fp8: with P added up by the product, predicted before that card had r
   }
 }
 
+TEST_CASE("fp8: cuDNN loses a mean of V as a running sum of the tensor cores does") {
+  std::map<int, double> mean;  // of outputs that should be 1, by keys
+  for (const Json& row : measured::rows_of("fp8_checks/means.jsonl")) mean[row["s"].get<int>()] = number(row, "mean");
+  CHECK(mean.at(1024) == 1);
+  CHECK(mean.at(4096) == doctest::Approx(0.938).epsilon(0.001));
+  CHECK(mean.at(16384) == doctest::Approx(0.752).epsilon(0.001));
+}
+
 TEST_CASE("fp8: the kernel of 2026-11-27 on an H200, predicted before that card had run it, is 3 % too slow") {
   const Json counts = measured::rows_of("fp8_checks/counts.jsonl").front();
   CHECK(counts["cases"] == 252);

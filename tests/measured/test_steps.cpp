@@ -40,7 +40,8 @@ void check_within(const std::string& file, std::size_t rows, double most) {
 
 }  // namespace
 
-// The bound was 8 % until FlashAttention-2's loop was counted from its compiler, which takes 1 % off 16 sequences' decoding.
+// The bound was 8 % until FlashAttention-2's loop was counted from its compiler, which takes 1 % off 16 sequences'
+// decoding.
 TEST_CASE("prefill and decode of a small transformer on two H200s, twice: each step within 9 %") {
   check_within("first.jsonl", 8, 0.09);
   check_within("second.jsonl", 10, 0.09);
