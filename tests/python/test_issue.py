@@ -8,7 +8,7 @@ import sys
 import pytest
 
 PEERS = pathlib.Path(__file__).resolve().parents[2] / "script/peers"
-LOOPS = pathlib.Path(__file__).resolve().parents[1] / "measured/mma_sync/loops.jsonl"
+LOOPS = pathlib.Path(__file__).resolve().parent / "../measured/mma_sync/loops.jsonl"
 pytestmark = pytest.mark.skipif(not LOOPS.exists(), reason="SKIP: the package is tested apart from its sources")
 
 
