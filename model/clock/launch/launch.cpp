@@ -119,13 +119,25 @@ double launch_clocks_bound(const LaunchShape& shape, const BlockEnds& block, Blo
          std::max(shape.who.total_blocks / shape.who.nodes, 1.0) * ends.each;  // some node runs a block of mean length
 }
 
+namespace {
+
+/// Returns the iterations of a packed launch's longest block at least: blocks of one sequence whose lengths are not
+/// told apart count as long as their mean.
+double longest_at_least(const LaunchShape& shape) {
+  double longest = 0;
+  for (const LaunchShape::Part& part : shape.parts) longest = std::max(longest, part.mean);
+  return longest;
+}
+
+}  // namespace
+
 double cycles_at_least(BlockOrder order, const LaunchShape& shape, const BlockEnds& block_ends, BlockClocks block,
                        const Period& period, Count blocks) {
   const Schedule& who = shape.who;
   const Ends ends(block_ends, block);
   double cycles = 0;
   if (shape.packed || order == BlockOrder::even)
-    cycles = std::max(who.total_iterations / who.nodes, shape.packed ? who.longest : 0) * period.pipe.clocks;
+    cycles = std::max(who.total_iterations / who.nodes, longest_at_least(shape)) * period.pipe.clocks;
   else if (!shape.unequal && who.iterations < who.blocks * shape.mean)
     cycles = std::max(who.total_blocks / who.nodes, 1.0) * block.next;
   else
