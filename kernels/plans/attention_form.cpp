@@ -61,8 +61,8 @@ bool AttentionForm::holds_as(const PlacedDiagram& placed) const {
 
 bool AttentionForm::serves(const PlacedDiagram& placed, const AttentionCall& call) const {
   return holds_as(placed) && placed.problem->dtype == dtype_ && placed.problem->mask.kind == mask_ &&
-         call.packed() == packed_ && (call.log_sum_exp != 0) == log_sum_exp_ && (call.cycles != 0) == cycles_ && (call.dump != 0) == dump_ &&
-         columns_of(placed) == columns_;
+         call.packed() == packed_ && (call.log_sum_exp != 0) == log_sum_exp_ && (call.cycles != 0) == cycles_ &&
+         (call.dump != 0) == dump_ && columns_of(placed) == columns_;
 }
 
 LaunchPlan attention_plan(const PlacedDiagram& placed, const AttentionCall& call, const LaunchDevice& device) {
