@@ -144,7 +144,8 @@ TEST_CASE("latent decoding of others: a latent once for 64 heads or 16, on Black
     CHECK(into(placed, several ? "lds" : "shared").load.value == Count(2 * of.values));
     if (!several) CHECK(into(placed, "l2").load.value == Count(2 * (queries + latent)));
   }
-  // flashinfer's shared memory: Q, two or one buffers of the latent and the rotary keys (SharedStorageQKVO of its header)
+  // flashinfer's shared memory: Q, two or one buffers of the latent and the rotary keys (SharedStorageQKVO of its
+  // header)
   const Mapped wide("latent_attention", "flashinfer_mla_sm80", "a100-sxm-80", {{"h", 64}, {"q", 1}, {"x", x}}),
       narrow("latent_attention", "flashinfer_mla", "l40s", {{"h", 64}, {"q", 1}, {"x", x}});
   CHECK(shared_bytes(wide.place({{"num_splits", "1"}})) == Bytes(2 * 576 * (64 + 2 * 32)));
