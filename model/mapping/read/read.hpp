@@ -52,6 +52,7 @@ class Reader {
   void splits(const yaml::Node& node, Agent& agent);
   [[nodiscard]] VariableMapping variable(const std::string& name, const yaml::Node& node);
   [[nodiscard]] OperationMapping operation(const std::string& name, const yaml::Node& node);
+  void read_product(const yaml::Node& node, OperationMapping& out);
   [[nodiscard]] WorkMapping work(const yaml::Node& node);
   [[nodiscard]] std::vector<std::int64_t> domain(const yaml::Node& node, std::int64_t least) const;
   [[nodiscard]] std::int64_t knob_value(const Knob& knob, const yaml::Node& node) const;

@@ -94,6 +94,18 @@ Guarded<std::string> Reader::words(const yaml::Node& node) {
   return out;
 }
 
+/// Reads the keys that only products have.
+void Reader::read_product(const yaml::Node& node, OperationMapping& out) {
+  const auto of_products = [&](const char* key, const char* what) {
+    const auto* n = node.find(key);
+    if (n != nullptr && out.unit != "tensor") n->fail(std::string("only products have ") + what, "unit: tensor");
+    return n;
+  };
+  if (const auto* n = of_products("swap_ab", "A and B")) out.swap_ab = guard(n);
+  if (const auto* n = of_products("row_parts", "rows and columns")) out.row_parts = values(*n, 1);
+  if (const auto* n = of_products("more_columns", "rows and columns")) out.more_columns = values(*n, 0);
+}
+
 OperationMapping Reader::operation(const std::string& name, const yaml::Node& node) {
   node.allow({"agent", "issuer", "unit", "type", "accumulate", "instruction", "ahead", "waits", "swap_ab", "row_parts",
               "more_columns", "operands", "work"});
@@ -116,18 +128,7 @@ OperationMapping Reader::operation(const std::string& name, const yaml::Node& no
     if (out.unit != "tensor") n->fail("threads do not wait for their own work", "unit: tensor");
     out.waits = n->is_map() ? table_value(*n) : value(*n, 1);
   }
-  if (const auto* n = node.find("swap_ab")) {
-    if (out.unit != "tensor") n->fail("only products have A and B", "unit: tensor");
-    out.swap_ab = guard(n);
-  }
-  if (const auto* n = node.find("row_parts")) {
-    if (out.unit != "tensor") n->fail("only products have rows and columns", "unit: tensor");
-    out.row_parts = values(*n, 1);
-  }
-  if (const auto* n = node.find("more_columns")) {
-    if (out.unit != "tensor") n->fail("only products have rows and columns", "unit: tensor");
-    out.more_columns = values(*n, 0);
-  }
+  read_product(node, out);
   if (const auto* operands = node.find("operands")) {
     for (const auto& [array, entry] : operands->entries()) {
       m_.references.push_back({Reference::Kind::array, array, entry.key_location(), operands->path()});
