@@ -60,7 +60,7 @@ template __global__ void FLASH_NAMESPACE::{kernel}(const __grid_constant__ Flash
 KERNELS = {"forward": "flash_fwd_kernel<T, false, false, false, false, true, true, false, false>",
            "split": "flash_fwd_splitkv_kernel<T, false, false, false, false, true, false, false, false>"}
 # What the kernels' headers want of PyTorch's.
-STUBS = {
+HEADERS = {
     "c10/cuda/CUDAException.h": "#define C10_CUDA_CHECK(x) (x)\n#define C10_CUDA_KERNEL_LAUNCH_CHECK()\n",
     "ATen/cuda/detail/UnpackRaw.cuh": "",
     "ATen/cuda/PhiloxCudaState.h": """#include <cstdint>
@@ -79,9 +79,9 @@ COUNTED = {"HMMA", "LDSM", "LDGSTS", "MUFU", "FADD", "FMUL", "FFMA", "F2FP", "SH
 
 
 def compiled(text, architecture, math, a, folder):
-    for name, stub in STUBS.items():
+    for name, text_of in HEADERS.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text("#pragma once\n" + stub)
+        (folder / name).write_text("#pragma once\n" + text_of)
     source, cubin = folder / "tile.cu", folder / "tile.cubin"
     source.write_text(text)
     subprocess.run(["nvcc", "-std=c++17", "-O3", MATHS[math], "--expt-relaxed-constexpr", f"-arch={architecture}", "-cubin", f"-I{folder}",

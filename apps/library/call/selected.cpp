@@ -20,7 +20,7 @@
 namespace napkin::internal {
 namespace {
 
-constexpr int tiles_tried = 8;  // best tiles that are compiled in turn, until the compiler objects to none
+constexpr int tiles_tried = 8;  // best tiles that are compiled in turn, until the compiler accepts one
 /// Lengths between a power of two and the next for which tiles are ranked.
 constexpr std::uint64_t lengths_of_an_octave = 8;
 

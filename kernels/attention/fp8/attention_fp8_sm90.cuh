@@ -180,7 +180,7 @@ struct Fp8Consumer : Fp8Products<F> {
       const Factors rows = row_factors(tile);
       const KeyScales scales = key_scales(tile, tile.last - 1);
       barrier_wait(barrier(Block::q_full + Block::q_slot(q.stage, wg)), q.parity);
-      // One register through the loop, which needs the others; the tile is computed again.
+      // Packed into one register for the loop, which needs the others; the tile is computed again.
       u32 kept = static_cast<u32>(index) << 3 | parity << 2 | q.parity << 1 | q.stage;
       attend(tile, o, state, rows, scales, at, q.stage, pending);
       asm volatile("" : "+r"(kept));
