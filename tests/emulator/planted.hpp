@@ -37,6 +37,7 @@ inline std::vector<Fp8Case> planted_fp8_cases(const PlantedBug& bug) {
   one.layout.sizes.q = 200;
   one.layout.sizes.x = 1000;
   if (bug.group > 0) one.layout.sizes = {1, 2, bug.group, 20, 130, one.layout.sizes.d, one.layout.sizes.dv};
+  one.layout.log_sum_exp = bug.complaint == "log-sum-exp";
   return {one};
 }
 
