@@ -258,6 +258,15 @@ class RegisterTable::Reader {
     }
   }
 
+  /// Returns true for a value that the mapping lacks and may lack: an architecture that it does not run on; where the
+  /// table is another mapping's, any number.
+  [[nodiscard]] bool says_nothing(const Column& column, const Word& word) const {
+    if (column.is_architecture())
+      return std::find(keys_.others.begin(), keys_.others.end(), word.text) != keys_.others.end();
+    return keys_.of_another &&
+           std::all_of(word.text.begin(), word.text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  }
+
   /// Puts the slots that a cell names into slots_: "*" all, "2|3" two.
   void find_slots(const Column& column, const Word& cell) {
     slots_.clear();
@@ -270,9 +279,7 @@ class RegisterTable::Reader {
       const auto found = std::find(column.words.begin(), column.words.end(), word.text);
       const auto slot = static_cast<std::size_t>(found - column.words.begin());
       const auto text = [&] { return std::string(word.text); };
-      if (found == column.words.end() && column.is_architecture() &&
-          std::find(keys_.others.begin(), keys_.others.end(), word.text) != keys_.others.end())
-        continue;
+      if (found == column.words.end() && says_nothing(column, word)) continue;
       if (found == column.words.end())
         throw Error(place(word), column.name, "unknown '" + text() + "'", "*, or " + one_of(text(), column.words));
       if (std::find(slots_.begin(), slots_.end(), slot) != slots_.end())

@@ -31,6 +31,7 @@ struct TableKeys {
   std::vector<Mask::Kind> masks = {};           ///< masks that it takes; empty: any
   std::vector<std::string> architectures = {};  ///< built-in ones that it runs on
   std::vector<std::string> others = {};         ///< built-in ones that it does not: rows of them say nothing
+  bool of_another = false;  ///< true if another mapping's table: rows of values that this one lacks say nothing
 };
 
 class RegisterTable {

@@ -45,6 +45,7 @@ std::shared_ptr<const RegisterTable> Reader::table(const yaml::Node& name) {
   TableKeys keys{m_.head_sizes, m_.masks, {}, {}};
   for (const std::string& one : builtin_architectures())
     (runs_on(m_, one) ? keys.architectures : keys.others).push_back(one);
+  keys.of_another = !text.starts_with(m_.name + ".");
   const auto rows = file.bundled ? RegisterTable::Rows::when_asked : RegisterTable::Rows::at_once;
   tables_.emplace_back(name.text(),
                        std::make_shared<const RegisterTable>(std::move(file.text), file.path, m_.knobs, keys, rows));
@@ -122,7 +123,9 @@ void Reader::agents(const yaml::Node& node) {
     Agent agent;
     agent.name = name;
     agent.location = entry.key_location();
-    agent.count = values(entry.at("count"), 0);
+    // An alternative of 0 is an agent that a tile has not; its rows are divided by nobody.
+    const bool absent = entry.at("count").is_sequence() && entry.find("splits") == nullptr;
+    agent.count = values(entry.at("count"), absent ? 0 : 1);
     agent.threads = {Value::Kind::literal, 1, -1, {}};
     if (const auto* n = entry.find("core")) {
       agent.core = n->text();

@@ -171,6 +171,19 @@ TEST_CASE("a table tells architectures apart; of one that it does not name the l
                        doctest::Contains("t.csv:7:9: architecture: unknown 'sm_75'"), Error);
 }
 
+TEST_CASE("rows of another mapping's table say nothing of numbers that this one lacks") {
+  std::vector<Knob> narrow = knobs();
+  narrow[1].domain.pop_back();
+  TableKeys keys;
+  CHECK_THROWS_AS(RegisterTable(good, "t.csv", narrow, keys), Error);
+  keys.of_another = true;
+  const RegisterTable table(good, "t.csv", narrow, keys), whole(good, "t.csv", knobs());
+  for (const std::int64_t x : narrow[1].domain)
+    CHECK(table.of(Tile{{4, x, 0}}, Mask::Kind::none) == whole.of(Tile{{4, x, 0}}, Mask::Kind::none));
+  CHECK_THROWS_WITH_AS(RegisterTable(test::replaced(good, "*,on,", "*,up,"), "t.csv", narrow, keys),
+                       doctest::Contains("unknown 'up'"), Error);
+}
+
 TEST_CASE("a table of a peer's kernel has axes too, and as many numbers as were counted") {
   const std::string text = good.substr(0, good.find("x,turns")) +
                            "turns,d,mask,registers,alu\n*,64,none,100,7\n*,64,causal,110,0\n"

@@ -397,6 +397,15 @@ Mapping extending(const std::string& own) {
 
 }  // namespace
 
+TEST_CASE("an agent that divides rows is always there; another one may be left out under a guard") {
+  const std::string count = "count: [{when: {a: 64}, value: 2}, {value: 4}]", range = "a whole number from 1";
+  CHECK(refusal(with(count, "count: 0")).find(range) != std::string::npos);
+  CHECK(refusal(with(count, "count: [{when: {a: 64}, value: 0}, {value: 4}]")).find(range) != std::string::npos);
+  const std::string other = "agents:\n  copier: {threads: 32, count: ";
+  CHECK(refusal(with("agents:\n", other + "[{when: {a: 64}, value: 0}, {value: 1}]}\n")) == "no error");
+  CHECK(refusal(with("agents:\n", other + "0}\n")).find(range) != std::string::npos);
+}
+
 TEST_CASE("a mapping that extends another one says what differs") {
   const Mapping base = parse_mapping(good, "small.yaml");
   const Mapping own = extending(
