@@ -55,7 +55,12 @@ Machine under(Machine machine, const CardConditions& conditions, const std::stri
   }
   if (conditions.load.kind != CardLoad::Kind::sustained)
     machine.power.limit->value = power_limit(machine, conditions.load, where).value;
-  if (conditions.limit && machine.power.limit) machine.power.limit->value = *conditions.limit;
+  if (conditions.limit && machine.power.limit) {
+    if (machine.power.idle && *conditions.limit <= machine.power.idle->value)
+      throw Error("--power", fmt::format("{:g} W is not above the idle power of {}", *conditions.limit, machine.name),
+                  fmt::format("more than {:g} W", machine.power.idle->value));
+    machine.power.limit->value = *conditions.limit;
+  }
   if (conditions.held) hold_clock(machine, *conditions.held);
   // In a cold cache no data remain from the launch before, whatever their size.
   if (const auto kept = machine.constants.find("l2_working_set"); conditions.cold && kept != machine.constants.end())

@@ -51,6 +51,15 @@ TEST_CASE("cold caches keep nothing of the call before") {
   CHECK(text_of(conditions) != text_of(CardConditions{}));  // the text is the key of stored machines and answers
 }
 
+TEST_CASE("a limit that the idle card takes alone leaves nothing for work") {
+  const Machine machine = load_machine("h100-sxm", "--gpu");
+  CardConditions conditions;
+  conditions.limit = machine.power.idle->value;
+  CHECK_THROWS_WITH_AS(under(machine, conditions), doctest::Contains("--power: "), Error);
+  conditions.limit = machine.power.idle->value + 1;
+  CHECK(under(machine, conditions).power.limit->value == *conditions.limit);
+}
+
 TEST_CASE("a machine whose burst was not measured says so") {
   const Machine machine = load_machine("mi300x", "--gpu");
   CHECK(limit_of(machine, CardLoad::Kind::sustained) == machine.power.limit->value);
