@@ -83,21 +83,33 @@ double clocks_together(const PlacedDiagram& placed, double resident, const NodeB
 
 constexpr double unlike = 0.04;  // range of equal blocks' durations over their mean, for continuity
 
+/// Returns the planes of a launch whose problem has one length an axis.
+BlockPlanes planes_of(const PlacedDiagram& placed, double total_blocks) {
+  BlockPlanes out{{block_runs(placed)}, {}};
+  double plane = 0;
+  for (const EqualBlocks& run : out.kinds.front()) plane += static_cast<double>(run.blocks);
+  out.runs.push_back({0, static_cast<std::int64_t>(std::floor(total_blocks / std::max(plane, 1.0)))});
+  return out;
+}
+
 /// Returns the clocks of a launch whose unequal blocks share nodes, each put onto the first node with room, but no more
 /// than if all were as long as the longest; 0 where they are equal or go in another order. (eq. 15.1)
 double clocks_of_unequal(const PlacedDiagram& placed, Count resident, const KnownLaunch& known, NodeBlocks node) {
   const LaunchShape& shape = known.shape;
-  if (!shape.unequal || shape.packed || block_order(placed) != BlockOrder::grid) return 0;
-  const double iteration = known.period.clocks, beyond = known.clocks.beyond, longest = shape.who.longest;
-  ResidentLaunch launch{
-      block_runs(placed), 1, static_cast<std::size_t>(shape.who.nodes), iteration, beyond, {}, unlike};
-  double plane = 0;
-  for (const EqualBlocks& run : launch.plane) plane += static_cast<double>(run.blocks);
-  launch.planes = static_cast<std::int64_t>(std::floor(shape.who.total_blocks / std::max(plane, 1.0)));
-  const double each = longest * iteration + beyond, equal = shape.who.blocks * each;
-  const double pipe = std::min(known.period.pipe.clocks * longest * shape.who.blocks, equal);
+  const bool listed = !shape.packed || !known.clocks.planes.runs.empty();
+  if (!shape.unequal || !listed || block_order(placed) != BlockOrder::grid) return 0;
+  const auto nodes = static_cast<std::size_t>(shape.who.nodes);
+  const double iterations = shape.who.longest * known.period.clocks;
+  const double each = shape.packed ? known.clocks.longest : iterations + known.clocks.beyond;
+  ResidentLaunch launch =
+      shape.packed
+          ? ResidentLaunch{known.clocks.planes, nodes, 1, 0, {}, unlike}
+          : ResidentLaunch{
+                planes_of(placed, shape.who.total_blocks), nodes, known.period.clocks, known.clocks.beyond, {}, unlike};
+  const double equal = shape.who.blocks * each;
+  const double pipe = std::min(known.period.pipe.clocks * shape.who.longest * shape.who.blocks, equal);
   const double most =
-      clocks_together(placed, real(resident), {equal, each, pipe, equal - shape.who.blocks * longest * iteration});
+      clocks_together(placed, real(resident), {equal, each, pipe, equal - shape.who.blocks * iterations});
   for (Count blocks(1); blocks <= resident; blocks += Count(1)) {
     node.longest = node.alone / real(blocks);
     launch.shares.push_back(clocks_together(placed, real(blocks), node) / node.alone);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/clock/graph/copy_cost.hpp"
+#include "model/clock/launch/resident_blocks.hpp"
 #include "model/clock/roofline/load.hpp"
 #include "model/clock/roofline/work_distribution.hpp"
 #include "model/clock/run/period.hpp"
@@ -24,6 +25,8 @@ struct LaunchClocks {
   double longest = 0;  ///< clocks of the longest block alone on a node, a lower bound of the launch
   double start = 0;    ///< excess of a node's first block over a later one
   double beyond = 0;   ///< clocks of a block beyond its iterations, if blocks are unequal
+  /// A packed batch's planes under a mask, if blocks start in the grid's order: an iteration is a clock.
+  BlockPlanes planes = {};
 };
 
 /// Returns the clocks that a node spends on a block without rows of its packed sequence: an idle block's if the launch

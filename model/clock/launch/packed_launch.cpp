@@ -25,6 +25,7 @@ class PackedLaunch {
         blocks_(own_ != nullptr ? *own_ : *shape.blocks),
         empty_(empty_block_clocks(placed)),
         first_free_(goes_to_first_free(sequence_.order())),
+        unequal_(shape.unequal && placed.across.has_value()),
         busy_(static_cast<std::size_t>(shape.who.nodes), 0.0),
         begun_(busy_.size(), false),
         free_(busy_.size(), empty_) {
@@ -54,7 +55,11 @@ class PackedLaunch {
     act_out(next, sequence_.planes());
     if (first_free_) busy_ = free_.clocks();
     return {*std::max_element(busy_.begin(), busy_.end()),
-            std::accumulate(busy_.begin(), busy_.end(), 0.0) / real_nodes(), longest_};
+            std::accumulate(busy_.begin(), busy_.end(), 0.0) / real_nodes(),
+            longest_,
+            0,
+            0,
+            planes()};
   }
 
  private:
@@ -65,6 +70,24 @@ class PackedLaunch {
         lengths;       // clocks of the blocks of one plane, in order, or of all; none: each is of the mean length
     double block = 0;  // clocks of a block beyond its iterations
   };
+
+  /// Lists the planes if a mask makes their blocks unequal, and these start in the grid's order.
+  [[nodiscard]] BlockPlanes planes() const {
+    BlockPlanes out;
+    if (!unequal_ || sequence_.order() != BlockOrder::grid || sequence_.axes().back() != *placed_.across) return out;
+    for (std::size_t part = 0; part < parts_.size(); ++part) {
+      std::vector<EqualBlocks>& plane = out.kinds.emplace_back();
+      for (std::int64_t row = 0; row < blocks_.rows(static_cast<int>(part)); ++row) {
+        const double clocks = clocks_of(parts_[part], {row, 0});
+        if (plane.empty() || plane.back().iterations != clocks) plane.push_back({clocks, 0});
+        ++plane.back().blocks;
+      }
+    }
+    for (const PackedBlocks::Run& run : blocks_.runs()) {
+      if (run.part >= 0) out.runs.push_back({static_cast<std::size_t>(run.part), run.last - run.first});
+    }
+    return out;
+  }
 
   [[nodiscard]] double real_nodes() const { return static_cast<double>(busy_.size()); }
 
@@ -164,7 +187,7 @@ class PackedLaunch {
   const PackedBlocks& blocks_;
   std::vector<Part> parts_;
   double empty_;
-  bool first_free_;
+  bool first_free_, unequal_;
   double longest_ = 0;  // clocks of a block
   std::vector<double> busy_;
   std::vector<bool> begun_;

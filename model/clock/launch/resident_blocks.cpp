@@ -89,14 +89,37 @@ class Run {
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
 };
 
-/// Returns the clocks until the last of that many planes has ended.
-double end_of_last(const ResidentLaunch& launch, std::int64_t planes, int draw) {
+/// Returns the clocks of a block of a run.
+double clocks_of(const ResidentLaunch& launch, const EqualBlocks& run) {
+  return run.iterations * launch.iteration + launch.beyond;
+}
+
+/// The blocks of a plane, and their clocks together.
+struct PlaneWork {
+  double blocks = 0, clocks = 0;
+};
+std::vector<PlaneWork> work_of_planes(const ResidentLaunch& launch) {
+  std::vector<PlaneWork> out;
+  for (const std::vector<EqualBlocks>& plane : launch.blocks.kinds) {
+    PlaneWork& own = out.emplace_back();
+    for (const EqualBlocks& run : plane) {
+      const auto count = static_cast<double>(run.blocks);
+      own.blocks += count, own.clocks += count * clocks_of(launch, run);
+    }
+  }
+  return out;
+}
+
+/// Returns the clocks until the last of those planes has ended.
+double end_of_last(const ResidentLaunch& launch, const std::vector<BlockPlanes::Run>& planes, int draw) {
   Run run(launch);
   std::int64_t block = 0;
-  for (std::int64_t plane = 0; plane < planes; ++plane) {
-    for (const EqualBlocks& equal : launch.plane) {
-      const double work = equal.iterations * launch.iteration + launch.beyond;
-      for (std::int64_t i = 0; i < equal.blocks; ++i) run.add(work * factor_of(launch.spread, block++, draw));
+  for (const BlockPlanes::Run& each : planes) {
+    for (std::int64_t plane = 0; plane < each.planes; ++plane) {
+      for (const EqualBlocks& equal : launch.blocks.kinds[each.kind]) {
+        const double work = clocks_of(launch, equal);
+        for (std::int64_t i = 0; i < equal.blocks; ++i) run.add(work * factor_of(launch.spread, block++, draw));
+      }
     }
   }
   return run.end();
@@ -105,15 +128,20 @@ double end_of_last(const ResidentLaunch& launch, std::int64_t planes, int draw) 
 }  // namespace
 
 double resident_clocks(const ResidentLaunch& launch) {
-  double blocks = 0, work = 0;
-  for (const EqualBlocks& run : launch.plane) {
-    const auto count = static_cast<double>(run.blocks);
-    blocks += count, work += count * (run.iterations * launch.iteration + launch.beyond);
+  const std::vector<PlaneWork> work = work_of_planes(launch);
+  const auto nodes = static_cast<double>(launch.nodes);
+  double wanted = rounds * nodes * static_cast<double>(launch.shares.size()), even = 0;
+  std::vector<BlockPlanes::Run> last;
+  for (auto run = launch.blocks.runs.rbegin(); run != launch.blocks.runs.rend(); ++run) {
+    const PlaneWork& plane = work[run->kind];
+    if (plane.blocks <= 0) continue;
+    const std::int64_t acted =
+        std::min(run->planes, static_cast<std::int64_t>(std::ceil(std::max(wanted, 0.0) / plane.blocks)));
+    wanted -= static_cast<double>(acted) * plane.blocks;
+    even += static_cast<double>(run->planes - acted) * plane.clocks / nodes;
+    if (acted > 0) last.push_back({run->kind, acted});
   }
-  const double places = static_cast<double>(launch.nodes * launch.shares.size());
-  const std::int64_t last =
-      std::min(launch.planes, static_cast<std::int64_t>(std::ceil(rounds * places / std::max(blocks, 1.0))));
-  const double even = static_cast<double>(launch.planes - last) * work / static_cast<double>(launch.nodes);
+  std::reverse(last.begin(), last.end());
   const int runs = launch.spread > 0 ? draws : 1;
   double ends = 0;
   for (int draw = 0; draw < runs; ++draw) ends += end_of_last(launch, last, draw);

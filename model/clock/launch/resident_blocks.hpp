@@ -9,10 +9,19 @@
 
 namespace napkin::internal {
 
+/// The planes of a launch, in order.
+struct BlockPlanes {
+  struct Run {
+    std::size_t kind = 0;  ///< index into `kinds`
+    std::int64_t planes = 1;
+  };
+  std::vector<std::vector<EqualBlocks>> kinds = {};  ///< planes that differ: runs of equal blocks, in order
+  std::vector<Run> runs = {};                        ///< so many planes of a kind, one after another
+};
+
 /// The blocks of a launch, plane after plane, each of which goes to the first node that has room.
 struct ResidentLaunch {
-  std::vector<EqualBlocks> plane;  ///< runs of equal blocks, in order
-  std::int64_t planes = 1;
+  BlockPlanes blocks;
   std::size_t nodes = 1;
   double iteration = 0, beyond = 0;  ///< clocks of an iteration, and of a block beyond its iterations
   /// The clocks of work on a node over those of its blocks in sequence, by the number of resident blocks, less one.

@@ -18,10 +18,12 @@ namespace {
 /// The same launch with all nodes advanced to each block's end, whoever's it is.
 double acted_out(const ResidentLaunch& launch) {
   std::vector<double> blocks;
-  for (std::int64_t plane = 0; plane < launch.planes; ++plane) {
-    for (const EqualBlocks& run : launch.plane)
-      blocks.insert(blocks.end(), static_cast<std::size_t>(run.blocks),
-                    run.iterations * launch.iteration + launch.beyond);
+  for (const BlockPlanes::Run& each : launch.blocks.runs) {
+    for (std::int64_t plane = 0; plane < each.planes; ++plane) {
+      for (const EqualBlocks& run : launch.blocks.kinds[each.kind])
+        blocks.insert(blocks.end(), static_cast<std::size_t>(run.blocks),
+                      run.iterations * launch.iteration + launch.beyond);
+    }
   }
   std::reverse(blocks.begin(), blocks.end());
   std::vector<std::vector<double>> nodes(launch.nodes);
@@ -56,19 +58,19 @@ double acted_out(const ResidentLaunch& launch) {
 }
 
 ResidentLaunch causal(std::int64_t rows, std::int64_t planes, std::size_t nodes, std::vector<double> shares) {
-  ResidentLaunch out{{}, planes, nodes, 100, 30, std::move(shares)};
-  for (std::int64_t row = 1; row <= rows; ++row) out.plane.push_back({static_cast<double>(row), 1});
+  ResidentLaunch out{{{{}}, {{0, planes}}}, nodes, 100, 30, std::move(shares)};
+  for (std::int64_t row = 1; row <= rows; ++row) out.blocks.kinds[0].push_back({static_cast<double>(row), 1});
   return out;
 }
 
 }  // namespace
 
 TEST_CASE("two blocks of one node share it until the shorter one ends") {
-  const ResidentLaunch two{{{1, 1}, {3, 1}}, 1, 1, 100, 0, {1, 0.75}};
+  const ResidentLaunch two{{{{{1, 1}, {3, 1}}}, {{0, 1}}}, 1, 100, 0, {1, 0.75}};
   CHECK(resident_clocks(two) == doctest::Approx(350));  // 150 together, then 200 alone
-  const ResidentLaunch one{{{1, 1}, {3, 1}}, 1, 1, 100, 0, {1}};
+  const ResidentLaunch one{{{{{1, 1}, {3, 1}}}, {{0, 1}}}, 1, 100, 0, {1}};
   CHECK(resident_clocks(one) == doctest::Approx(400));
-  const ResidentLaunch each{{{1, 1}, {3, 1}}, 1, 2, 100, 0, {1, 0.75}};
+  const ResidentLaunch each{{{{{1, 1}, {3, 1}}}, {{0, 1}}}, 2, 100, 0, {1, 0.75}};
   CHECK(resident_clocks(each) == doctest::Approx(300));  // a node for each
 }
 
@@ -78,10 +80,15 @@ TEST_CASE("a launch of causal rows takes what acting it out takes") {
   for (int i = 0; i < 200; ++i) {
     std::vector<double> shares{1};
     for (std::int64_t held = below(4); held > 1; --held) shares.push_back(shares.back() * 0.8);
-    const std::int64_t nodes = 2 + below(12), rows = below(8 * static_cast<int>(nodes));
+    const std::int64_t nodes = 2 + below(12), rows = below(3 * static_cast<int>(nodes));
     ResidentLaunch launch = causal(rows, 1, static_cast<std::size_t>(nodes), shares);
-    for (EqualBlocks& run : launch.plane)
-      run.iterations += static_cast<double>(below(1000000)) / 1e6;  // no two end at one clock
+    launch.blocks.kinds.push_back({{2, 1}, {3, 1}, {static_cast<double>(rows), 1}});  // a plane of another kind between
+    launch.blocks.kinds.push_back(launch.blocks.kinds[0]);
+    launch.blocks.runs = {{0, 1}, {1, 1}, {2, 1}};
+    for (std::vector<EqualBlocks>& plane : launch.blocks.kinds) {
+      for (EqualBlocks& run : plane)
+        run.iterations += static_cast<double>(below(1000000)) / 1e6;  // no two end at one clock
+    }
     CAPTURE(launch.nodes);
     const double plain = acted_out(launch);
     CHECK(resident_clocks(launch) == doctest::Approx(plain).epsilon(1e-9));
@@ -119,7 +126,7 @@ TEST_CASE("planes before the last rounds fill every node alike") {
 TEST_CASE("the longest blocks last, on nodes that hold two, take longer than their even share") {
   const ResidentLaunch launch = causal(512, 1, 108, {1, 0.78});  // 8,192 queries of eight heads by 16
   double work = 0;
-  for (const EqualBlocks& run : launch.plane) work += run.iterations * launch.iteration + launch.beyond;
+  for (const EqualBlocks& run : launch.blocks.kinds[0]) work += run.iterations * launch.iteration + launch.beyond;
   const double even = 0.78 * work / 108, took = resident_clocks(launch);
   CHECK(took > 1.2 * even);
   CHECK(took < 1.5 * even);
