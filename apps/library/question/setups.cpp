@@ -229,8 +229,10 @@ bool by_fastest_instruction(const Question& question, const Setup& setup) {
     if (op.unit != "tensor" || op.instruction.empty()) return true;
     const DType type = op.type == "T" ? question.problem.dtype : parse_dtype(op.type, setup.mapping->file);
     const TensorInstruction* fastest = question.machine->tensor_for(type);
-    return std::any_of(op.instruction.begin(), op.instruction.end(),
-                       [&](const auto& named) { return fastest != nullptr && named.second == fastest->name; });
+    return std::any_of(op.instruction.begin(), op.instruction.end(), [&](const auto& named) {
+      const TensorInstruction* own = question.machine->tensor_for(type, named.second);
+      return own != nullptr && own->flop_per_clock >= fastest->flop_per_clock;
+    });
   });
 }
 

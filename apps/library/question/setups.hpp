@@ -30,7 +30,7 @@ namespace napkin::internal {
 /// Lists the kernels made for that architecture that do not take the question's sizes, grouped by reason.
 [[nodiscard]] std::vector<std::string> kept_out_by_sizes(const Question& question, Catalog& catalog);
 
-/// Returns true if the kernel, under some of its knobs, multiplies by the machine's fastest instruction for its type:
+/// Returns true if the kernel, under some of its knobs, multiplies as fast as the machine can for its type:
 /// mma.sync is that on an A100, not on an H100.
 [[nodiscard]] bool by_fastest_instruction(const Question& question, const Setup& setup);
 
