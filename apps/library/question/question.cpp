@@ -36,9 +36,10 @@ std::shared_ptr<const Machine> machine_of(const Ask& ask, Catalog& catalog) {
     throw Error("--gpu", ask.gpu + " is an island of GPUs",
                 "query or select, which ask several GPUs, or one of them: " + gpu);
   }
+  auto machine = catalog.machine(ask.gpu == "here" ? catalog.gpu_here() : ask.gpu, ask.conditions);
   if (!ask.split.empty())
     throw Error("--split", "is of several GPUs, and " + ask.gpu + " is one", one_of("", builtin_islands()));
-  return catalog.machine(ask.gpu == "here" ? catalog.gpu_here() : ask.gpu, ask.conditions);
+  return machine;
 }
 
 /// Cuts the mask's ends to the array's: elements beyond do not exist, and sums with the ends cannot overflow.
