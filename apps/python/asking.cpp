@@ -106,10 +106,17 @@ std::string dtype_of(nb::handle value) {
   return std::string(utf8(name, "dtype"));
 }
 
+/// Returns a text, or a number written as one.
+std::string word_of(nb::handle value, const std::string& where, const std::string& right) {
+  if (is_text(value)) return std::string(utf8(value, where));
+  if (!PyFloat_Check(value.ptr()) && (PyBool_Check(value.ptr()) || !PyLong_Check(value.ptr())))
+    throw Error(where, "is " + shown(value), right);
+  return nb::str(value).c_str();
+}
+
 /// Converts a load: "sustained", "burst", or the busy fraction of the time as a number.
 CardLoad load_of(nb::handle value) {
-  const nb::str text(value);
-  return parse_card_load(text.c_str(), "load");
+  return parse_card_load(word_of(value, "load", "sustained, burst or a fraction"), "load");
 }
 
 /// Adds a size, which may be given in `shape` or as a keyword, once for each axis.
@@ -137,7 +144,12 @@ const std::unordered_map<std::string_view, Take>& keywords() {
       {"bundled", [](Asking& out, nb::handle v) { out.ask.bundled = flag_of(v, "bundled"); }},
       {"tile", [](Asking& out, nb::handle v) { out.ask.tile = tile_of(v); }},
       {"load", [](Asking& out, nb::handle v) { out.ask.conditions.load = load_of(v); }},
-      {"l2", [](Asking& out, nb::handle v) { out.ask.conditions.cold = parse_l2(nb::str(v).c_str(), "l2"); }},
+      {"l2",
+       [](Asking& out, nb::handle v) { out.ask.conditions.cold = parse_l2(word_of(v, "l2", "warm or cold"), "l2"); }},
+      {"clock",
+       [](Asking& out, nb::handle v) {
+         out.ask.conditions.clock = 1e9 * parse_positive(word_of(v, "clock", "gigahertz"), "clock", "gigahertz");
+       }},
       {"memory", [](Asking& out, nb::handle v) { out.ask.memory = whole_of(v, 1, "memory", "it"); }},
       {"top", [](Asking& out, nb::handle v) { out.top = top_of(v); }},
       {"detail", [](Asking& out, nb::handle v) { out.detail = flag_of(v, "detail"); }},

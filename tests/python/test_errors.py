@@ -22,7 +22,7 @@ ODD = [0, -1, 2**63, 2**200, -(2**64), 1.5, math.nan, math.inf, True, None, "", 
        {"q": 1}, (), (1, 2), set(), object(), Broken(), lambda: 1, type, 1j, range(3), "x" * 10000, "q=1,q=2", "q=", "=", ","]
 
 def cases():
-    for name in ("algorithm", "gpu", "shape", "dtype", "causal", "window", "kernel", "tile", "lengths", "top", "q", "h", "d", "nonsense"):
+    for name in ("algorithm", "gpu", "shape", "dtype", "causal", "window", "kernel", "tile", "lengths", "load", "l2", "clock", "top", "q", "h", "d", "nonsense"):
         for at, value in enumerate(ODD):
             yield pytest.param(name, value, id=f"{name}-{at}")
 
