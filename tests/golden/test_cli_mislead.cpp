@@ -357,4 +357,43 @@ TEST_CASE("a type that a machine has no instruction for: the machine says so, wi
   }
 }
 
+TEST_CASE("a card that may take no more than it takes idle has no time, nor have tokens that are not among the keys") {
+  const std::string step = "step llama3-8b --gpu h100-sxm --shape b=64,q=1,x=4096";
+  check_refused(napkin(step + " --power 100"), "--power: 100 W is not above the idle power of h100-sxm");
+  check_refused(napkin("step llama3-8b --gpu h100-sxm --shape b=1,q=8,x=4"), "x from 8");
+}
+
+TEST_CASE("cards that cannot take a condition are rows of a comparison, with the reason") {
+  const std::string line = "compare attention --load burst --shape h=8,q=4096,x=4096,d=128 --gpus ";
+  const Json machines = cli::answer(line + "mi300x,h100-sxm")["machines"];
+  REQUIRE(machines.size() == 2);
+  CHECK(has(machines[0]["because"], "no power.burst"));
+  CHECK(machines[1]["predicted"]["time"].get<double>() > 0);
+  check_refused(napkin(line + "mi300x"), "no power.burst");
+}
+
+TEST_CASE("of kernels whose instructions are equally fast the fastest is the head") {
+  for (const std::string question :
+       {"mi300x --shape b=32,h=8,g=8,q=1,x=4096,d=64", "mi355x --shape h=1,g=8,q=64,x=512,d=128",
+        "mi300x --shape b=8,h=8,g=4,q=1,x=8192,d=128", "mi355x --shape b=4,h=8,g=8,q=4,x=4096,d=128"}) {
+    const Json json = answer("select attention --gpu " + question);
+    CAPTURE(question);
+    for (const Json& kernel : json["kernels"]) {
+      CAPTURE(kernel.dump());
+      if (kernel.contains("predicted") && kernel["predicted"].is_object())
+        CHECK(kernel["predicted"]["time"].get<double>() > 0.98 * json["predicted"]["time"].get<double>());
+    }
+  }
+}
+
+TEST_CASE("keys that a window hides from all rows take no room in the L2") {
+  const auto time = [](const char* keys) {
+    return answer(std::string("query attention --gpu h100-sxm --kernel attention_sm90 --window 127,0 --shape "
+                              "b=16,h=8,g=8,q=1,d=128,x=") +
+                  keys)["predicted"]["time"]
+        .get<double>();
+  };
+  CHECK(time("131072") == doctest::Approx(time("256")).epsilon(0.01));
+}
+
 }  // namespace test_cli_mislead

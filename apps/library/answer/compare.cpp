@@ -15,6 +15,16 @@ std::vector<std::string> named(const Session& session, const Ask& ask, const std
   return names;
 }
 
+ComparedMachine refused_there(const Ask& ask, const std::string& algorithm, const std::string& gpu,
+                              const Error& error) {
+  ComparedMachine out{{}, std::nullopt, error.what()};
+  out.selected.head.algorithm = algorithm;
+  out.selected.head.gpu = gpu;
+  out.selected.head.dtype = ask.dtype;
+  out.selected.head.mask = ask.mask;
+  return out;
+}
+
 /// Returns the selection, or why this machine cannot have one; names and sizes that are wrong anywhere are still
 /// thrown.
 ComparedMachine compared(const Session& session, const Question& problem, AnswerParts parts) {
@@ -22,11 +32,8 @@ ComparedMachine compared(const Session& session, const Question& problem, Answer
     return {*session.select(problem.ask, 1, parts), std::nullopt, ""};
   } catch (const Error& error) {
     if (error.where().starts_with("--")) throw;
-    ComparedMachine refused{{}, std::nullopt, error.what()};
-    refused.selected.head.algorithm = problem.diagram->name;
-    refused.selected.head.gpu = problem.machine->name;
+    ComparedMachine refused = refused_there(problem.ask, problem.diagram->name, problem.machine->name, error);
     refused.selected.head.dtype = std::string(name_of(problem.problem.dtype));
-    refused.selected.head.mask = problem.ask.mask;
     return refused;
   }
 }
@@ -49,7 +56,15 @@ CompareAnswer Session::compare(const Ask& ask, const std::vector<std::string>& g
       Ask one = ask;
       one.gpu = gpu;
       one.dtype = dtype;
-      Question problem = state_->problem(one);
+      std::optional<Question> asked;
+      try {
+        asked = state_->problem(one);
+      } catch (const Error& error) {  // conditions that this card does not state, or does not reach
+        if (gpus.size() == 1 || (error.where() != "--load" && error.where() != "--clock")) throw;
+        answer.machines.push_back(refused_there(one, one.algorithm, gpu, error));
+        continue;
+      }
+      Question& problem = *asked;
       std::optional<LawSetting> setting = law_setting(problem);
       bool any = false;
       for (const std::string& kernel : kernels.empty() ? std::vector{ask.kernel} : named(*this, one, kernels)) {

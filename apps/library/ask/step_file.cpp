@@ -1,5 +1,7 @@
 #include "apps/library/ask/step_file.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -156,12 +158,25 @@ class StepReader {
       static_cast<void>(mask->choice({"none", "causal"}));
       if (mask->text() == "causal") ask.mask.kind = Mask::Kind::causal;
     }
+    if (ask.mask.kind == Mask::Kind::causal) check_seen(ask.shape);
     if (const auto* kernel = node.find("kernel")) ask.kernel = kernel->text();
     if (const auto* tile = node.find("tile")) {
       for (const auto& [knob, value] : tile->entries()) ask.tile.emplace_back(knob, value.text());
     }
     ask.bundled = ask_.bundled && ask.kernel.empty();
     ask.conditions = ask_.conditions;
+  }
+
+  /// Checks that new tokens are among the keys; without that some see none.
+  static void check_seen(const NamedSizes& shape) {
+    const auto of = [&](const char* axis) {
+      const auto found = std::find_if(shape.begin(), shape.end(), [&](const auto& one) { return one.first == axis; });
+      return found == shape.end() ? 0 : found->second;
+    };
+    if (of("q") > 0 && of("x") > 0 && of("x") < of("q"))
+      throw Error("--shape",
+                  fmt::format("{} keys are fewer than {} new tokens, which are among them", of("x"), of("q")),
+                  fmt::format("x from {}", of("q")));
   }
 
   const yaml::Node& file_;
