@@ -93,6 +93,23 @@ TEST_CASE("a sink where parts become whole moves what parts without sinks do, an
   }
 }
 
+TEST_CASE("FlashAttention-2's blocks of split and of paged keys hold Q, K and V, and their rows leave from there") {
+  const testing::Given shape{{"h", 4}, {"q", 1024}, {"x", 4096}, {"d", 128}};
+  const Mapped split("attention", "flash_attention_2_split", "a100-sxm-80", shape),
+      paged("attention", "flash_attention_2_paged", "a100-sxm-80", shape);
+  const testing::Text tile{{"q", "64"}, {"x", "128"}};
+  testing::Text parts = tile;
+  parts.emplace_back("num_splits", "4");
+  const PlacedDiagram a = split.place(parts), b = paged.place(tile);
+  for (const PlacedDiagram* placed : {&a, &b}) {
+    CHECK(shared_bytes(*placed).value == Count((64 + 2 * 128) * 128 * 2));
+    CHECK(occupancy(*placed).blocks == Count(2));  // of 164 KiB
+  }
+  const Count whole(4 * 1024 * 128);
+  CHECK(into(b, "l2").store.value == whole * Count(2));             // 16 bits
+  CHECK(into(a, "l2").store.value >= whole * Count(4) * Count(4));  // four parts of 32
+}
+
 TEST_CASE("keys in pages come by cp.async: the same bytes and tile, more registers for the threads that copy") {
   const testing::Given shape{{"h", 4}, {"q", 1024}, {"x", 1024}, {"d", 128}};
   const Mapped plain("attention", "flash_attention_3", "h100-sxm", shape),
