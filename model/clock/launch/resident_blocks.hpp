@@ -16,7 +16,7 @@ struct BlockPlanes {
     std::int64_t planes = 1;
   };
   std::vector<std::vector<EqualBlocks>> kinds = {};  ///< planes that differ: runs of equal blocks, in order
-  std::vector<Run> runs = {};                        ///< so many planes of a kind, one after another
+  std::vector<Run> runs = {};                        ///< planes of one kind, one after another
 };
 
 /// The blocks of a launch, plane after plane, each of which goes to the first node that has room.
