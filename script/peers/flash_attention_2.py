@@ -28,10 +28,11 @@ import sass
 
 # d, queries, keys, parts of the rows of S, of dK and dV, of dQ, whether V is in registers, whether Q has one buffer
 # (flash_bwd_launch_template.h), and the cells that tell the tiles of a head apart. All have eight warps.
-TILES = [(32, 128, 128, 4, 4, 4, False, False, "*,*"), (64, 128, 128, 4, 4, 4, False, False, "128,*"),
-         (64, 64, 128, 2, 4, 4, True, False, "64,*"), (96, 64, 128, 2, 4, 4, True, False, "*,*"),
-         (128, 64, 128, 2, 4, 2, False, False, "*,128"), (128, 64, 64, 4, 2, 2, True, False, "*,64"),
-         (192, 64, 64, 4, 2, 2, False, False, "*,*"), (256, 64, 64, 4, 2, 2, False, True, "*,*")]
+TILES = [(32, 128, 128, 4, 4, 4, False, False, "*,*,*"), (64, 128, 128, 4, 4, 4, False, False, "128,*,*"),
+         (64, 64, 128, 2, 4, 4, True, False, "64,*,*"), (96, 64, 128, 2, 4, 4, True, False, "*,*,*"),
+         (128, 64, 128, 2, 4, 2, False, False, "*,128,*"), (128, 64, 64, 4, 2, 2, True, False, "*,64|32,*"),
+         (192, 64, 64, 4, 2, 2, False, False, "*,*,shared"), (192, 64, 64, 4, 2, 2, True, True, "*,*,registers"),
+         (256, 64, 64, 4, 2, 2, False, True, "*,128|64,*"), (256, 64, 32, 4, 1, 2, True, True, "*,32,*")]
 BACKWARD = """
 #include "flash_bwd_launch_template.h"
 using namespace FLASH_NAMESPACE;
@@ -149,7 +150,7 @@ def backward(a, folder):
     sass.print_head(["What nvcc makes of each tile of FlashAttention-2's gradients: registers of a thread, bytes of its stack, clocks that a warp",
                      "waits beyond its instructions' slots, and control instructions, in one iteration (script/peers/flash_attention_2.py). Made, not edited."],
                     "sm_80, bf16, no mask", "script/peers/flash_attention_2.py backward FLASH_ATTENTION CUTLASS",
-                    "d,q,x,registers,stack,s_stall,p_stall,ds_stall,dv_stall,last_stall,control")
+                    "d,q,x,v_in,registers,stack,s_stall,p_stall,ds_stall,dv_stall,last_stall,control")
     for d, q, x, s, kv, dq, v, one, cells in TILES:
         text = BACKWARD.format(d=d, q=q, x=x, s=s, kv=kv, dq=dq, v=str(v).lower(), one=str(one).lower())
         (registers, stack), loop = compiled(text, "sm_80", "fused", a, folder)
