@@ -304,6 +304,30 @@ TEST_CASE("gradients by FlashAttention-2's own tiles fit a block of 99 KiB with 
   CHECK(cli::answer("select gradient:attention --gpu l40s --shape h=16,q=4096,x=4096,d=160")["tile"]["x"] == 64);
 }
 
+TEST_CASE("decoding in e4m3 deals out its keys too: less than in 16 bits, and bounded by half of the bytes") {
+  struct Layer {
+    const char* shape;
+    double of_whole;  // 32 blocks and 64 fill no card; the second's whole keys come in longer chunks
+  };
+  for (const Layer& one : {Layer{"h=16,g=2,q=1,x=131072,d=128", 0.35}, Layer{"b=8,h=8,g=4,q=1,x=8192,d=128", 1.15}}) {
+    const std::string layer = one.shape;
+    CAPTURE(layer);
+    for (const std::string of : {"h100-sxm --kernel flash_attention_3", "h200-sxm --kernel flash_attention_3",
+                                 "b200 --kernel flash_attention_4"}) {
+      CAPTURE(of);
+      const auto time = [&](const char* kind, const char* type) {
+        return time_of("select attention --gpu " + of + kind + " --dtype " + type + " --shape " + layer);
+      };
+      const double split = time("_split_fp8", "e4m3");
+      CHECK(split < one.of_whole * time("_fp8", "e4m3"));
+      CHECK(split < time("_split", "bf16"));
+      CHECK(split > 0.5 * time("_split", "bf16"));
+      const std::string gpu = of.substr(0, of.find(' '));
+      CHECK(time_of("select attention --gpu " + gpu + " --dtype e4m3 --shape " + layer) <= 1.0001 * split);
+    }
+  }
+}
+
 TEST_CASE("public cases: tiles that tuners found are the picks") {
   const auto picked = [](const std::string& question) { return cli::pairs(cli::answer("select " + question)["tile"]); };
   // vllm-project/vllm, configs of its fused experts with one expert on an A100 and an H100
