@@ -245,7 +245,8 @@ void add_cluster(std::vector<TileRule>& rules, const Streamed& streamed, const M
                      [nodes, most](const Tile& tile) { return compare(Relation::Kind::at_most, nodes.in(tile), most); },
                      resolve.read_lengths()});
     if (!block || level.group.empty()) continue;
-    const bool covers = level.together && problem.packing.sequences.empty();
+    // Clusters that round up do so in each sequence, so that none has blocks of two.
+    const bool covers = level.together && (problem.packing.sequences.empty() || level.rounds_up);
     if (!covers && visits_differ(streamed, mapping, problem, level.group.front())) {
       rules.push_back({level.level + (problem.mask.kind != Mask::Kind::none ? " mask" : " lengths"),
                        internal::knobs_of(*level.nodes), [nodes](const Tile& tile) {

@@ -328,6 +328,17 @@ TEST_CASE("decoding in e4m3 deals out its keys too: less than in 16 bits, and bo
   }
 }
 
+TEST_CASE("one sequence with its length takes as long as without, by the kernel of two SMs and heads of 256") {
+  const std::string question = "select attention --gpu b200 --shape h=1,g=8,d=256";
+  const Json dense = cli::answer(question + ",q=8192,x=8192"), packed = cli::answer(question + " --lengths 8192"),
+             equal = cli::answer(question + " --lengths 4*2048"), odd = cli::answer(question + " --lengths 8192,1,129");
+  CHECK(packed["kernel"] == "flash_attention_4_wide");
+  CHECK(packed["predicted"]["time"].get<double>() == doctest::Approx(dense["predicted"]["time"].get<double>()));
+  CHECK(equal["predicted"]["time"].get<double>() < 1.01 * time_of(question + ",b=4,q=2048,x=2048"));
+  // a pair of blocks stands in one sequence: 129 queries are one pair, one query is one
+  CHECK(odd["levels"][3]["groups"].get<long long>() == packed["levels"][3]["groups"].get<long long>() + 4 * 8);
+}
+
 TEST_CASE("public cases: tiles that tuners found are the picks") {
   const auto picked = [](const std::string& question) { return cli::pairs(cli::answer("select " + question)["tile"]); };
   // vllm-project/vllm, configs of its fused experts with one expert on an A100 and an H100
