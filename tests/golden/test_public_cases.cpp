@@ -339,6 +339,21 @@ TEST_CASE("one sequence with its length takes as long as without, by the kernel 
   CHECK(odd["levels"][3]["groups"].get<long long>() == packed["levels"][3]["groups"].get<long long>() + 4 * 8);
 }
 
+TEST_CASE("gradients by FlashAttention-4 take the heads whose padded columns leave by 32, and no others") {
+  const std::string question = "select attention_backward --gpu b200 --shape h=16,q=4096,x=4096,d=";
+  const double whole = time_of(question + "96");
+  for (const char* d : {"88", "96"}) {
+    CHECK(cli::answer(question + d)["kernel"] == "flash_attention_4_backward");
+    CHECK(time_of(question + d) == doctest::Approx(whole).epsilon(0.05));
+  }
+  CHECK(cli::answer(question + "120")["kernel"] == "flash_attention_4_backward");
+  for (const char* d : {"72", "80", "104"}) {  // tile_hdim % dQ_reduce_ncol
+    CHECK(cli::answer(question + d)["kernel"] == "flash_attention_2_backward");
+    CHECK(cli::napkin(question + d + " --kernel flash_attention_4_backward").out.find("columns of dQ") !=
+          std::string::npos);
+  }
+}
+
 TEST_CASE("public cases: tiles that tuners found are the picks") {
   const auto picked = [](const std::string& question) { return cli::pairs(cli::answer("select " + question)["tile"]); };
   // vllm-project/vllm, configs of its fused experts with one expert on an A100 and an H100
