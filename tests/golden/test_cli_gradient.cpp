@@ -22,6 +22,8 @@ std::string shown(const std::string& words) {
   return run.out;
 }
 
+double time_of(const std::string& line) { return answer(line, 1)["predicted"]["time"].get<double>(); }
+
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
@@ -140,6 +142,56 @@ TEST_CASE("a file: its fold streams, its roles are taken, its gradient is found,
       write("grouped.yaml", "algorithm: grouped\naxes: {q: , x: , d: }\nroles: {d: group}\n" + softmax);
   CHECK(answer("query " + grouped + shape + " --tile d=4")["tile"]["d"] == 4);
   CHECK(has(shown("derive gradient:" + whole + " --show diagram"), "outputs: [dS, dV]"));
+}
+
+TEST_CASE("gradients by FlashAttention-2's own tiles fit a block of 99 KiB with the bytes of kSmemSize1colblock") {
+  struct Own {
+    int d;
+    const char* tile;
+    int bytes;
+  };
+  for (const Own& own : {Own{64, "q=64,x=128,s_rows=2,kv_rows=4,dq_rows=4,stages=2", 73728},
+                         {96, "q=64,x=128,s_rows=2,kv_rows=4,dq_rows=4,stages=2", 94208},
+                         {128, "q=64,x=64,s_rows=4,kv_rows=2,dq_rows=2,stages=2", 81920},
+                         {192, "q=64,x=64,s_rows=4,kv_rows=2,dq_rows=2,stages=1", 98304},
+                         {256, "q=64,x=32,s_rows=4,kv_rows=1,dq_rows=2,stages=1", 98304}}) {
+    CAPTURE(own.d);
+    const std::string d = std::to_string(own.d);
+    const Json said = answer(
+        "query attention_backward --gpu rtx-4090 --kernel flash_attention_2_backward "
+        "--shape h=16,q=4096,x=4096,d=" +
+            d + " --tile v_in=registers," + own.tile,
+        1);
+    CHECK(said["legal"] == true);
+    CHECK(said["shared_memory"]["bytes"] == own.bytes);
+    for (const char* gpu : {"rtx-3090", "l40s", "rtx-5090"}) {
+      CAPTURE(gpu);
+      const std::string question = std::string(" --gpu ") + gpu + " --shape h=8,q=4096,x=4096,d=" + d;
+      const Json one = answer("select gradient:attention" + question),
+                 grouped = answer("select gradient:attention" + question + ",g=2");
+      CHECK(one["kernel"] == "flash_attention_2_backward");
+      CHECK(grouped["kernel"] == "flash_attention_2_backward_grouped");
+      // two to five times the forward pass, which has two of its five products
+      const double forward = time_of("select attention" + question + " --kernel flash_attention_2");
+      CHECK(one["predicted"]["time"].get<double>() > 2 * forward);
+      CHECK(one["predicted"]["time"].get<double>() < 5 * forward);
+    }
+  }
+  CHECK(answer("select gradient:attention --gpu l40s --shape h=16,q=4096,x=4096,d=160")["tile"]["x"] == 64);
+}
+
+TEST_CASE("gradients by FlashAttention-4 take the heads whose padded columns leave by 32, and no others") {
+  const std::string question = "select attention_backward --gpu b200 --shape h=16,q=4096,x=4096,d=";
+  const double whole = time_of(question + "96");
+  for (const char* d : {"88", "96"}) {
+    CHECK(answer(question + d)["kernel"] == "flash_attention_4_backward");
+    CHECK(time_of(question + d) == doctest::Approx(whole).epsilon(0.05));
+  }
+  CHECK(answer(question + "120")["kernel"] == "flash_attention_4_backward");
+  for (const char* d : {"72", "80", "104"}) {  // tile_hdim % dQ_reduce_ncol
+    CHECK(answer(question + d)["kernel"] == "flash_attention_2_backward");
+    CHECK(napkin(question + d + " --kernel flash_attention_4_backward").out.find("columns of dQ") != std::string::npos);
+  }
 }
 
 }  // namespace test_cli_gradient

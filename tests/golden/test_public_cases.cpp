@@ -268,42 +268,6 @@ TEST_CASE("several queries of a sequence on CDNA are rows of one workgroup: four
   }
 }
 
-TEST_CASE("gradients by FlashAttention-2's own tiles fit a block of 99 KiB with the bytes of kSmemSize1colblock") {
-  struct Own {
-    int d;
-    const char* tile;
-    int bytes;
-  };
-  for (const Own& own : {Own{64, "q=64,x=128,s_rows=2,kv_rows=4,dq_rows=4,stages=2", 73728},
-                         {96, "q=64,x=128,s_rows=2,kv_rows=4,dq_rows=4,stages=2", 94208},
-                         {128, "q=64,x=64,s_rows=4,kv_rows=2,dq_rows=2,stages=2", 81920},
-                         {192, "q=64,x=64,s_rows=4,kv_rows=2,dq_rows=2,stages=1", 98304},
-                         {256, "q=64,x=32,s_rows=4,kv_rows=1,dq_rows=2,stages=1", 98304}}) {
-    CAPTURE(own.d);
-    const std::string d = std::to_string(own.d);
-    const Json answer = cli::answer(
-        "query attention_backward --gpu rtx-4090 --kernel flash_attention_2_backward "
-        "--shape h=16,q=4096,x=4096,d=" +
-            d + " --tile v_in=registers," + own.tile,
-        1);
-    CHECK(answer["legal"] == true);
-    CHECK(answer["shared_memory"]["bytes"] == own.bytes);
-    for (const char* gpu : {"rtx-3090", "l40s", "rtx-5090"}) {
-      CAPTURE(gpu);
-      const std::string question = std::string(" --gpu ") + gpu + " --shape h=8,q=4096,x=4096,d=" + d;
-      const Json one = cli::answer("select gradient:attention" + question),
-                 grouped = cli::answer("select gradient:attention" + question + ",g=2");
-      CHECK(one["kernel"] == "flash_attention_2_backward");
-      CHECK(grouped["kernel"] == "flash_attention_2_backward_grouped");
-      // two to five times the forward pass, which has two of its five products
-      const double forward = time_of("select attention" + question + " --kernel flash_attention_2");
-      CHECK(one["predicted"]["time"].get<double>() > 2 * forward);
-      CHECK(one["predicted"]["time"].get<double>() < 5 * forward);
-    }
-  }
-  CHECK(cli::answer("select gradient:attention --gpu l40s --shape h=16,q=4096,x=4096,d=160")["tile"]["x"] == 64);
-}
-
 TEST_CASE("decoding in e4m3 deals out its keys too: less than in 16 bits, and bounded by half of the bytes") {
   struct Layer {
     const char* shape;
@@ -337,21 +301,6 @@ TEST_CASE("one sequence with its length takes as long as without, by the kernel 
   CHECK(equal["predicted"]["time"].get<double>() < 1.01 * time_of(question + ",b=4,q=2048,x=2048"));
   // a pair of blocks stands in one sequence: 129 queries are one pair, one query is one
   CHECK(odd["levels"][3]["groups"].get<long long>() == packed["levels"][3]["groups"].get<long long>() + 4 * 8);
-}
-
-TEST_CASE("gradients by FlashAttention-4 take the heads whose padded columns leave by 32, and no others") {
-  const std::string question = "select attention_backward --gpu b200 --shape h=16,q=4096,x=4096,d=";
-  const double whole = time_of(question + "96");
-  for (const char* d : {"88", "96"}) {
-    CHECK(cli::answer(question + d)["kernel"] == "flash_attention_4_backward");
-    CHECK(time_of(question + d) == doctest::Approx(whole).epsilon(0.05));
-  }
-  CHECK(cli::answer(question + "120")["kernel"] == "flash_attention_4_backward");
-  for (const char* d : {"72", "80", "104"}) {  // tile_hdim % dQ_reduce_ncol
-    CHECK(cli::answer(question + d)["kernel"] == "flash_attention_2_backward");
-    CHECK(cli::napkin(question + d + " --kernel flash_attention_4_backward").out.find("columns of dQ") !=
-          std::string::npos);
-  }
 }
 
 TEST_CASE("public cases: tiles that tuners found are the picks") {
