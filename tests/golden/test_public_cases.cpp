@@ -303,6 +303,19 @@ TEST_CASE("one sequence with its length takes as long as without, by the kernel 
   CHECK(odd["levels"][3]["groups"].get<long long>() == packed["levels"][3]["groups"].get<long long>() + 4 * 8);
 }
 
+TEST_CASE("an algorithm without kernels that is another one with axes of size 1 is named with its question") {
+  const auto run = cli::napkin("select multi_query_attention --gpu h100-sxm --shape h=64,q=4096,x=4096,d=128 --causal");
+  const std::string note = "attention computes the same, and has kernels: --shape g=64,q=4096,x=4096,d=128";
+  std::string line;
+  std::istringstream words(run.out);
+  for (std::string word; words >> word;) line += word + " ";
+  CHECK(line.find("note " + note + " ") != std::string::npos);
+  CHECK(cli::answer("select attention --gpu h100-sxm --causal " + note.substr(note.find("--shape")))["kernel"] ==
+        "attention_sm90");
+  CHECK(cli::napkin("select sigmoid_attention --gpu h100-sxm --shape h=8,q=512,x=512,d=64")
+            .out.find("computes the same") == std::string::npos);
+}
+
 TEST_CASE("public cases: tiles that tuners found are the picks") {
   const auto picked = [](const std::string& question) { return cli::pairs(cli::answer("select " + question)["tile"]); };
   // vllm-project/vllm, configs of its fused experts with one expert on an A100 and an H100

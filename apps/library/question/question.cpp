@@ -127,6 +127,9 @@ Question make_question(const Ask& ask, Catalog& catalog) {
     } else {
       question.setups = ranked_setups(question, catalog);
       if (!question.abstract()) question.left_out = kept_out_by_sizes(question, catalog);
+      const bool unknown = question.setups.empty() && !question.abstract();
+      if (std::string known = unknown ? asked_as_known(question, catalog) : ""; !known.empty())
+        question.left_out.push_back(std::move(known));
     }
     if (question.setups.empty()) question.setups.push_back(ideal_setup(question));
   });

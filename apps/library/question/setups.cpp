@@ -10,6 +10,7 @@
 #include "apps/library/question/words.hpp"
 #include "model/base/library.hpp"
 #include "model/diagram/library.hpp"
+#include "model/fusion/counterpart.hpp"
 #include "model/fusion/derive.hpp"
 #include "model/mapping/asked.hpp"
 #include "model/mapping/read/load.hpp"
@@ -275,6 +276,31 @@ const std::string& family_of(const std::string& name, const std::vector<std::str
 }
 
 }  // namespace
+
+std::string asked_as_known(const Question& question, Catalog& catalog) {
+  for (const std::string& name : builtin_diagrams()) {
+    if (name == question.diagram->name || (catalog.kernels(name, true).empty() && catalog.kernels(name, false).empty()))
+      continue;
+    const auto known = catalog.diagram(name);
+    const auto axes = counterpart(*question.diagram, *known);
+    if (!axes) continue;
+    Sizes sizes(known->axes.size(), Count(1));
+    for (std::size_t a = 0; a < sizes.size(); ++a) {
+      if ((*axes)[a]) sizes[a] = question.problem.sizes[static_cast<std::size_t>(*(*axes)[a])];
+    }
+    std::vector<std::string> shape;
+    for (std::size_t a = 0; a < sizes.size(); ++a) {
+      const auto& fallback = known->axes[a].fallback;
+      const auto* size = std::get_if<std::int64_t>(&fallback);
+      const auto* other = std::get_if<AxisId>(&fallback);
+      const bool is_default = (size != nullptr && sizes[a] == Count(*size)) ||
+                              (other != nullptr && sizes[a] == sizes[static_cast<std::size_t>(*other)]);
+      if (!is_default) shape.push_back(known->axes[a].name + "=" + std::to_string(sizes[a].get()));
+    }
+    return name + " computes the same, and has kernels: --shape " + joined(shape, ",");
+  }
+  return "";
+}
 
 std::vector<std::string> kept_out_by_sizes(const Question& question, Catalog& catalog) {
   std::vector<std::string> names;
