@@ -194,4 +194,26 @@ TEST_CASE("gradients by FlashAttention-4 take the heads whose padded columns lea
   }
 }
 
+TEST_CASE(
+    "gradients on CDNA 3 are Composable Kernel's, which its LDS holds; the additions' cost is said to be left out") {
+  struct Own {
+    int d, lds;
+  };
+  for (const Own& own : {Own{64, 32768}, {80, 65536}, {128, 65536}, {256, 65536}}) {
+    CAPTURE(own.d);
+    const std::string question = " --gpu mi300x --shape b=4,h=16,q=4096,x=4096,d=" + std::to_string(own.d);
+    const Json said = answer("select attention_backward" + question),
+               grouped = answer("select attention_backward" + question + ",g=4");
+    CHECK(said["kernel"] == "ck_tile_backward");
+    CHECK(grouped["kernel"] == "ck_tile_backward_grouped");
+    CHECK(answer("query attention_backward" + question)["shared_memory"]["bytes"] == own.lds);
+    const double time = said["predicted"]["time"], forward = time_of("select attention" + question);
+    CHECK(time > 2 * forward);
+    CHECK(time < 6 * forward);
+    CHECK(grouped["predicted"]["time"].get<double>() > 3.5 * time);
+  }
+  CHECK(has(shown("select attention_backward --gpu mi300x --shape h=64,q=4096,x=4096,d=128 --explain"),
+            "constants.l2_add_bandwidth"));
+}
+
 }  // namespace test_cli_gradient
