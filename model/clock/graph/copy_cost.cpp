@@ -107,13 +107,16 @@ double waited_share(const PlacedDiagram& placed, const Crossing& crossing) {
 /// but boxes that no other block reads no more than what one node, and each of so many, gets from device memory.
 double chunk_rate(const PlacedDiagram& placed, const Crossing& crossing) {
   const Machine& machine = *placed.machine;
-  const double rate = std::max(shared_rate(placed, crossing), node_rate(placed, placed.blocks));
+  const double own = node_rate(placed, placed.blocks), all = node_rate(placed, machine.compute_nodes()),
+               rate = std::max(shared_rate(placed, crossing), own);
   const bool alone = crossing.engine == CopyEngine::tma && !read_by_others(placed, crossing) &&
                      comes_from_device(machine, *placed.streamed, *placed.problem);
-  if (!alone || few_nodes(machine, placed.blocks) == Count(0)) return rate;
+  if (!alone || own <= all) return rate;
+  const Count blocks = placed.blocks,
+              sharing = few_nodes(machine, blocks) > Count(0) ? blocks : nodes_at_work(machine, blocks);
   const double device =
-      std::min(machine.constant_or("device_bandwidth_one_sm", INFINITY), device_rate(placed, placed.blocks));
-  return std::min(rate, std::max(device, node_rate(placed, machine.compute_nodes())));
+      std::min(machine.constant_or("device_bandwidth_one_sm", INFINITY), device_rate(placed, sharing));
+  return std::min(rate, std::max(device, all));
 }
 
 /// Returns the clocks until the first bytes of what a block loads once arrive, from device memory (`far`) or the L2,

@@ -194,8 +194,8 @@ class NeedsWalk {
     if (has_.loads && machine_.pipe_into(placed_.block().level) != nullptr) constant("l2_bandwidth_shared_tile");
     if (has_.added) constant("l2_add_bandwidth");  // as fast as bytes that are stored
     if (has_.loads && placed_.blocks < machine_.compute_nodes() && has("l2_bandwidth_one_sm")) {
-      constant("l2_bandwidth_total");       // few blocks get no more than each of many
-      constant("device_bandwidth_one_sm");  // chunks from device memory pass like others
+      if (has("l2_bandwidth_total")) constant("l2_bandwidth_total");  // else what all get at once
+      constant("device_bandwidth_one_sm");                            // chunks from device memory pass like others
     }
     if (!has_.boxes) return;
     for (const char* name :

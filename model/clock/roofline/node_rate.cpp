@@ -27,11 +27,11 @@ double node_rate(const PlacedDiagram& placed, Count blocks) {
   const Machine& machine = *placed.machine;
   const Pipe* pipe = machine.pipe_into(placed.block().level);
   if (pipe == nullptr || !pipe->per_node_clock.known()) return INFINITY;
-  const double each = pipe->per_node_clock.best().value;
+  const double each = pipe->per_node_clock.best().value, one = machine.constant_or("l2_bandwidth_one_sm", 0);
   const Count few = few_nodes(machine, blocks);
-  if (few == Count(0)) return each;
-  const double share = machine.constant("l2_bandwidth_total") / real(few);
-  return std::max(std::min(share, machine.constant_or("l2_bandwidth_one_sm", 0)), each);
+  const double share = few > Count(0) ? machine.constant("l2_bandwidth_total") / real(few)
+                                      : each * real(machine.compute_nodes()) / real(nodes_at_work(machine, blocks));
+  return std::max(std::min(share, one), each);
 }
 
 }  // namespace napkin::internal

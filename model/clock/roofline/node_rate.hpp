@@ -15,8 +15,9 @@ namespace napkin::internal {
 /// numbers.
 [[nodiscard]] Count nodes_at_work(const Machine& machine, Count blocks);
 
-/// Returns the bytes a clock and node over the pipe into the block's level while so many blocks move; few nodes get
-/// more each, if the machine states a total. Infinite if no pipe has a rate.
+/// Returns the bytes a clock and node over the pipe into the block's level while so many blocks move. Fewer nodes than
+/// all share what all get at once, or the machine's total, up to what one gets alone, if the machine says that.
+/// Infinite if no pipe has a rate.
 [[nodiscard]] double node_rate(const PlacedDiagram& placed, Count blocks);
 
 }  // namespace napkin::internal
