@@ -20,7 +20,7 @@ std::vector<std::int64_t> memories_of(const std::string& text) {
   for (const std::string& word : parse_words(text, "--memory", right)) {
     values.push_back(parse_number(word, 1, "--memory", "VALUES"));
     if (values.size() > 1 && values.back() >= values[values.size() - 2])
-      throw Error("--memory", in_quotes(text) + " does not fall", right);
+      throw Error("--memory", in_quotes(text) + " must decrease", right);
   }
   return values;
 }

@@ -126,7 +126,7 @@ class Joiner {
   Joining run(const std::vector<Dependence>& dependences) {
     for (const Dependence& d : dependences) {
       if (!carries_value(nest_, d, out_.loop)) continue;
-      if (!add_state(d)) return refused(print_reference(nest_, d.source) + " is no running value of one cell");
+      if (!add_state(d)) return refused(print_reference(nest_, d.source) + " is not one cell that every iteration updates");
     }
     for (State& state : states_) {
       const Statement& stores = statement_of(nest_, state.stores);
@@ -137,7 +137,7 @@ class Joiner {
       state.update = *update;
     }
     if (const std::string early = taken_on_the_way(); !early.empty())
-      return refused(early + " takes what the loop carries before it has ended");
+      return refused(early + " reads the running value inside the loop, as a prefix sum does");
     while (out_.arrays.size() < states_.size()) {
       if (!join_next()) return refused(blocked() + " is neither a maximum nor a sum that can be rescaled");
     }

@@ -12,7 +12,7 @@ namespace napkin {
 struct Mask {
   enum class Kind { none, causal, window, prefix };
   Kind kind = Kind::none;
-  std::int64_t left = 0;  ///< columns to the left of a window, or of a prefix
+  std::int64_t left = 0;  ///< columns that a window shows left of the row's own; of a prefix its length; -1: no limit
   std::int64_t right = 0;
   bool operator==(const Mask&) const = default;
 };

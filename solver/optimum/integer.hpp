@@ -46,7 +46,7 @@ struct IntegerOptimum {
   std::int64_t examined = 0;  ///< complete assignments evaluated
 };
 
-/// Finds the minimum; nothing if not even the smallest groups fit. The definition has the rule for ties. Throws
+/// Finds the minimum; nothing if not even the smallest groups fit. integer.cpp says how ties are broken. Throws
 /// Overflow if the minimum needs more than 64 bits, Error for sizes, multiples or chunks below 1.
 [[nodiscard]] std::optional<IntegerOptimum> integer_optimum(const IntegerProblem& problem);
 

@@ -8,7 +8,7 @@
 
 namespace napkin::internal {
 
-/// Writes the requirement of a rule, found by the name of its violation; "" if no rule has that name.
+/// Writes what a rule asks for; `name` is its violation's name. "" if no rule has that name.
 [[nodiscard]] std::string about_rule(const Mapping& mapping, std::string_view name);
 
 }  // namespace napkin::internal

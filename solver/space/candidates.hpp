@@ -23,8 +23,7 @@ struct Rejections {
   std::vector<std::pair<std::string, Count>> rejected;  ///< each tile under the first constraint that it violates
 };
 
-/// Returns the last constraint, in their order, that rejected tiles: nothing fits unless its resource grows; "" if none
-/// did.
+/// Returns the constraint that rejected the last tiles, whose limit has to rise first; "" if none did.
 [[nodiscard]] std::string nearest_constraint(const Rejections& rejections);
 
 /// Returns the knobs that size an axis or count an agent's instances. Tiles with equal values of them are of one size.
@@ -56,7 +55,8 @@ class Candidates {
   };
   [[nodiscard]] const std::vector<Misfit>& misfits() const { return misfits_; }
 
-  /// Returns the knobs that rules of lengths read, whose domains lengths cut, or that round a grid up.
+  /// Returns the knobs whose choice depends on lengths: those read by rules of lengths, cut by lengths, or that round a
+  /// grid up.
   [[nodiscard]] KnobSet length_knobs() const { return length_knobs_; }
 
   /// Returns the cuts of domains that depend on lengths.

@@ -51,8 +51,8 @@ void add_formulas(const Question& question, const Setup& setup, const PlacedDiag
   answer.unfused = unfused_of(question);
 }
 
-/// Returns the best tile of the kernel whatever knobs the user gave, or the answer's if no other is faster; nothing
-/// without a given tile that is legal, and for packed sequences, whose tiles take long to time.
+/// Returns the kernel's fastest tile with all knobs free, or the given one if none is faster. Nothing without a legal
+/// given tile, or for packed sequences, whose search is slow.
 std::optional<BestTileAnswer> best_of(const Question& question, const Setup& setup, const QueryAnswer& answer) {
   if (question.ask.tile.empty() || !answer.legal || !answer.predicted || setup.ideal) return std::nullopt;
   if (!question.problem.packing.sequences.empty()) return std::nullopt;

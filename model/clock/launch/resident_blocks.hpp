@@ -1,6 +1,6 @@
 #pragma once
-// resident_clocks computes a launch whose nodes hold several blocks of unequal length at a time: under a causal mask
-// the last blocks of a grid are the longest, and two of them on one node end later than one after the other on two.
+// resident_clocks computes a launch whose nodes hold several blocks of unequal length at a time. Under a causal mask a
+// grid's last blocks are the longest, and two of them that share a node end later than two that have a node each.
 
 #include <cstdint>
 #include <vector>
@@ -24,15 +24,14 @@ struct ResidentLaunch {
   BlockPlanes blocks;
   std::size_t nodes = 1;
   double iteration = 0, beyond = 0;  ///< clocks of an iteration, and of a block beyond its iterations
-  /// The clocks of work on a node over those of its blocks in sequence, by the number of resident blocks, less one.
+  /// shares[n - 1]: time of n resident blocks together over their time one after the other.
   std::vector<double> shares;
-  /// Relative range of the durations of equal blocks. Above 0, the result is the mean of several draws, so that it is
-  /// continuous: which node a block goes to turns with any small change of a duration.
+  /// Relative range of the durations of equal blocks. Above 0, durations are drawn several times and results averaged: a
+  /// small change may send a block to another node, and the mean smooths such jumps.
   double spread = 0;
 };
 
-/// Computes the clocks until the last block ends. Planes before the last rounds of blocks count as an even share of
-/// every node.
+/// Computes the clocks until the last block ends. All planes but the last few count as divided evenly over the nodes.
 [[nodiscard]] double resident_clocks(const ResidentLaunch& launch);
 
 }  // namespace napkin::internal

@@ -19,7 +19,7 @@ struct SharedPipe {
 
 /// Returns the pipe into that level.
 [[nodiscard]] SharedPipe shared_pipe(const Machine& machine, LevelId into, Hertz clock);
-/// Returns the pipe of device memory's bytes.
+/// Returns the pipe that carries this tile's bytes from device memory, at that clock.
 [[nodiscard]] SharedPipe device_pipe(const PlacedDiagram& placed, Hertz clock);
 /// Returns device memory's pipe of a machine: the first that has a rate. Throws Error if none has.
 [[nodiscard]] SharedPipe device_pipe(const Machine& machine);

@@ -91,7 +91,7 @@ struct ShapeFamily {
 [[nodiscard]] std::vector<std::pair<std::string, double>> parse_fractions(std::string_view text,
                                                                           const std::string& where);
 
-/// Parses "L,R", whole numbers from 0: a window mask.
+/// Parses "L,R", whole numbers from -1 (no limit): a window mask.
 [[nodiscard]] Mask parse_window(std::string_view text, const std::string& where = "--window");
 
 /// Parses a whole number from 1: the number of first keys that every query sees, beside the keys that a causal mask

@@ -78,10 +78,10 @@ struct DividedAnswer {
   std::optional<std::int64_t> hidden_from;
 };
 
-/// The transfers that GPUs save one another where the data is spread over them from the start, without partial results.
-/// (eq. 7.6)
+/// The bytes that GPUs must pass to one another when the inputs start evenly spread over them: those that each would
+/// fetch alone, less those that all hold together. Partial results are not counted. (eq. 7.6)
 struct SharingAnswer {
-  double memory = 0;    ///< M: bytes of the arrays that a GPU works on, as N groups need them, at most its memory
+  double memory = 0;    ///< M: a GPU's share of the arrays that the work touches, in bytes, at most its memory
   double apart = 0;     ///< H*(M), bytes into all GPUs if each fetched for itself
   double together = 0;  ///< H*(N M), bytes that the GPUs hold together
   double between = 0;   ///< H*(M) - H*(N M), bytes that pass between them

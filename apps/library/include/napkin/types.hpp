@@ -1,6 +1,6 @@
 #pragma once
-// An Error, a DType, a Mask and the conditions of a card are the model's values that questions and answers have. No
-// other public header includes the model's; as installed this one has their text in it (cmake/NapkinPublic.cmake).
+// This header collects the model's types that questions and answers use: Error, DType, Mask, conditions. It is the only
+// public header that includes the model's; installed, it contains their text (cmake/NapkinPublic.cmake).
 
 #include "kernels/jit/failure.hpp"
 #include "model/base/dtype.hpp"
