@@ -30,8 +30,8 @@ namespace napkin::internal {
 /// Lists the kernels made for that architecture that do not take the question's sizes, grouped by reason.
 [[nodiscard]] std::vector<std::string> kept_out_by_sizes(const Question& question, Catalog& catalog);
 
-/// Names the question of a larger algorithm with kernels that the question is with axes of size 1: "attention computes
-/// the same, and has kernels: --shape g=64,...". "" if there is none.
+/// Names the question that a larger algorithm with kernels answers, where the given one is that with axes of size 1;
+/// multi-query attention is "--shape g=64,..." of attention. "" if there is none.
 [[nodiscard]] std::string asked_as_known(const Question& question, Catalog& catalog);
 
 /// Returns true if the kernel, under some of its knobs, multiplies as fast as the machine can for its type:
