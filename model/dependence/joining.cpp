@@ -126,7 +126,8 @@ class Joiner {
   Joining run(const std::vector<Dependence>& dependences) {
     for (const Dependence& d : dependences) {
       if (!carries_value(nest_, d, out_.loop)) continue;
-      if (!add_state(d)) return refused(print_reference(nest_, d.source) + " is not one cell that every iteration updates");
+      if (!add_state(d))
+        return refused(print_reference(nest_, d.source) + " is not one cell that every iteration updates");
     }
     for (State& state : states_) {
       const Statement& stores = statement_of(nest_, state.stores);

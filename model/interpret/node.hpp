@@ -83,8 +83,8 @@ class Node {
   virtual void head() = 0;
   /// Runs the chunk of now().
   virtual void iterate() = 0;
-  /// Skips a chunk that the mask hides from the whole group. Outputs with the streamed axis are still written, as zeros,
-  /// unless other groups add to them.
+  /// Skips a chunk that the mask hides from the whole group. Outputs with the streamed axis are still written, as
+  /// zeros, unless other groups add to them.
   virtual void skip() = 0;
   virtual void tail() = 0;
 

@@ -26,8 +26,8 @@ struct ResidentLaunch {
   double iteration = 0, beyond = 0;  ///< clocks of an iteration, and of a block beyond its iterations
   /// shares[n - 1]: time of n resident blocks together over their time one after the other.
   std::vector<double> shares;
-  /// Relative range of the durations of equal blocks. Above 0, durations are drawn several times and results averaged: a
-  /// small change may send a block to another node, and the mean smooths such jumps.
+  /// Relative range of the durations of equal blocks. Above 0, durations are drawn several times and results averaged:
+  /// a small change may send a block to another node, and the mean smooths such jumps.
   double spread = 0;
 };
 
