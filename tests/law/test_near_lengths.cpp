@@ -86,8 +86,8 @@ TEST_CASE(
           ask.tile.emplace_back(knob.name, knob.word.empty() ? std::to_string(knob.number) : knob.word);
         ask.lengths.back() = {rows - 1, rows - 1};
         const double ratio = session.query(ask)->predicted->time / best->predicted->time;
-        CAPTURE(gpu);
-        CAPTURE(kernel);
+        CAPTURE(ask.gpu);
+        CAPTURE(ask.kernel);
         CAPTURE(rows);
         CAPTURE(d);
         CHECK(ratio == doctest::Approx(1).epsilon(0.02));

@@ -55,7 +55,7 @@ TEST_CASE("a limit that the idle card takes alone leaves nothing for work") {
   const Machine machine = load_machine("h100-sxm", "--gpu");
   CardConditions conditions;
   conditions.limit = machine.power.idle->value;
-  CHECK_THROWS_WITH_AS(under(machine, conditions), doctest::Contains("--power: "), Error);
+  CHECK_THROWS_WITH_AS((void)under(machine, conditions), doctest::Contains("--power: "), Error);
   conditions.limit = machine.power.idle->value + 1;
   CHECK(under(machine, conditions).power.limit->value == *conditions.limit);
 }
