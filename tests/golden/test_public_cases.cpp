@@ -360,4 +360,20 @@ TEST_CASE("public cases: what other compilers refused is refused for the same re
   CHECK(time_of(product + "4") > 1.3 * time_of(product + "8"));
 }
 
+TEST_CASE("products in tf32 have a library's kernel on Ampere and Ada, below what the tensor cores can") {
+  struct One {
+    const char* gpu;
+    double most;  ///< TFLOP/s of the datasheet
+  };
+  for (const One& one : {One{"a100-sxm-80", 156}, One{"rtx-3090", 36}, One{"l40s", 183}, One{"a40", 75}}) {
+    CAPTURE(one.gpu);
+    const Json json =
+        cli::answer(std::string("select matmul --dtype tf32 --shape a=8192,b=8192,c=8192 --gpu ") + one.gpu, 1);
+    CHECK(json["kernel"] == "vendor_matmul_tf32_sm80");
+    const double reached = json["predicted"]["tflops"];
+    CHECK(reached < one.most);
+    CHECK(reached > 0.5 * one.most);
+  }
+}
+
 }  // namespace test_public_cases
