@@ -96,14 +96,14 @@ BlockPlanes planes_of(const PlacedDiagram& placed, double total_blocks) {
 /// than if all were as long as the longest; 0 where they are equal or go in another order. (eq. 15.1)
 double clocks_of_unequal(const PlacedDiagram& placed, Count resident, const KnownLaunch& known, NodeBlocks node) {
   const LaunchShape& shape = known.shape;
-  const bool listed = !shape.packed || !known.clocks.planes.runs.empty();
+  const bool listed = !shape.packed || known.clocks.planes != nullptr;
   if (!shape.unequal || !listed || block_order(placed) != BlockOrder::grid) return 0;
   const auto nodes = static_cast<std::size_t>(shape.who.nodes);
   const double iterations = shape.who.longest * known.period.clocks;
   const double each = shape.packed ? known.clocks.longest : iterations + known.clocks.beyond;
   ResidentLaunch launch =
       shape.packed
-          ? ResidentLaunch{known.clocks.planes, nodes, 1, 0, {}, unlike}
+          ? ResidentLaunch{*known.clocks.planes, nodes, 1, 0, {}, unlike}
           : ResidentLaunch{
                 planes_of(placed, shape.who.total_blocks), nodes, known.period.clocks, known.clocks.beyond, {}, unlike};
   const double equal = shape.who.blocks * each;

@@ -263,7 +263,7 @@ class RegisterTable::Reader {
   [[nodiscard]] bool says_nothing(const Column& column, const Word& word) const {
     if (column.is_architecture())
       return std::find(keys_.others.begin(), keys_.others.end(), word.text) != keys_.others.end();
-    return keys_.of_another &&
+    return keys_.of_another && !word.text.empty() &&
            std::all_of(word.text.begin(), word.text.end(), [](char c) { return c >= '0' && c <= '9'; });
   }
 

@@ -65,7 +65,7 @@ TEST_CASE("CUTLASS' iterations take what their simulated code takes") {
     const double said = (row["warps"] == 8 ? fast["cycles"] : fast["critical_cycle"]["cycles"]).get<double>();
     CHECK(said / taken == doctest::Approx(1).epsilon(0.15));
     errors += std::fabs(said / taken - 1), ++rows;
-    // Where a product takes 16 clocks, other instructions cost none.
+    // Other instructions cost nothing beside products of 16 clocks.
     if (slow["pipe"]["name"] != "tensor") continue;
     CHECK(slow["cycles"].get<double>() == doctest::Approx(row["slower_unit"][0].get<double>()).epsilon(0.005));
     ++bound_by_unit;

@@ -15,6 +15,7 @@ std::vector<std::string> named(const Session& session, const Ask& ask, const std
   return names;
 }
 
+/// Returns the row of a machine that cannot take the question, with the reason.
 ComparedMachine refused_there(const Ask& ask, const std::string& algorithm, const std::string& gpu,
                               const Error& error) {
   ComparedMachine out{{}, std::nullopt, error.what()};

@@ -264,18 +264,21 @@ EdgeCopies edge_copies(const PlacedDiagram& placed) {
 
 bool comes_from_device(const Machine& machine, const Streamed& streamed, const Problem& problem) {
   const Diagram& diagram = streamed.diagram;
-  Sizes sizes = problem.sizes;
-  if (streamed.skips && problem.packing.sequences.empty()) {  // what the mask hides from all is not touched
+  const bool hides = streamed.skips && problem.mask.kind != Mask::Kind::none && problem.packing.sequences.empty();
+  // Rows and columns that the mask hides altogether are not touched.
+  const auto size_of = [&](AxisId axis) {
+    const std::int64_t size = problem.sizes[at(axis)].get();
+    if (!hides) return size;
     const auto [row_axis, column_axis] = *streamed.skips;
-    const std::int64_t rows = sizes[at(row_axis)].get(), columns = sizes[at(column_axis)].get();
-    sizes[at(column_axis)] = Count(visible(problem.mask, 0, rows, rows, columns).size());
-    sizes[at(row_axis)] = Count(visible_rows(problem.mask, 0, columns, rows, columns).size());
-  }
+    const std::int64_t rows = problem.sizes[at(row_axis)].get(), columns = problem.sizes[at(column_axis)].get();
+    if (axis == column_axis) return visible(problem.mask, 0, rows, rows, columns).size();
+    return axis == row_axis ? visible_rows(problem.mask, 0, columns, rows, columns).size() : size;
+  };
   double bytes = 0;
   for (const std::vector<ArrayId>* arrays : {&diagram.inputs, &diagram.outputs}) {
     for (const ArrayId array : *arrays) {
       double values = 1;
-      for (const AxisId axis : diagram.arrays[at(array)].axes) values *= real(sizes[at(axis)]);
+      for (const AxisId axis : diagram.arrays[at(array)].axes) values *= static_cast<double>(size_of(axis));
       bytes += values * bytes_per_value(problem.dtype);
     }
   }

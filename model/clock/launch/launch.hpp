@@ -25,8 +25,8 @@ struct LaunchClocks {
   double longest = 0;  ///< clocks of the longest block alone on a node, a lower bound of the launch
   double start = 0;    ///< excess of a node's first block over a later one
   double beyond = 0;   ///< clocks of a block beyond its iterations, if blocks are unequal
-  /// A packed batch's planes under a mask, if blocks start in the grid's order: an iteration is a clock.
-  BlockPlanes planes = {};
+  /// A packed batch's planes under a mask, if blocks start in the grid's order: an iteration is a clock. Else null.
+  std::shared_ptr<const BlockPlanes> planes = nullptr;
 };
 
 /// Returns the clocks that a node spends on a block without rows of its packed sequence: an idle block's if the launch

@@ -71,10 +71,11 @@ class PackedLaunch {
     double block = 0;  // clocks of a block beyond its iterations
   };
 
-  /// Lists the planes if a mask makes their blocks unequal, and these start in the grid's order.
-  [[nodiscard]] BlockPlanes planes() const {
+  /// Lists the planes if a mask makes their blocks unequal, and these start in the grid's order; else null.
+  [[nodiscard]] std::shared_ptr<const BlockPlanes> planes() const {
+    if (!unequal_ || sequence_.order() != BlockOrder::grid || sequence_.axes().back() != *placed_.across)
+      return nullptr;
     BlockPlanes out;
-    if (!unequal_ || sequence_.order() != BlockOrder::grid || sequence_.axes().back() != *placed_.across) return out;
     for (std::size_t part = 0; part < parts_.size(); ++part) {
       std::vector<EqualBlocks>& plane = out.kinds.emplace_back();
       for (std::int64_t row = 0; row < blocks_.rows(static_cast<int>(part)); ++row) {
@@ -86,7 +87,7 @@ class PackedLaunch {
     for (const PackedBlocks::Run& run : blocks_.runs()) {
       if (run.part >= 0) out.runs.push_back({static_cast<std::size_t>(run.part), run.last - run.first});
     }
-    return out;
+    return std::make_shared<const BlockPlanes>(std::move(out));
   }
 
   [[nodiscard]] double real_nodes() const { return static_cast<double>(busy_.size()); }

@@ -1,4 +1,4 @@
-// What a node receives from the L2 while others idle: its share of what all get at once, up to what one gets alone.
+// The rate of a node while others idle: its share of what the L2 gives to all at once, up to what one gets alone.
 
 #include <doctest/doctest.h>
 
@@ -30,7 +30,7 @@ TEST_CASE("blocks that leave nodes idle share what the L2 gives to all") {
   CHECK(rates("l40s", kernel, 142).first == each);
   CHECK(rates("l40s", kernel, 1000).first == each);
   CHECK(rates("l40s", kernel, 96).first == doctest::Approx(each * 142 / 96));
-  // Of blocks three binary digits count, as where device memory is shared.
+  // Blocks count to three binary digits, as they do for device memory.
   CHECK(rates("l40s", kernel, 100).first == rates("l40s", kernel, 96).first);
   CHECK(rates("l40s", kernel, 16).first == 64);  // one alone
   double before = 1e9;

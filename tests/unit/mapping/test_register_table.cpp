@@ -182,6 +182,7 @@ TEST_CASE("rows of another mapping's table say nothing of numbers that this one 
     CHECK(table.of(Tile{{4, x, 0}}, Mask::Kind::none) == whole.of(Tile{{4, x, 0}}, Mask::Kind::none));
   CHECK_THROWS_WITH_AS(RegisterTable(test::replaced(good, "*,on,", "*,up,"), "t.csv", narrow, keys),
                        doctest::Contains("unknown 'up'"), Error);
+  CHECK_THROWS_AS(RegisterTable(test::replaced(good, "16,off", ",off"), "t.csv", narrow, keys), Error);
 }
 
 TEST_CASE("a table of a peer's kernel has axes too, and as many numbers as were counted") {
